@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whoever reads the wire and sends forged packets must not be able to disturb a job. Called by
- * tests/component/strangers.sh in two parts, connected by a pipe:
+ * Plays an attacker who reads the wire and sends forged packets, which must not disturb a job.
+ * tests/component/strangers.sh runs it in two parts that are connected by a pipe:
  *
  *   sniffer listen PORT  on a host of the job: writes each packet between NICs to the pipe
  *   sniffer forge  on another host: sends packets derived from these, in their senders' names
  *
  * (sniffer record: writes all bytes on the wire, of any protocol.)
  *
- * For each packet it sends that packet again, and then packets that would do harm if they were
- * accepted. After a collective packet: for its epoch and the next one what would release a NIC too
- * early (ARRIVE, DONE) or make its group fail (FAIL). After a packet of a message: for its number
- * and the next one other contents (DATA), what would make the sender forget a lost message (ACK),
- * or make it fail (REFUSE). Each with the check of the packet, with the check for the zero secret,
- * and with that for a guessed one. It runs until it is killed.
+ * For each captured packet, the forger sends a copy, followed by packets that would do harm if a
+ * NIC accepted them:
+ *
+ * - After a collective packet, for its epoch and the next one: packets that would release a NIC too
+ *   early (ARRIVE, DONE) or make its group fail (FAIL).
+ * - After a packet of a message, for its number and the next one: other contents (DATA), an
+ *   acknowledgement that would make the sender drop a lost message (ACK), or one that would make it
+ *   fail (REFUSE).
+ *
+ * Each packet is sent with the captured authentication code, with the code for the zero secret, and
+ * with the code for a guessed secret. The program runs until it is killed.
  */
 #include <arpa/inet.h>
 #include <errno.h>

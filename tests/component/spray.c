@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets of strangers on the network must not disturb a job: sends UDP packets that are not the
- * job's to its NICs.
+ * Sends UDP packets that do not belong to the job to the job's NICs, to test that packets of
+ * unknown senders do not disturb it.
  *
- * Called by tests/component/strangers.sh on a host on which the job does not run. It sends from a
- * raw socket in the name of the job's own hosts, so that no check of the sender's address helps. It
- * runs until it is killed.
+ * tests/component/strangers.sh calls it on a host on which the job does not run. It uses a raw
+ * socket and the addresses of the job's own hosts, so that a check of the sender's address would
+ * not help. It runs until it is killed.
  *
- * It sends random bytes of any length; or packets in the wire's format (firmware/wire.h), valid and
- * sealed, with an unknown key; or what the switch has recorded of an earlier job.
+ * The packets consist of random bytes of any length; or they have the wire format (firmware/wire.h)
+ * and are valid and sealed, but with an unknown key; or the switch recorded them in an earlier job.
  */
 #include <arpa/inet.h>
 #include <errno.h>

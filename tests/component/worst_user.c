@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whatever a user of the kernel's NIC does without privileges, other users' jobs must go on at
- * their speed. Called by tests/component/neighbour.sh and bench/neighbour.sh on the hosts of
- * nethosts, as another user than the one of the job there.
+ * Plays an unprivileged user who abuses the kernel's NIC, to test that the jobs of other users
+ * continue at full speed. tests/component/neighbour.sh and bench/neighbour.sh call it on the hosts
+ * of nethosts, as another user than that of the job there.
  *
  *   hoard   opens and closes groups, and keeps all their pages mapped. Prints the number of pages.
- *   once    opens groups with the same on the other host, claims once to be far ahead, and sleeps.
- *   storm   the same, and repeats the claim each millisecond.
+ *   once    opens groups with the other host, claims once to be far ahead in them, and sleeps.
+ *   storm   opens the same groups, and repeats the claim each millisecond.
  *
  * The last two print "ready" when all groups are open, and run until they are killed.
  */

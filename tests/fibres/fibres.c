@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scheduler of fibres; see fibres.h. It is compiled without coverage calls.
+ * Implements the scheduler of fibres (fibres.h). It is compiled without coverage calls.
  *
- * A fibre begins with setcontext(), and is left and resumed by _setjmp() and _longjmp(), which make
- * no system call. (The checked longjmp of _FORTIFY_SOURCE would take another stack for an error.)
+ * setcontext() starts a fibre; _setjmp() and _longjmp() suspend and resume it because they make no
+ * system call. (The checked longjmp of _FORTIFY_SOURCE would reject the jump to another stack as an
+ * error.)
  */
 #include "tests/fibres/fibres.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks as fibres of one thread, with a scheduler that draws every interleaving from a seed.
+ * Runs ranks as fibres of one thread, with a scheduler that derives every interleaving from a seed,
+ * so that a test can explore many interleavings and reproduce a failure from its seed alone.
  *
- * Code compiled with -fsanitize-coverage=trace-pc calls the scheduler at each basic block. So a
- * rank can be preempted between any two branches or calls of the code under test, also in its
- * inline functions, and a failure is repeated by its seed alone. Memory accesses are sequentially
- * consistent; weak orders are tested by tests/litmus.
+ * Code compiled with -fsanitize-coverage=trace-pc calls the scheduler at each basic block. A rank
+ * can therefore be preempted between any two branches or calls of the code under test, including
+ * its inline functions. Memory accesses are sequentially consistent; tests/litmus tests weak memory
+ * orders.
  *
  * All functions are called by one thread.
  */

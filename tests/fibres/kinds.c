@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces coll_nicbarr/kinds.c: the soft NIC, and the double; and what a test asks a copy of the
- * component. */
+/*
+ * Replaces coll_nicbarr/kinds.c with the soft NIC and the test NIC (nic_double.h) as kinds, and
+ * provides access to the state of a component copy for the tests.
+ */
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/nic_double.h"

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole component coll/nicbarr must give right results to any legal program, and never hang it.
- * Random programs run on one node or with a node for each rank, with ranks as fibres (fibres.h)
- * over a double of Open MPI (mpi_double.h).
+ * Tests that the whole component coll/nicbarr returns correct results to any legal program and
+ * never hangs it. Random programs run on one node or with one node per rank; the ranks are fibres
+ * (fibres.h) on top of a fake Open MPI (mpi_double.h).
  *
- * All ranks follow one plan, as an MPI program does: communicators over random ranks are created
- * and freed, also while requests are outstanding. On them there are blocking, non-blocking and
- * persistent collectives of all kinds, of sizes around the borders of size classes, and reductions
- * that each rank issues from within progress at a time of its own, as MPI_Comm_idup does.
- * Conditions are random as well: a rank without the component or with another parameter, little
- * memory, a component above, forced choices, and durations, so that every choice is made and
- * unmade. Some programs survive the death of a rank (mpirun --with-ft ulfm) at any basic block,
- * which the others detect at random times. Invariants: all results are right, which arithmetic
- * alone tells. No rank leaves a barrier before all have entered it. All members call the same
- * functions below in the same order. No rank waits for ever, and no record is left at the end.
+ * All ranks follow one plan, as in an MPI program. They create and free communicators over random
+ * ranks, also while requests are outstanding. On these communicators they call:
  *
- * The state transitions that occurred are counted: NICBARR_TRANSITIONS=1 prints them.
- * NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure prints;
- * NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
+ * - blocking, non-blocking and persistent collectives of all kinds, with sizes near the boundaries
+ *   of size classes;
+ * - reductions that each rank starts from within progress at random times, as MPI_Comm_idup does.
+ *
+ * The conditions are random as well: a rank without the component or with another parameter, little
+ * memory, a component of higher priority, forced choices, and durations, so that the component
+ * makes and revises every choice. In some programs a rank dies (mpirun --with-ft ulfm) at any basic
+ * block, which the others detect at random times.
+ *
+ * Invariants:
+ *
+ * - All results are correct, as computed by arithmetic alone.
+ * - No rank leaves a barrier before all have entered it.
+ * - All members of a communicator call the same functions of the underlying components in the same
+ *   order.
+ * - No rank waits for ever, and no record is left at the end.
+ *
+ * The test counts the state transitions that occurred; NICBARR_TRANSITIONS=1 prints them.
+ * NICBARR_PROGRAMS=N runs N programs. Each has a seed of its own, which is printed if the program
+ * fails; NICBARR_SEED=SEED NICBARR_PROGRAMS=1 repeats that program alone.
  */
 #include <stdarg.h>
 #include <stddef.h>

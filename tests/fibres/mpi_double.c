@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open MPI as the component sees it; see mpi_double.h. */
+/* Implements the fake Open MPI of mpi_double.h. */
 #include "tests/fibres/mpi_double.h"
 
 #include <dlfcn.h>

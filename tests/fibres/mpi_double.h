@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A double of Open MPI for coll/nicbarr, with ranks that are fibres of one thread (fibres.h).
+ * A fake Open MPI for tests of coll/nicbarr, whose ranks are fibres of one thread (fibres.h).
  *
  * Each rank has a copy of the component with globals of its own. Datatypes, operations and requests
- * are Open MPI's (the test is a singleton). Communicators, the modex, parameters, the progress
- * engine, the clock, and the collectives below the component are this file's. Each time slice and
- * each reading of the clock takes a random time, so that the seed decides how contests end.
+ * are those of Open MPI, in which the test is a singleton. This file implements communicators, the
+ * modex, parameters, the progress engine, the clock, and the collectives of the underlying
+ * components. Each time slice and each reading of the clock takes a random time, so that the seed
+ * determines the results of tuning runs.
  *
- * The collectives below check that the component's members agree: the n-th call on a communicator
- * must be the same collective with the same root and length on all of its ranks.
+ * The underlying collectives check that the members of a communicator agree: the n-th call must be
+ * the same collective with the same root and length on all of its ranks.
  */
 #ifndef TESTS_FIBRES_MPI_DOUBLE_H
 #define TESTS_FIBRES_MPI_DOUBLE_H

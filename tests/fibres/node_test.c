@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives in the node's shared memory (libmyr/node) must give right results and never hang,
- * however ranks are scheduled. Random programs run with ranks as fibres (fibres.h).
+ * Tests that collectives in the node's shared memory (libmyr/node) return correct results and never
+ * hang, however the ranks are scheduled. Random programs run with ranks as fibres (fibres.h).
  *
- * All ranks follow one plan, as an MPI program does: communicators over random ranks are created
- * and freed. On them there are barriers, blocking and split, with any layout of words, reductions
- * through an exchange, and broadcasts through a ring, with pieces or without. Besides, each rank
- * issues reductions from within progress at times of its own, as MPI_Comm_idup does. Memory may run
- * out at any of these. Invariants: all results are right, which arithmetic alone tells. No rank
- * leaves a barrier before all have entered it. All members of a communicator get a record, or none.
- * No rank waits for ever, and no record is left at the end.
+ * All ranks follow one plan, as in an MPI program. They create and free communicators over random
+ * ranks, on which they call:
  *
- * NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure prints;
- * NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
+ * - blocking and split-phase barriers with any layout of words;
+ * - reductions through an exchange;
+ * - broadcasts through a ring, with or without segmentation;
+ * - reductions that each rank starts from within progress at random times, as MPI_Comm_idup does.
+ *
+ * Memory may run out in any of these calls. Invariants:
+ *
+ * - All results are correct, as computed by arithmetic alone.
+ * - No rank leaves a barrier before all have entered it.
+ * - Either all members of a communicator get a record or none does.
+ * - No rank waits for ever, and no record is left at the end.
+ *
+ * NICBARR_PROGRAMS=N runs N programs. Each has a seed of its own, which is printed if the program
+ * fails; NICBARR_SEED=SEED NICBARR_PROGRAMS=1 repeats that program alone.
  */
 #include <stdarg.h>
 #include <stddef.h>

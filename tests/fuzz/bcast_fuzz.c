@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c). If it fails, a packet or
- * a host can make a NIC deliver a wrong block or overwrite one that is still being read. Packets
- * have any content, most of them with a valid key, and the host does anything that it may. Built
- * and run by run.sh. How a NIC treats packets otherwise is the subject of collective_fuzz.c.
+ * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c), to find packets or host
+ * behaviour that make a NIC deliver a wrong block or overwrite one that is still being read. run.sh
+ * builds and runs it. collective_fuzz.c covers the other packets of collectives.
  *
- * The NIC has a group that broadcasts, a group without a window, and a closed one. The first byte
- * selects the number of nodes and the schedule, the second one this node and the window, the third
- * one the slots, and whether the group is opened late. The rest is a sequence of steps (see `enum
- * step`). Packets are raw; or sealed by the harness, as the fuzzer would look for a check in vain;
- * or nearly right, with a plausible number, root and node, and sometimes forged.
+ * Packets have any content, but most of them carry a valid key, and the host does anything that it
+ * may. The NIC has a group that broadcasts, a group without a window, and a closed one. The first
+ * byte of an input selects the number of nodes and the schedule, the second one this node and the
+ * window, and the third one the slots and whether the group is opened late. The rest is a sequence
+ * of steps (see `enum step`). There are three sorts of packets:
  *
- * Invariants. The harness has a model of the window, with its own trees: in each step of the
- * schedule the nodes that have the block send it to those that do not. After each step each slot is
- * as in the model. So a number and a block come only from a genuine packet or from the host, and
- * within the credit, and no slot is overwritten that the host may still read. The broadcast
- * messages sent are those of the model: each new block goes once to each child; an ASK goes to the
- * parent, and only without the block; a child's ASK is answered with the slot's block, a LATER or a
- * FAIL. A packet that is not genuine changes no byte of a group and sends nothing. The tables never
- * change, nor the memory around them.
+ * - raw packets;
+ * - packets sealed by the harness, because the fuzzer would never find a valid authentication code;
+ * - nearly correct packets with a plausible number, root and node, some of them forged.
+ *
+ * The harness has a model of the window with trees of its own: in each step of the schedule, the
+ * nodes that have the block send it to those that do not. Invariants:
+ *
+ * - After each step each slot is as in the model. Therefore a number and a block come only from a
+ *   genuine packet or from the host, they are within the credit, and no slot is overwritten that
+ *   the host may still read.
+ * - The NIC sends exactly the broadcast messages of the model: each new block once to each child;
+ *   an ASK to the parent, and only without the block; and in response to a child's ASK the slot's
+ *   block, a LATER or a FAIL.
+ * - A packet that is not genuine changes no byte of a group and causes no packet.
+ * - The tables never change, nor does the memory around them.
  */
 #include "coll_nicbarr/schedule.h"
 #include "firmware/bcast.h"

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes one NIC's collectives (firmware/engine.c, collective.c, wire.c). If it fails, a packet can
- * release hosts too early, or overwrite memory. Packets have any content, most of them with a valid
- * key. The NIC has a few open groups, a closed one, and one that is opened late. Some groups carry
- * data. Built and run by run.sh.
+ * Fuzzes the collectives of one NIC (firmware/engine.c, collective.c, wire.c), to find packets that
+ * release hosts too early or overwrite memory. run.sh builds and runs it.
  *
- * An input is a sequence of steps (see `enum step`). Packets are raw; or sealed by the harness with
- * the magic number, a valid key and its check, as the fuzzer would look for these in vain; or
- * nearly right, of a plausible epoch and slot.
+ * Packets have any content, but most of them carry a valid key. The NIC has a few open groups, a
+ * closed one, and one that is opened late; some groups carry data. An input is a sequence of steps
+ * (see `enum step`). There are three sorts of packets:
  *
- * Invariants after each step: the groups are in a possible state, and no host was released from an
- * epoch that it has not started. The groups' tables never change, nor the memory around them.
- * Packets sent are well formed, and go to a member of a group or back to a sender. Their payload is
- * the beginning of their epoch's buffer. A packet changes only the bytes of a buffer that belong to
- * its slot, and none if it is not sealed.
+ * - raw packets;
+ * - packets that the harness seals with the magic number, a valid key and its authentication code,
+ *   because the fuzzer would never find these;
+ * - nearly correct packets with a plausible epoch and slot.
+ *
+ * Invariants after each step:
+ *
+ * - The groups are in a possible state, and no host was released from an epoch that it has not
+ *   started.
+ * - The groups' tables never change, nor does the memory around them.
+ * - Packets sent are well formed, and their destination is a member of a group or the sender of a
+ *   packet. Their payload is the beginning of their epoch's buffer.
+ * - A packet changes only the bytes of a buffer that belong to its slot, and none if it is not
+ *   sealed.
  */
 #include "firmware/mcp.h"
 #include "tests/fuzz/fuzz.h"

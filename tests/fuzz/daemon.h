@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a daemon (myrd/owner.h) in the fuzzer's process and thread. Called by soft_server_fuzz.c and
- * kernel_server_fuzz.c.
+ * Runs a daemon (myrd/owner.h) in the fuzzer's process and thread, so that its behaviour depends
+ * only on the input. soft_server_fuzz.c and kernel_server_fuzz.c call it.
  *
  * The daemon is unchanged and uses real sockets. Whenever it calls poll(), the fuzzer takes its
- * next step on behalf of the clients instead of waiting, so that what happens depends only on the
- * input. The linker puts this file's functions in place of poll(), clock_gettime() and
- * myr_talk_peer() (--wrap, see run.sh). Other threads get the system's.
+ * next step on behalf of the clients instead of waiting. The linker substitutes this file's
+ * functions for poll(), clock_gettime() and myr_talk_peer() (--wrap, see run.sh); in other threads
+ * they call the original functions.
  */
 #ifndef TESTS_FUZZ_DAEMON_H
 #define TESTS_FUZZ_DAEMON_H

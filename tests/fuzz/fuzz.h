@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the fuzzers have in common: they read their input as a sequence of steps, and check their
- * invariants after each of them.
+ * Reads the input of a fuzzer as a sequence of steps; all fuzzers include it, and check their
+ * invariants after each step.
  *
- * libFuzzer calls LLVMFuzzerTestOneInput() with any bytes. Invariant: beyond its end an input
- * yields zeros, so that each prefix of an input is an input, and libFuzzer can cut and splice.
+ * libFuzzer calls LLVMFuzzerTestOneInput() with arbitrary bytes. Invariant: reading beyond the end
+ * of an input yields zeros. Therefore each prefix of an input is an input, and libFuzzer can cut
+ * and splice inputs.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the hellos of processes (coll_nicbarr/hello.c), and how nodes are counted from them
- * (census.c). If it fails, members of a communicator can disagree about its nodes, and hang. Built
- * and run by run.sh.
+ * Fuzzes the parser of hellos (coll_nicbarr/hello.c), the records in which processes publish their
+ * addresses, and the count of nodes that is derived from them (census.c). A bug there could make
+ * members of a communicator disagree about its nodes, and hang. run.sh builds and runs it.
  *
- * An input is a list of hellos, each preceded by its length. Invariants: what is read is within its
- * bounds, and is written as the same bytes again. Whatever processes publish, all members count the
- * same nodes, and the count is that of a plain comparison of all pairs.
+ * An input is a list of hellos, each preceded by its length. Invariants:
+ *
+ * - The values that are read are within their bounds, and are written as the same bytes again.
+ * - Whatever processes publish, all members count the same nodes, and the count is that of a plain
+ *   comparison of all pairs.
  */
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/hello.h"

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes requests of any user's processes to the owner of the kernel's NIC (myrd/kernel_server.c,
- * kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and packets of other hosts,
- * over the test double of that NIC. If it fails, a user can crash the daemon or see another user's
- * groups. Built and run by run.sh.
+ * Fuzzes requests of arbitrary users' processes to the owner of the kernel's NIC
+ * (myrd/kernel_server.c, kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and
+ * packets of other hosts, to find input with which a user can crash the daemon or access another
+ * user's groups. The NIC is a fake (kernel_double.h). run.sh builds and runs the fuzzer.
  *
- * Invariants: each valid request gets one answer, sooner or later. An invalid one gets one, and the
- * connection is closed. A page comes with MYR_OK and only then, with a buffer if the group carries
- * data or broadcasts, and only for processes of the group's user. A report contains its reader's
- * groups only. When all clients have disconnected and all farewells are over, no group is open and
- * no descriptor is left.
+ * Invariants:
+ *
+ * - Each valid request eventually gets one response. An invalid one gets one as well, and the
+ *   connection is closed.
+ * - A response contains a page if and only if it is MYR_OK, with a buffer if the group carries data
+ *   or broadcasts, and only for processes of the group's user.
+ * - A report contains only the groups of its reader.
+ * - When all clients have disconnected and all close messages have been exchanged, no group is open
+ *   and no descriptor is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fuzzes the messages between ports (firmware/port_table.c, connection.c, sdma.c, send.c, recv.c,
- * rdma.c), over the test double of the wire. If it fails, messages can be lost, damaged or
- * delivered to another process. Built and run by run.sh.
+ * rdma.c) over the fake wire, to find input with which messages are lost, damaged or delivered to
+ * another process. run.sh builds and runs it.
  *
  * Two NICs have two hosts each, which follow the rules unless a step says otherwise. A third NIC is
- * a peer that sends anything: packets that are nearly right, changed copies of others' packets, raw
- * bytes. It knows all keys. An input is a sequence of steps (see `enum step`).
+ * a malicious peer that knows all keys and sends anything: packets that are nearly correct, changed
+ * copies of others' packets, and raw bytes. An input is a sequence of steps (see `enum step`).
  *
  * Invariants after each step:
  *
  * - a message is delivered whole, once and in order, and before its sender is notified;
  * - each token is returned once;
- * - the NICs access no memory but the rings of open ports, provided buffers, and messages under
- *   way: all else is poisoned for AddressSanitizer;
+ * - the NICs access no memory but the rings of open ports, provided buffers, and messages in
+ *   transit: all other memory is poisoned for AddressSanitizer;
  * - each connection's numbers, queues, links and deadlines are possible;
- * - each packet that a NIC sends is valid, and goes to the NIC whose key it has.
+ * - each packet that a NIC sends is valid, and its destination is the NIC whose key it contains.
  *
- * At the end the wire is healed, and all messages to open ports must arrive. The peer does not know
- * the secret of the two NICs, so that its packets in their name have no effect.
+ * At the end the wire becomes lossless, and all messages to open ports must arrive. The malicious
+ * peer does not know the secret of the two NICs, so that packets that it sends in their name have
+ * no effect.
  */
 #include <sanitizer/asan_interface.h>
 

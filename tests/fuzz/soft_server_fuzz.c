@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes what processes send to the daemon of a user's soft NIC (myrd/server.c). If it fails,
- * another user can get its memory, or one process can stop it for all others. Built and run by
- * run.sh.
+ * Fuzzes the requests of processes to the daemon of a user's soft NIC (myrd/server.c), to find
+ * input with which another user gets the daemon's memory, or one process blocks the daemon for all
+ * others. run.sh builds and runs it.
  *
- * Invariants: memory and socket go to processes of the same user that have sent a valid hello, and
- * to no others. Each hello has at most one answer. No descriptor is left when all clients have
- * disconnected, and the daemon still accepts a valid hello at the end.
+ * Invariants:
+ *
+ * - The daemon passes memory and socket only to processes of the same user that have sent a valid
+ *   hello.
+ * - Each hello has at most one response.
+ * - When all clients have disconnected, no descriptor is left, and the daemon still accepts a valid
+ *   hello.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes an endpoint for tagged messages (libmyr/messages/tagged*.c). If it fails, a peer can make
- * a process of an MPI job write beyond a receive's buffer. What arrives through its inlet and its
- * port is anything, most of it with plausible heads, and the host does anything that it may. Built
- * and run by run.sh.
+ * Fuzzes an endpoint for tagged messages (libmyr/messages/tagged*.c), to find messages with which a
+ * peer makes a process of an MPI job write beyond the buffer of a receive. Messages that arrive
+ * through the endpoint's inlet and port have any content, but most of them have plausible headers,
+ * and the host does anything that it may. run.sh builds and runs it.
  *
- * Below the endpoint is a double of the port: what it sends is recorded, and acknowledged when the
- * input says so. There are three peers: one on this node, one on this node whose memory can be read
- * (it is this process, so that an address exists or not), and one on another node. A fourth number
- * is unknown. Long messages of the second peer may be read in pieces, of which several are under
- * way and end in any order. The input is a sequence of steps (see `enum step`).
+ * The port below the endpoint is a fake, which records what the endpoint sends, and acknowledges it
+ * when the input says so. There are three peers: one on this node, one on this node whose memory
+ * can be read (it is this process, so that an address exists or not), and one on another node. A
+ * fourth number is unknown. Long messages of the second peer may be read in chunks, several of
+ * which are outstanding and complete in any order. The input is a sequence of steps (see `enum
+ * step`).
  *
- * Invariants. A request is completed once, and not while a piece of it is under way. Nothing is
- * written beyond a receive's buffer. As many buffers are sent as there are. At the end, when all is
- * closed, no memory is leaked (LeakSanitizer).
+ * Invariants:
+ *
+ * - A request is completed once, and not while one of its chunks is outstanding.
+ * - Nothing is written beyond the buffer of a receive.
+ * - The endpoint sends no more buffers than exist.
+ * - At the end, when everything is closed, no memory is leaked (LeakSanitizer).
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps that messages_fuzz.c passes to the test double of the wire (tests/unit/wire_double.h).
+ * Defines steps that messages_fuzz.c passes to the fake wire (tests/unit/wire_double.h).
  */
 #ifndef TESTS_FUZZ_WIRE_STEPS_H
 #define TESTS_FUZZ_WIRE_STEPS_H

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No process may leave an MPI_Barrier before all have entered it, or programs read data that are
- * not there yet.
+ * Tests that no process leaves an MPI_Barrier before all have entered it, because otherwise
+ * programs read data that has not been written yet.
  *
  * The ledger (common.h) checks this on a few overlapping communicators, in phases that each provoke
  * another kind of error:
  *
- * - back to back: the same communicator again and again, where a fast process laps a slow one and
- *   may take a slot of the previous barrier for this one's;
- * - alternating: two communicators in turn, which detects state that is wrongly shared between
+ * - back to back: all processes call barriers on the same communicator again and again, so that a
+ *   fast process laps a slow one and may mistake a slot of the previous barrier for one of this
+ *   barrier;
+ * - alternating: two communicators alternate, which detects state that is wrongly shared between
  *   communicators;
- * - random: any communicator, so that disjoint parts of the job drift apart.
+ * - random: each barrier uses any communicator, so that disjoint parts of the job drift apart.
  *
- * In each phase a random half of the processes is slow at random moments, and each phase draws
- * another half. So every rank is first, last and in between.
+ * In each phase a random half of the processes is slow at random moments, and each phase selects
+ * another half. Therefore every rank is sometimes the first, sometimes the last, and sometimes in
+ * between.
  */
 #include "common.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the MPI tests have in common; see common.h.
+ * Implements the utilities that the MPI tests share (common.h).
  *
  * Invariants: a cell of the ledger has one writer, its process (threads of a process use different
- * slots). Cells only grow. Nothing here calls MPI_Barrier except the wrappers under test, so that
- * the tests' bookkeeping neither hides nor causes what they look for.
+ * slots). The values of cells only increase. Nothing here calls MPI_Barrier except the wrappers
+ * under test, so that the tests' bookkeeping neither hides nor causes the errors that they must
+ * detect.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the MPI tests have in common: start and end of a test program, options, a seeded random
- * generator, the watchdog, the ledger that checks the barrier property, and barriers that are
- * broken on purpose.
+ * Utilities that the MPI tests share: start and end of a test program, options, a seeded random
+ * generator, the watchdog, the ledger that checks the barrier property, and deliberately broken
+ * barriers.
  *
- * All C programs in this folder use it. Nothing here depends on nicbarr: the same programs pass
- * with plain Open MPI, so that a failure is the component's.
+ * All C programs in this directory use them. Nothing here depends on nicbarr: the same programs
+ * pass with plain Open MPI, so that a failure is the component's.
  *
  * The ledger. Every communicator under test has a row in memory that all processes of the job map.
  * A process has one cell in the row, in which it counts the barriers that it has entered. After
  * barrier k it reads the cells of all members, each of which must be at least k. This needs no
- * clock and is exact: a process that is released too early and reads before the late one enters is
- * always detected.
+ * clock and is exact: if a process is released too early and reads the cells before the late
+ * process enters, the ledger always detects it.
  *
- * Broken barriers. A test that cannot fail proves nothing: with NICBARR_TEST_BREAK=N in the
- * environment every Nth barrier on average (1: every one) is omitted. All members agree on which
- * ones, so that the ledger detects it rather than a mismatch. With a negative N broken barriers
- * wait as they should, but without calling MPI: a barrier that makes no progress, and an
- * MPI_Ibarrier that blocks. The watchdog detects that (give --watchdog a few seconds).
+ * Broken barriers. They show that the tests can fail: with NICBARR_TEST_BREAK=N in the environment
+ * every Nth barrier on average (1: every one) is omitted. All members agree on the omitted ones, so
+ * that the ledger detects an early release and not a mismatch of calls. With a negative N broken
+ * barriers wait as they should, but without calling MPI: an MPI_Barrier makes no progress, and an
+ * MPI_Ibarrier blocks. The watchdog detects this (give --watchdog a few seconds).
  *
  * Options of all programs: --seed N, --watchdog SECONDS, --ledger PATH, --hold PATH, --help.
  */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes that wait in a barrier for a late one must not take processor time from those that have
- * work, where there are more processes than processors.
+ * Tests that processes that wait in a barrier for a late one do not take CPU time from those that
+ * compute, when the machine is oversubscribed.
  *
  * One process sleeps (or computes, --compute) for a second while the others wait. Each of them
- * reports its user + system time (getrusage) as a fraction of the time that it waited.
+ * reports its user and system time (getrusage) as a fraction of the time that it waited.
  *
- * This is a report by default. --max-fraction F makes it a check: the fraction of every waiting
- * process is at most F. Processor time is what the process itself used, so that load on the machine
+ * By default the program only reports. --max-fraction F makes it a check: the fraction of every
+ * waiting process is at most F. CPU time is that of the process itself, so that load on the machine
  * does not increase it.
  *
- * Load decreases it, also for a process that never sleeps. --never-sleeps checks that no waiting
- * process did. Such a process either runs or is queued for a processor (schedstat), and both times
- * are known, so that load does not matter.
+ * Load decreases the CPU time, however, even that of a process that never sleeps. Therefore
+ * --never-sleeps checks separately that no waiting process slept. A process that does not sleep
+ * either runs or is queued for a core (schedstat), and both times are known, so that load does not
+ * affect the check.
  */
 #include "common.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a process dies, mpirun must end the job and nothing of it may be left. This is the job, which
- * run_killed.sh watches from outside.
+ * Tests that mpirun ends the job and leaves nothing of it behind if a process dies. This program is
+ * the job, which run_killed.sh observes from outside.
  *
  * All processes call barriers on several communicators, or reductions and broadcasts, or put into
- * each other's windows, for ever. A timer ends one of them (by SIGKILL to itself, or MPI_Abort)
- * wherever it is: in a barrier, between two, while it creates or frees a communicator, or while it
- * sets up shared memory. What must hold afterwards (mpirun exits with a non-zero status, nothing is
- * left of the job) cannot be checked from inside.
+ * each other's windows, for ever. A timer ends one of them (by SIGKILL to itself, or MPI_Abort) at
+ * any point: in a barrier, between two, while it creates or frees a communicator, or while it sets
+ * up shared memory. The conditions afterwards (mpirun exits with a non-zero status, nothing is left
+ * of the job) cannot be checked from inside.
  *
- * --pretend makes the script's own checks fail: "nobody-dies" (the job ends well), "leftover" (a
- * file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
+ * --pretend makes the script's own checks fail: "nobody-dies" (the job ends successfully),
+ * "leftover" (a file whose name contains nicbarr remains in /dev/shm), "orphan" (a process
+ * remains).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setitimer */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each message must go to the receive that MPI says: all processes send and receive at random, and
- * afterwards rank 0 compares all that has happened.
+ * Tests that each message is received by the receive that MPI prescribes: all processes send and
+ * receive at random, and afterwards rank 0 compares the records of all processes.
  *
- * A round is a game on a few communicators: sends in all modes (standard, synchronous, buffered);
- * receives with source and tag given or not, with room for the whole message or a part; probes,
- * matched probes, cancelled receives. At the end each process receives what is left.
+ * A round uses a few communicators: sends in all modes (standard, synchronous, buffered); receives
+ * with or without wildcards for source and tag, with buffers for the whole message or a part;
+ * probes, matched probes, and cancelled receives. At the end each process receives the remaining
+ * messages.
  *
  * MPI requires (MPI 4.0, 3.5): of two messages from one sender on one communicator, the earlier one
- * goes to the earlier one of two receives if both receives match it and the earlier one matches
+ * matches the earlier one of two receives if both receives match it and the earlier one matches
  * both. Each message contains its sender and its number, so that rank 0 can check all pairs. A
- * receive that was never matched must not have been passed over.
+ * receive that was never matched must not have been skipped.
  *
  * --spoil shows that the test can fail: two receives claim to have been posted in reverse order.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that rely on what Open MPI does if the root broadcasts or scatters another number of
- * bytes than a rank expects must get the same with nicbarr. Where there are more, that rank's error
- * is MPI_ERR_TRUNCATE; where there are fewer, it gets those, and the rest of its buffer is
- * unchanged. Open MPI's own functions do so among two processes. The calls that follow are right
- * again.
+ * Tests that programs in which the root broadcasts or scatters another number of bytes than a rank
+ * expects get the same result with nicbarr as with Open MPI alone. If the root sends more bytes,
+ * the rank gets the error MPI_ERR_TRUNCATE; if it sends fewer, the rank gets those, and the rest of
+ * its buffer is unchanged. Open MPI's own functions behave in this way between two processes. The
+ * calls that follow must be correct again.
  */
 #include "common.h"
 

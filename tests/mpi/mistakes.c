@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With coll_nicbarr_check a wrong program must get an error instead of hanging: one mistake at a
- * time, for which all ranks get an error, after which calls are right again. Before that, each
- * collective is called correctly in several ways, without an error.
+ * Tests that coll_nicbarr_check returns an error to a wrong program, which otherwise hangs. The
+ * program makes one mistake at a time, for which all ranks must get an error, and after which calls
+ * must succeed again. Before that, it calls each collective correctly in several ways, which must
+ * not cause an error.
  *
  *   mistakes [--kind KIND]     only this mistake; otherwise all of them
  */

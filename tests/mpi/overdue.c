@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A barrier from which a process or host is missing must fail after the timeout, and other
- * communicators must go on working. overdue.sh disturbs this program from outside.
+ * Tests that a barrier from which a process or host is missing fails after the timeout, and that
+ * other communicators continue to work. overdue.sh causes the fault from outside.
  *
- * All processes call barriers on one communicator until a file "stop" exists in the folder, or a
+ * All processes call barriers on one communicator until a file "stop" exists in the directory, or a
  * barrier fails. A process whose barrier has failed creates a file "failed.RANK", and waits for a
  * file "resume". Then it calls barriers on another communicator, which must be correct. Nothing
  * here depends on time, except for the watchdog.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that waits in a barrier must serve the messages of the others, or programs deadlock.
+ * Tests that a process that waits in a barrier progresses the messages of other processes, because
+ * otherwise programs deadlock.
  *
- * One process is late. It enters only after its communication with the waiting ones is complete, in
- * which they must take part: messages by rendezvous in both directions, and one-sided access to
- * their windows. If a barrier waits without calling Open MPI's progress engine, this is a deadlock,
- * which the watchdog ends. Sometimes the late process waits before, so that the others have gone to
- * sleep.
+ * One process is late. It enters the barrier only after it has communicated with the waiting ones,
+ * by rendezvous messages in both directions and by one-sided access to their windows, which needs
+ * progress in the waiting processes. If a barrier waits without calling Open MPI's progress engine,
+ * this is a deadlock, which the watchdog ends. Sometimes the late process delays its communication
+ * until the others have gone to sleep.
  *
- * The contents are checked as well, since the progress within a barrier must not lose or repeat
+ * The program also checks the contents, since progress within a barrier must not lose or repeat
  * anything.
  *
  * --bandwidth reports how fast large messages arrive at processes that wait in a barrier, compared

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages between processes must arrive once, whole, in order and with the right content, or
- * programs compute with garbage.
+ * Tests that messages between processes arrive once, whole, in order and with the correct content.
  *
- * Sizes are around those at which a transport changes its method (empty, small, eager, fragments, a
- * copy from memory to memory), up to --largest. All processes agree on the plan of a round without
- * communication, so that a receiver knows what must arrive; every byte depends on sender, receiver,
- * round and position. The phases: all to all at once, in all sending modes and with gaps in the
- * buffers on either side; messages that are probed for; a flood of unexpected messages; one-sided
- * communication; several threads at once (--threads); processes that are spawned, and groups that
- * connect to each other (--spawn).
+ * Sizes are near the thresholds at which a transport changes its protocol (empty, small, eager,
+ * fragments, a copy from memory to memory), up to --largest. All processes compute the same plan of
+ * a round without communication, so that a receiver knows which messages must arrive; every byte
+ * depends on sender, receiver, round and position. The phases are:
+ *
+ * - all to all at once, in all sending modes and with gaps in the buffers on either side;
+ * - messages that are probed for;
+ * - a flood of unexpected messages;
+ * - one-sided communication;
+ * - several threads at once (--threads);
+ * - processes that are spawned, and groups that connect to each other (--spawn).
  *
  * --no-read forbids this process to read other processes' memory after MPI_Init, which a transport
- * on one node must cope with. --spoil shows that the test can fail: now and then a byte is changed
+ * on one node must tolerate. --spoil shows that the test can fail: now and then a byte is changed
  * before it is sent.
  */
 #ifndef _GNU_SOURCE

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job must end properly however short it is: it calls collectives of all sorts on communicators
- * that are created and freed, and then MPI_Finalize.
+ * Tests that a job ends properly however short it is: it calls collectives of all kinds on
+ * communicators that are created and freed, and then MPI_Finalize.
  *
- * Its subject is the end. Processes start, use what the component has, and exit at once, while
- * other jobs load the machine (tests/component/short_jobs.sh). Results are checked, so that a job
- * that did nothing cannot pass.
+ * The subject is the end of the job. Processes start, use the component's features, and exit at
+ * once, while other jobs load the machine (tests/component/short_jobs.sh). Results are checked, so
+ * that a job that did nothing cannot pass.
  *
- * --allreduces N calls MPI_Allreduce N times on MPI_COMM_WORLD before anything else, so that the
- * choice is made in these calls. --bcasts N does the same with MPI_Bcast, whose root is rank 0, and
- * once another one. --leave does not free communicators, windows of messages and persistent
- * requests at the end, as some programs leave that to MPI_Finalize. --tools opens MPI's tools
- * interface before MPI_Init and closes it before MPI_Finalize; --tools-twice opens and closes it
- * once more before that, so that Open MPI loads its components twice. (After MPI_Finalize it cannot
- * be closed: Open MPI 4.1.4 crashes there, also with its own components only.)
+ * - --allreduces N calls MPI_Allreduce N times on MPI_COMM_WORLD first, so that the algorithm is
+ *   chosen during these calls.
+ * - --bcasts N does the same with MPI_Bcast, whose root is rank 0, except for one call.
+ * - --leave does not free communicators, windows of messages and persistent requests, because some
+ *   programs leave that to MPI_Finalize.
+ * - --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
+ *   --tools-twice opens and closes it once more before that, so that Open MPI loads its components
+ *   twice. (It cannot be closed after MPI_Finalize, because Open MPI 4.1.4 crashes there, also with
+ *   its own components only.)
  */
 #include "common.h"
 

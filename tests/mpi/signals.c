@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that a component starts must block all signals: otherwise one of them would take a signal
- * for which the program waits (sigwait, signalfd), or be ended by it.
+ * Tests that the threads which a component starts block all signals. Otherwise such a thread would
+ * take a signal for which the program waits (sigwait, signalfd), or would run its default action
+ * and end the program.
  *
  * Linux shows each thread's name and blocked signals (proc(5)).
  */

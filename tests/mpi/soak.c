@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators that are created and freed must not leak memory, descriptors or mappings.
+ * Tests that creating and freeing communicators leaks no memory, descriptors or mappings.
  *
- * The program creates, uses and frees communicators in cycles, mostly duplicates of WORLD. A few
- * exist at a time, so that pools hand out in another order what was returned to them. After a
- * warm-up (pools fill, Open MPI's free lists grow) each process reads its state in /proc; at the
- * end it does so again, and must not have grown. At both times none of its own communicators
- * exists.
+ * The program creates, uses and frees communicators in cycles, mostly duplicates of MPI_COMM_WORLD.
+ * A few exist at a time, so that pools reuse entries in another order than that in which they were
+ * returned. After a warm-up (pools fill, Open MPI's free lists grow) each process reads its state
+ * in /proc; at the end it does so again, and the values must not have grown. At both times none of
+ * its own communicators exists.
  *
  * Bytes and counts are checked; the time per cycle of the first and of the last tenth is only
  * reported.

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job that starts on one host and grows onto others must get right barriers among all its
- * processes: it spawns processes onto another host, and all of them together spawn more.
+ * Tests that a job that starts on one host and grows onto others gets correct barriers among all
+ * its processes: it spawns processes onto another host, and all of them together spawn more.
  *
- * Each generation is merged with all earlier ones. Barriers of all processes are checked by the
- * ledger, together with those of the previous generation's communicator. So processes meet that
- * have known each other since their start, since another communicator, or not at all.
+ * Each generation is merged with all earlier ones. The ledger checks barriers of all processes,
+ * together with those of the previous generation's communicator. The communicator therefore has
+ * pairs of processes that have known each other since their start, since another communicator, or
+ * not at all.
  *
- * With --strangers it starts two jobs instead, each on a host of its own, and passes one job's port
- * to the other. The two do not know each other until they connect.
+ * With --strangers the program starts two jobs instead, each on a host of its own, and passes one
+ * job's MPI port to the other. The two jobs do not know each other until they connect.
  *
- * Open MPI gives a merged communicator no name, nor does the program.
+ * Neither Open MPI nor the program names a merged communicator.
  */
 #include "common.h"
 

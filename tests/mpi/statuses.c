@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that read a status must find in it what MPI promises (MPI 4.0, 3.2.5): calls with a
- * single status never change MPI_ERROR, be they probes, receives or completions, successful,
- * truncated or cancelled, and set everything else.
+ * Tests that calls return the statuses that MPI prescribes (MPI 4.0, 3.2.5): calls with a single
+ * status set all fields except MPI_ERROR, which they never change. This holds for probes, receives
+ * and completions, whether they are successful, truncated or cancelled.
  *
  * Every process sends its right neighbour, which may be itself, one message per call, with the
  * call's number as tag, and makes the calls for the messages of its left neighbour.

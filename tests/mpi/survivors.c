@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that survives failures (mpirun --with-ft ulfm, since Open MPI 5.0) must get an error
- * from each collective that a dead process leaves incomplete. Processes call random collectives on
- * a communicator. At a random call one of them kills itself, immediately or a moment later in the
- * middle of anything, or it revokes the communicator. All others must get an error of that class,
+ * Tests that a program that survives failures (mpirun --with-ft ulfm, since Open MPI 5.0) gets an
+ * error from each collective that a dead process leaves incomplete. Processes call random
+ * collectives on a communicator. At a random call one of them kills itself, immediately or a moment
+ * later at any point, or it revokes the communicator. All others must get an error of that class,
  * and continue with a communicator of the survivors, until two are left.
  *
- * A collective that succeeds must have the right result, and no process leaves a barrier before all
- * have entered it, whatever happens to others meanwhile.
+ * A collective that succeeds must have the correct result, and no process may leave a barrier
+ * before all have entered it, whatever happens to others meanwhile.
  *
- * With --unaided a process stops the launcher before it kills itself, so the first of the others
- * gets its error without the launcher. With --times each survivor prints for each failure how long
- * it took to get the error.
+ * With --unaided a process stops the launcher before it kills itself, so that the first of the
+ * others gets its error without the launcher. With --times each survivor prints for each failure
+ * the time until it got the error.
  */
 #include "common.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A choice that is challenged during the program's own barriers (coll_nicbarr_tune_watch) must not
- * harm them: whichever algorithm plays them, each is a barrier, and all processes count the same
- * duels and the same switches.
+ * Tests that re-evaluating a choice during the program's own barriers (coll_nicbarr_tune_watch)
+ * does not break them. In such a duel the component compares the algorithm in use with another
+ * candidate. Whichever algorithm executes them, the calls must be barriers, and all processes must
+ * count the same duels and the same switches.
  *
- * --least N: there must be at least N duels. --most N: and at most N. Whether a duel is lost
- * depends on the machine, so that this is not checked; the report line has it.
+ * --least N and --most N bound the number of duels. Their outcome depends on the machine, and is
+ * therefore reported instead of checked.
  *
- * --data: the same for collectives with data, whose choices are measured again. Results are
- * compared bit by bit, also of non-blocking calls meanwhile, and of communicators that are created
- * and freed. How soon there is time for that depends on the machine, so that calls continue until
- * it has happened --least times, or --calls were made.
+ * --data does the same for collectives with data, whose choices are measured again. The program
+ * compares results bit by bit, also those of non-blocking calls meanwhile, and of communicators
+ * that are created and freed. The machine determines how soon there is time for a measurement;
+ * calls therefore continue until it has happened --least times, or --calls were made.
  */
 #include "common.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-sided communication must be right: what is put arrives, a get returns what is there, and no
+ * Tests one-sided communication: puts arrive, a get returns the current contents, and no
  * accumulation is lost, for all kinds of windows, synchronisation, sizes and types.
  *
- * A random game. Each process keeps a copy of all processes' windows, the reference. In a round
- * each window is divided into extents that do not overlap. The plan, on which all agree without
- * communication, says what is done to each extent and by which processes: puts by one process, also
- * of derived types; gets, accumulations, fetch-and-adds and compare-and-swaps by several. So the
- * contents after the round are known, except for the winner of a compare-and-swap, which reports
- * itself. Each process then compares its window with the reference, byte by byte. What is fetched
- * is compared at once, as far as it does not depend on the order.
+ * The operations are random. Each process keeps a copy of all processes' windows as the reference.
+ * In a round each window is divided into extents that do not overlap. A plan that all processes
+ * compute without communication assigns operations and processes to each extent: puts by one
+ * process, also of derived types; gets, accumulations, fetch-and-adds and compare-and-swaps by
+ * several. Therefore the contents after the round are known, except for the winner of a
+ * compare-and-swap, which reports itself. Each process then compares its window with the reference,
+ * byte by byte. Fetched values are compared at once if they do not depend on the order.
  *
  * --no-read forbids this process to read and write other processes' memory. --spoil shows that the
  * test can fail: now and then a byte of a window is changed.

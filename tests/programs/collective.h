@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One call of a collective: its data, the call itself, and the expected result.
+ * Makes one call of a collective with generated data, and checks its result. player.c uses it.
  *
- * Used by player.c. Everything follows from the step, the iteration and the communicator, so that
- * each process computes what the others send. Nothing is communicated except by the call itself.
+ * Data and expected result depend only on the step, the iteration and the communicator, so that
+ * each process computes what the others send. The processes communicate only by the call itself.
  *
  * A call exists until call_close; between the call and call_check its buffers belong to MPI.
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types, operations and values; see data_types.h.
+ * Implements types, operations and values (data_types.h).
  *
- * Invariant: exact values cause no rounding, no overflow and no negative zero in any order of
- * combination, on up to DATA_RANKS ranks. So results can be compared bit by bit.
+ * Invariant: combining exact values causes no rounding, no overflow and no negative zero in any
+ * order, on up to DATA_RANKS ranks. Therefore results can be compared bit by bit.
  */
 #include "data_types.h"
 #include "../mpi/common.h"

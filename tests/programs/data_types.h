@@ -3,15 +3,16 @@
  * Data for the tests of collectives: types, operations, values that every process can compute, and
  * the expected results of reductions.
  *
- * Used by collective.c and layout.c. Nothing here communicates.
+ * collective.c and layout.c use it. Nothing here communicates.
  *
  * A value is a function of a key (for the operation of a test), a rank and the index of the
- * element. So every process knows what all others send.
+ * element. Therefore every process knows the data of all others.
  *
- * The reference of a reduction combines by MPI_Reduce_local, in one order: neighbouring complete
- * subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... There are two sorts of values:
+ * The reference of a reduction combines values by MPI_Reduce_local in one order: neighbouring
+ * complete subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... There are two sorts of
+ * values:
  *
- * - exact: in any order there is one result, to the bit (floating-point values are small integers
+ * - exact: the result is the same to the bit in any order (floating-point values are small integers
  *   and powers of two);
  * - rough: sums and products of floating-point values are rounded, overflow and underflow, so that
  *   another order gives other bits.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of a message's elements in memory, and the MPI datatype for it.
+ * The layout of a message's elements in memory, and the MPI datatype for it. collective.c uses it.
  *
- * Used by collective.c. A message is some blocks (one for each rank in MPI_Gather) of n elements.
- * Each layout has room around and between elements; what MPI must not change contains a pattern.
+ * A message consists of blocks (one for each rank in MPI_Gather) of n elements. Each layout has
+ * gaps around and between elements, filled with a pattern that MPI must not change.
  *
  * `counted` layouts are passed as n elements of a type, `whole` ones as one element of a type that
  * contains them all. If ranks pass different layouts in one call, their signatures are the same.

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The communicators of a program, each in a numbered place; place 0 is the MPI_COMM_WORLD of each
- * job.
+ * job. player.c uses it.
  *
- * Used by player.c. A place may hold several communicators that do not overlap, as MPI_Comm_split
- * creates them, and none for some processes. A process has its own.
+ * A place may hold several communicators that do not overlap, as MPI_Comm_split creates them, and
+ * none for some processes. Each process has one of them.
  *
- * Processes have numbers: their ranks in MPI_COMM_WORLD, and for those that a step spawns the
- * numbers in that step, from SPAWNED on. Those start with the next step, and know only their
- * parents.
+ * Processes are numbered: by their ranks in MPI_COMM_WORLD, and from SPAWNED on for processes that
+ * a step spawns. Spawned processes start with the next step, and know only their parents.
  *
- * The board is memory that all processes of the job share with the runner: each thread writes there
- * which call it has entered, so that the runner can say where a program hangs. The check of a
- * barrier is that every member has entered it.
+ * The board is memory that all processes of the job share with the script that runs them: each
+ * thread records there which call it has entered, so that the script can report where a program
+ * hangs. It also serves to check a barrier, which every member must have entered.
  *
  * Threads: those that run at the same time use different places.
  */

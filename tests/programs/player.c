@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plays a program (program.h) under MPI and checks every result: nicbarr must give right results to
- * any legal program.
+ * Executes a program (program.h) under MPI and checks every result, to test that nicbarr returns
+ * correct results to any legal program.
  *
  *   player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
  *
  * mpirun starts it for machine/playing.py and scripts (tests/component/drawn_common.sh), and so
- * does the step `spawn`. The board (places.h) shows how far each process is. A wrong result ends
- * the job by MPI_Abort, with the step and the expected bytes. --until: it plays the program again
- * and again, with other data, until that file exists; the program must not spawn processes.
+ * does the step `spawn`. The board (places.h) shows the progress of each process. A wrong result
+ * ends the job by MPI_Abort, with the step and the expected bytes. With --until the player repeats
+ * the program with other data until that file exists; the program must not spawn processes.
  *
  * Requests have numbered places as well. A place holds the requests of one step, which may be many
  * calls, with their buffers.
  *
- * Steps between `fork` and `join` are played by threads: each plays the steps of the communicators
+ * Threads execute the steps between `fork` and `join`: each executes the steps of the communicators
  * whose number is its own, modulo the number of threads.
  *
  * The player calls no MPI functions except those of the program, MPI_Init, MPI_Finalize and local
- * ones. So the program's first collective is the job's first.
+ * ones. Therefore the program's first collective is the job's first.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* usleep */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as a file: one step per line, the same for all ranks.
+ * Reads a test program from a file, which has one step per line, the same for all ranks.
  *
- * player.c reads the file; other files ask for the words of a step. machine/program.py writes such
- * files, and decides what is legal MPI, on which the player relies.
+ * player.c reads the file; other files query the words of a step. machine/program.py writes such
+ * files, and ensures that they are legal MPI, which the player does not check.
  *
- *   # a comment; lines that begin with @ are for the runner
+ *   # a comment; lines that begin with @ are for the script that runs the program
  *   12 coll what=allreduce how=b c=0 type=MPI_INT op=MPI_SUM n=3 times=20
  *
- * The number in front identifies the step. All data, roots and delays of a step depend on it
- * instead of its line, so that a step does the same when others are removed.
+ * The number in front identifies the step. All data, roots and delays of a step depend on this
+ * number and not on its line, so that a step does the same when others are removed.
  *
  * Threads: steps are constant after program_read.
  */
