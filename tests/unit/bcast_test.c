@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI_Bcast across nodes would return another call's data, or hang or fail when
- * packets are lost. It tests broadcasts of NICs (firmware/bcast.c, collective_bcast.c), and their
- * trees (libmyr/groups/spread.c), on a test double of the board.
+ * Tests broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and their trees
+ * (libmyr/groups/spread.c) on a fake board. A failure means that MPI_Bcast across nodes returns
+ * another call's data, or hangs or fails when packets are lost.
  *
- * Invariants. For all sizes up to 300 and each n, dissemination has a tree for each root: each
- * node has one parent, which knows it as a child. Other schedules have no plan. Over a faulty
- * wire, with random roots and delays, each host reads the right block of each broadcast, in order,
- * and each NIC accepts each block once. Without faults, each node except the root gets one
- * message. Waiting hosts are woken. Packets of correct NICs are never implausible. At the end, all
- * hosts have read all blocks and leave: the groups send their farewell, and are closed. A root
- * does not wait while the window has free slots, and never exceeds it. Forged or implausible
- * packets, and those for groups without a window, change nothing.
+ * Invariants of the trees, for all sizes up to 300 and each n: dissemination has a tree for each
+ * root, in which each node has one parent, which knows it as a child. Other schedules have no plan.
+ *
+ * Invariants over a faulty wire, with random roots and delays:
+ *
+ * - Each host reads the right block of each broadcast, in order, and each NIC accepts each block
+ *   once. Without faults, each node except the root gets one message.
+ * - Waiting hosts are woken.
+ * - Packets of correct NICs are never implausible.
+ * - A root does not wait while the window has free slots, and never exceeds it.
+ * - Forged or implausible packets, and those for groups without a window, change nothing.
+ * - At the end, all hosts have read all blocks and leave; the groups send their close messages, and
+ *   are closed.
  */
 #include <stdarg.h>
 #include <stddef.h>

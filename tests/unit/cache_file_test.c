@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs would lose measurements of the tuning cache, overwrite a user's file, or
- * block (coll_nicbarr/files/cache_file.c). Invariants. An added measurement is read again for the
- * same shape, machine and collective, and for no others. A foreign file is neither used nor
- * changed. If processes write concurrently and some are killed, no completed write is lost, and no
- * reader sees an incomplete file. No other files remain in the folder except the lock, and no lock
- * beside a foreign file. Non-regular files and other users' locks do not block. Folders are
- * created only below the permitted one. The number of system calls does not depend on the file's
- * size, and a file above the limit is not read. (cache_lines_test.c tests the file's contents.)
+ * Tests the file of the tuning cache (coll_nicbarr/files/cache_file.c). A failure means that jobs
+ * lose measurements, overwrite a user's file, or block. (cache_lines_test.c tests the file's
+ * contents.)
+ *
+ * Invariants:
+ *
+ * - An added measurement is read again for the same shape, machine and collective, and for no
+ *   others.
+ * - A foreign file is neither used nor changed.
+ * - If processes write concurrently and some are killed, no completed write is lost, and no reader
+ *   sees an incomplete file.
+ * - No other files remain in the directory except the lock, and no lock beside a foreign file.
+ * - Non-regular files and other users' locks do not block.
+ * - Directories are created only below the permitted one.
+ * - The number of system calls does not depend on the file's size, and a file above the limit is
+ *   not read.
  */
 #include <stdarg.h>
 #include <stddef.h>

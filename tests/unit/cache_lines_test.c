@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs would lose measurements of the tuning cache, use corrupted ones, or crash on
- * a damaged file (coll_nicbarr/files/cache_lines.c). Invariants. Each key has its most recent
- * measurements, ordered by time. Lines are in the order of writing, and the first ones are removed
- * beyond the limit. Malformed lines are ignored. For any text, an added measurement can be read
- * afterwards together with the previous ones, other lines are unchanged, and the result is valid.
- * (cache_file_test.c tests the file itself.)
+ * Tests the contents of the tuning cache (coll_nicbarr/files/cache_lines.c). A failure means that
+ * jobs lose measurements, use corrupted ones, or crash on a damaged file. (cache_file_test.c tests
+ * the file itself.)
+ *
+ * Invariants:
+ *
+ * - Each key has its most recent measurements, ordered by time.
+ * - Lines are in the order of writing, and the first ones are removed beyond the limit.
+ * - Malformed lines are ignored.
+ * - For any text, an added measurement can be read afterwards together with the previous ones,
+ *   other lines are unchanged, and the result is valid.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the fastest barrier, reduction or broadcast would not be measured, so that jobs
- * run slower than they could. Invariants for each shape: Open MPI's own is the first candidate;
- * there are no duplicates; each candidate's parameter makes a difference, it is playable, and a
- * cache file can name it; the list is never truncated; candidates for broadcasts have a spread
- * plan. Some lists are compared literally.
+ * Tests the list of candidates that are measured for a collective. A failure means that the fastest
+ * barrier, reduction or broadcast is not among them, so that jobs run slower than they could.
+ *
+ * Invariants for each shape:
+ *
+ * - Open MPI's own implementation is the first candidate.
+ * - There are no duplicates, and each candidate's parameter makes a difference.
+ * - Each candidate can be executed, and a cache file can name it.
+ * - The list is never truncated.
+ * - Candidates for broadcasts have a plan of their trees (spread.c).
+ *
+ * Some lists are compared literally.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, reductions and allgathers across nodes would deliver wrong blocks, or write
- * beyond a group's memory (carry.c). The real engine executes the plans: for groups of all sizes
- * up to 40 and some larger ones, with all algorithms that consist of messages, and for random
- * barriers. Messages arrive in random order, and some are lost and requested again.
+ * Tests the plans by which reductions and allgathers across nodes carry data (carry.c). A failure
+ * means that they deliver wrong blocks, or write beyond a group's memory.
  *
- * Invariants. All nodes compute the same plan, whose sizes are those of the longest message and
- * the largest buffer. At the end of each epoch, each node finds each node's block where the plan
- * says, until it begins the next epoch. The memory around a group is unchanged. Schedules that are
- * not barriers have no plan. Without memory there is no plan, and no leak. In rooted schedules,
- * only node 0 gets all blocks.
+ * The real engine executes the plans: for groups of all sizes up to 40 and some larger ones, with
+ * all algorithms that consist of messages, and for random barriers. Messages arrive in random
+ * order, and some are lost and requested again.
+ *
+ * Invariants:
+ *
+ * - All nodes compute the same plan, whose sizes are those of the longest message and the largest
+ *   buffer.
+ * - At the end of each epoch, each node finds each node's block at the place that the plan defines,
+ *   until it begins the next epoch.
+ * - The memory around a group is unchanged.
+ * - Schedules that are not barriers have no plan. If out of memory, there is no plan and no leak.
+ * - In rooted schedules, only node 0 gets all blocks.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a communicator's processes would be assigned to wrong nodes, so that barriers
- * hang or miss processes (census.c). It covers small communicators, random ones compared with a
- * naive count, and one of 16,384 processes on 1,024 nodes, for which it prints time and memory.
- * For the latter, it also checks the tables that all NICs get for each candidate algorithm.
+ * Tests the assignment of a communicator's processes to nodes (census.c). A failure means that
+ * barriers hang or miss processes.
+ *
+ * The test covers small communicators, random ones compared with a naive count, and one of 16,384
+ * processes on 1,024 nodes, for which it prints time and memory. For the latter, it also checks the
+ * tables that all NICs get for each candidate algorithm.
  */
 #include <setjmp.h>
 #include <stdarg.h>

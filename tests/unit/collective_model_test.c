@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a job whose network loses packets hangs, fails, or leaves a barrier early. The
- * test runs barriers of NICs over a faulty wire, with random schedules, sizes, faults, times at
- * which hosts arrive, open and close groups, and numbers of outstanding barriers.
+ * Tests barriers of NICs over a faulty wire, with random schedules, sizes, faults, times at which
+ * hosts arrive, open and close groups, and numbers of outstanding barriers. A failure means that a
+ * job whose network loses packets hangs, fails, or leaves a barrier early.
  *
- * Invariants, checked after each event: no node completes an epoch before all nodes have started
- * it; epochs never go back; a host is woken when its group advances; a waiting group knows its
- * missing peers, and has a deadline; packets of correct NICs are never implausible, and corrupted
- * ones are never accepted. At the end, all have completed within a bound of virtual time, the NICs
- * have no groups left, and the memory of closed groups is unchanged.
+ * Invariants, checked after each event:
+ *
+ * - No node completes an epoch before all nodes have started it, and epochs never decrease.
+ * - A host is woken when its group advances.
+ * - A waiting group knows its missing peers, and has a deadline.
+ * - Packets of correct NICs are never implausible, and corrupted ones are never accepted.
+ *
+ * At the end, all have completed within a bound of virtual time, the NICs have no groups left, and
+ * the memory of closed groups is unchanged.
  *
  * Some groups carry data, with another length in each epoch. A host that completes an epoch finds
- * all its blocks until it begins the next one. When a host leaves, its group sends a farewell,
+ * all its blocks until it begins the next one. When a host leaves, its group sends a close message,
  * after which all hosts have received all data.
  *
- * One host may be late, and another one gives it up. Then all hosts learn this failure, whatever
- * packets are lost, also the late one once it arrives. A failed group completes no further epochs.
- * Each NIC counts one failure.
+ * One host may be late, and another one gives it up. Then all hosts detect this failure, whatever
+ * packets are lost, including the late host when it arrives. A failed group completes no further
+ * epochs. Each NIC counts one failure.
  */
 #include <stdarg.h>
 #include <stddef.h>

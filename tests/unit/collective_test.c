@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, barriers hang or are slow when packets are lost or early, or strangers release or
- * break them. The test runs collectives of a complete NIC on a test double of the board. (Random
- * ones are in collective_model_test.c.)
+ * Tests collectives of a complete NIC on a fake board. A failure means that barriers hang or are
+ * slow when packets are lost or early, or that unknown senders release or break them. (Random
+ * collectives are in collective_model_test.c.)
  *
- * Invariants. A message that arrives before its group is opened is kept, or requested later. A
- * peer's request to a closed group is answered with DONE, and not otherwise. A packet without a
- * known key, or not sealed with the group's secret, changes nothing and gets no answer. A waiting
- * group requests exactly the missing messages, with growing backoff. Groups do not affect each
- * other, and closed ones are not accessed.
+ * Invariants:
+ *
+ * - A message that arrives before its group is opened is kept, or requested later.
+ * - A peer's request to a closed group is answered with DONE; no other request is.
+ * - A packet without a known key, or not sealed with the group's secret, changes nothing and gets
+ *   no response.
+ * - A waiting group requests exactly the missing messages, with exponential backoff.
+ * - Groups do not affect each other, and closed ones are not accessed.
  *
  * In groups that carry data, a peer gets missing data from any node that has them, also after that
- * node's hosts have left. If they are gone, the peer fails, and does not accept anything instead.
- * A payload that was not sealed, or is too long, changes no byte.
+ * node's hosts have left. If no node has them any more, the peer fails and accepts no other data
+ * instead. A payload that was not sealed, or is too long, changes no byte.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, measurements would choose a slow algorithm, exceed their budget, or make ranks
- * diverge and hang (coll_nicbarr/choice/contest.c). The ranks are simulated: each is a thread with
- * a clock that only its turns advance, so that no result depends on the machine. Invariants: all
- * ranks play the same turns and get the same result, whatever they measure; the best candidate is
- * chosen if the costs are conclusive; the budget determines the number of rounds, as contest.h
- * says; an error ends the contest on all ranks.
+ * Tests contests, the tuning runs that measure all candidates (coll_nicbarr/choice/contest.c). A
+ * failure means that they choose a slow algorithm, exceed their budget, or make ranks diverge and
+ * hang. The ranks are simulated: each is a thread with a clock that only its iterations advance, so
+ * that no result depends on the machine.
+ *
+ * Invariants:
+ *
+ * - All ranks execute the same iterations and get the same result, whatever they measure.
+ * - The best candidate is chosen if the costs are conclusive.
+ * - The budget determines the number of rounds, as contest.h defines.
+ * - An error ends the contest on all ranks.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Utilities shared by the unit tests: a crew of processes that run the same function, reproducible
- * random numbers, a watchdog, what a process uses, and temporary folders and files.
+ * random numbers, a watchdog, counts of a process's resources, and temporary directories and files.
  *
- * Called by tests only. A crew consists of forked processes. Under ThreadSanitizer, which cannot
+ * Only tests call it. A crew consists of forked processes. Under ThreadSanitizer, which cannot
  * analyze several processes, and with NICBARR_THREADS=1 in the environment, it consists of threads
  * instead. Invariant: crew_run() reports whether each member succeeded, and no member outlives its
  * test. The watchdog ends members that hang, and members are killed when the test is.

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a barrier releases a process before all have entered it, or never, or a
- * collective returns other ranks' data. The test calls the collective engine for one group,
- * message by message.
+ * Tests the collective engine for one group, message by message. A failure means that a barrier
+ * releases a process before all have entered it, or never, or that a collective returns other
+ * ranks' data.
  *
- * Invariants. A step's messages are sent before it waits, and the next step's only after all have
- * arrived. Messages may arrive in any order, one epoch early, twice, or never. Exactly the missing
- * messages are requested, and a request is answered with exactly the message that was sent. Epochs
- * may wrap around. The memory around a group is unchanged.
+ * Invariants:
+ *
+ * - The engine sends a step's messages before it waits, and the next step's only after all have
+ *   arrived.
+ * - Messages may arrive in any order, one epoch early, twice, or never.
+ * - The engine requests exactly the missing messages, and answers a request with exactly the
+ *   message that was sent.
+ * - Epochs may wrap around.
+ * - The memory around a group is unchanged.
  *
  * In a group that carries data, each message is claimed once, and only after the previous one. Its
- * payload has its place in the buffer of its epoch. A requested message is that of the requested
- * epoch, as long as a peer may miss it. Epochs begin one after the other.
+ * payload has its place in the buffer of its epoch. As long as a peer may miss a message, a request
+ * for it is answered with the message of the requested epoch. Epochs begin one after the other.
  *
  * A model predicts the result of each call, and the state of the group. Schedules and calls are
  * random, and include calls that no correct host or peer would make.

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs would use a slower algorithm although the cache has measurements that show a
- * faster one (coll_nicbarr/choice/evidence.c). Invariants. A single measurement yields its
- * contest's choice and confidence. Correct measurements outvote a wrong one, and until then the
- * result is uncertain. Old measurements have less weight, and do not remain certain. The result
- * depends neither on the speed of the machines nor on the order of the measurements.
+ * Tests the evaluation of cached measurements (coll_nicbarr/choice/evidence.c). A failure means
+ * that jobs use a slower algorithm although the cache has measurements that show a faster one.
+ *
+ * Invariants:
+ *
+ * - A single measurement yields the choice and confidence of its tuning run.
+ * - Correct measurements outvote a wrong one, and until then the result is uncertain.
+ * - Old measurements have less weight, and do not remain certain.
+ * - The result depends neither on the speed of the machines nor on the order of the measurements.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the figures and model parameters that nicbarr_experiments derives from measured
- * curves would be wrong. The curves here have known answers. Invariants: a curve that follows the
- * formula yields its parameters; between points, curves are interpolated linearly; nothing is
- * extrapolated.
+ * Tests how nicbarr_experiments derives values and model parameters from measured curves. A failure
+ * means that these are wrong. The curves here have known results.
+ *
+ * Invariants: a curve that follows the formula yields its parameters; between points, curves are
+ * interpolated linearly; nothing is extrapolated.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI_Barrier on one node would return before all processes have entered it, or
- * hang. The test runs groups of real processes. Invariants. No process leaves a barrier, or finds
- * a split-phase one complete, before all have entered it. After a barrier, all stores before it
- * are visible. This holds for processes that poll, yield, sleep, or each do something else, for
- * any number of outstanding split-phase barriers, and when epochs wrap around.
+ * Tests barriers within a node in groups of real processes. A failure means that MPI_Barrier on one
+ * node returns before all processes have entered it, or hangs.
+ *
+ * Invariants: no process leaves a barrier, or finds a split-phase one complete, before all have
+ * entered it, and after a barrier, all stores before it are visible. This holds for processes that
+ * poll, yield, sleep, or each use another way to wait, for any number of outstanding split-phase
+ * barriers, and when epochs wrap around.
  *
  * The ledger is plain memory. A member writes its entry before a barrier, and all members read all
- * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on
- * processors that reorder stores.
+ * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on CPUs that
+ * reorder stores.
  */
 #include <stdarg.h>
 #include <stddef.h>

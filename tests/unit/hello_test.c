@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a process would misread what another one publishes in the modex at start-up
- * (hello.c), such as one with another version or byte order, and overrun a buffer or use a wrong
- * NIC. Invariants: each hello is read as it was written; other bytes are rejected, or yield values
+ * Tests the parser of hellos, the addresses that processes publish in the modex at start-up
+ * (hello.c). A failure means that a process misreads the hello of another one, such as one of
+ * another version or byte order, and overruns a buffer or uses a wrong NIC.
+ *
+ * Invariants: each hello is read as it was written; other bytes are rejected, or yield values
  * within their bounds.
  */
 #include <setjmp.h>

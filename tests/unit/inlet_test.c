@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, short messages between processes of a node would be lost, duplicated, reordered
- * or corrupted. Invariants: each completed message is received once, intact, in the order of
- * tickets; no slot is overwritten before it was read; if there is no free slot, or the port is
- * closed, no message is begun.
+ * Tests inlets, the queues of short messages between processes of a node. A failure means that
+ * messages are lost, duplicated, reordered or corrupted.
+ *
+ * Invariants: each completed message is received once, intact, in the order of tickets; no slot is
+ * overwritten before it was read; if there is no free slot, or the port is closed, no message is
+ * begun.
  */
 #include <stdarg.h>
 #include <stddef.h>

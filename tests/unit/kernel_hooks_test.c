@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, myrd --kernel would leave filters behind at an interface, or remove those of
- * others. It tests how a NIC attaches to an interface (firmware/kernel/hooks.c), and the guard
- * that removes its filters (myrd/kernel_guard.c), in a network namespace of its own. The filters
- * are listed with tc.
+ * Tests how a NIC attaches to an interface (firmware/kernel/hooks.c), and the guard that removes
+ * its filters (myrd/kernel_guard.c), in a network namespace of its own. A failure means that myrd
+ * --kernel leaves filters behind at an interface, or removes those of others. The test lists the
+ * filters with tc.
  *
- * Invariants for clsact. An attached NIC has one filter in each direction. A NIC that has
- * detached, or was killed but had a guard, has none. A NIC that was killed with its guard has none
- * once the next NIC of its name attaches. Filters of other NICs, with any priority, filters of
- * other types, and other qdiscs are unchanged.
+ * Invariants for clsact:
  *
- * It is skipped if the kernel or the privileges are insufficient.
+ * - An attached NIC has one filter in each direction.
+ * - A NIC that has detached, or was killed but had a guard, has none.
+ * - A NIC that was killed with its guard has none once the next NIC of its name attaches.
+ * - Filters of other NICs, with any priority, filters of other types, and other qdiscs are
+ *   unchanged.
+ *
+ * The test is skipped if the kernel or the privileges are insufficient.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a barrier within a node would release a process before all have entered it, or
- * never, or be slow because of false sharing. It tests plans (libmyr/node/plan.c), and how the
- * component turns a choice into a plan (coll_nicbarr/layout.c).
+ * Tests barriers within a node: their plans (libmyr/node/plan.c), and how the component turns a
+ * choice into a plan (coll_nicbarr/layout.c). A failure means that a barrier releases a process
+ * before all have entered it, or never, or is slow because of false sharing.
  *
- * Invariants. For any interleaving, no process leaves a barrier before all have entered it, and
- * all leave it in the end. Each word of slots has one writer. All words are aligned to 4 bytes,
- * and lie within the memory announced for the choice. Counters and slots never share memory, so
- * that candidates can alternate in one record in any order. Epochs wrap around.
+ * Invariants:
+ *
+ * - For any interleaving, no process leaves a barrier before all have entered it, and all leave it
+ *   in the end.
+ * - Each word of slots has one writer.
+ * - All words are aligned to 4 bytes, and lie within the memory announced for the choice.
+ * - Counters and slots never share memory, so that candidates can alternate in one record in any
+ *   order.
+ * - Epochs wrap around.
  *
  * layout.c depends on Open MPI only through the component's internal header, of which this file
- * replaces the necessary part. So the test can simulate all ranks in one process, with random
- * interleavings.
+ * replaces the necessary part. Therefore the test can simulate all ranks in one process, with
+ * random interleavings.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, programs that link libmyr (myr/myr.h) would leave barriers early, hang when a
- * node is missing, or get no error message. The test is linked with the shared library and uses
- * only its public interface. Each member is a process, and the program's allgather uses shared
- * memory. Invariants: no member leaves a barrier early; invalid arguments fail on all members
- * alike; a missing node is reported and can be given up.
+ * Tests the public interface of libmyr (myr/myr.h) in its shared library. A failure means that
+ * programs that link it leave barriers early, hang when a node is missing, or get no error message.
+ * Each member is a process, and the program's allgather uses shared memory.
+ *
+ * Invariants: no member leaves a barrier early; invalid arguments fail on all members alike; a
+ * missing node is reported and can be given up.
  */
 #include <sched.h>
 #include <stdarg.h>

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a program's message is lost, duplicated or corrupted, or a stranger can send one.
- * The test sends messages between ports, on NICs whose wire loses, duplicates, reorders and
- * corrupts packets.
+ * Tests messages between ports, on NICs whose wire loses, duplicates, reorders and corrupts
+ * packets. A failure means that a program's message is lost, duplicated or corrupted, or that an
+ * unknown sender can send one.
  *
- * Invariants. Each message is delivered intact, once, and in order between two ports, or its
- * sender gets a failure. Each token is returned. Nothing for a closed port reaches the next one
- * with its number. No port blocks another port's messages. Whatever a process writes into its
- * rings, the NIC accesses only its memory, and continues.
+ * Invariants:
+ *
+ * - Each message is delivered intact, once, and in order between two ports, or its sender gets a
+ *   failure.
+ * - Each token is returned.
+ * - No message for a closed port reaches the next port with its number.
+ * - No port blocks another port's messages.
+ * - Whatever a process writes into its rings, the NIC accesses only the process's memory, and
+ *   continues.
  *
  * The test simulates the hosts, with the rings of firmware/port.h.
  */

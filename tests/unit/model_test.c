@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the model would exclude fast algorithms from measurement. Its predictions are
- * compared with hand-computed ones. Invariant: with a processor for each process, a barrier takes
- * its longest chain of dependent cache-line transfers; with shared processors, the time slices
- * that the processes need; across nodes, the longest chain of messages, each with half the round
- * trip of a ping-pong with that many concurrent peers.
+ * Tests the cost model that excludes slow candidates from measurement, by comparing its predictions
+ * with hand-computed ones. A failure means that it excludes fast algorithms.
+ *
+ * Invariants:
+ *
+ * - With a core for each process, a barrier takes its longest chain of dependent cache-line
+ *   transfers.
+ * - With oversubscribed cores, it takes the time slices that the processes need.
+ * - Across nodes, it takes the longest chain of messages, each with half the round trip of a
+ *   ping-pong with that many concurrent peers.
  */
 #include <stdarg.h>
 #include <stddef.h>

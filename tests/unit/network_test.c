@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the tuning cache would be used on hosts with another network than it was measured
- * on (coll_nicbarr/files/network.c). The networks are read from folders that look like the
- * kernel's. Invariant: the fastest physical interface that is up is named, and a virtual one only
- * if there is no physical one; missing or malformed files mean no network, or unknown speed.
+ * Tests how the network of a host is identified for the tuning cache
+ * (coll_nicbarr/files/network.c). A failure means that the cache is used on hosts with another
+ * network than that of the measurements. The networks are read from directories that resemble the
+ * kernel's.
+ *
+ * Invariants: the fastest physical interface that is up is named, and a virtual one only if there
+ * is no physical one; missing or malformed files mean no network, or unknown speed.
  */
 #include <stdarg.h>
 #include <stddef.h>

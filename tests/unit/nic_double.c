@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of a NIC, as a kind (nic_kind.h). It is the minimum that a kind of NIC must
- * implement for the whole component to execute barriers on it.
+ * A fake NIC for tests, as a kind (nic_kind.h). It is the minimum that a kind of NIC must implement
+ * for the whole component to execute barriers on it.
  *
- * Each process has a NIC of its own. Its groups are in a file that the others map, in the folder
- * NICBARR_DOUBLE, which simulates remote memory. An arrival is a store there (the board's put).
- * The blob exchanged between prepare and connect is the offset of the arrival records in that
- * file. There are no packets, and a waiting process advances its own groups.
+ * Each process has a NIC of its own. Its groups are in a file that the others map, in the directory
+ * NICBARR_DOUBLE, which simulates remote memory. An arrival is a store there (the board's put). The
+ * blob exchanged between prepare and connect is the offset of the arrival records in that file.
+ * There are no packets, and a waiting process advances its own groups.
  *
  * NICBARR_DOUBLE_REFUSALS is the number of groups for which each process reports lack of memory
  * before it succeeds.

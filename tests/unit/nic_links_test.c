@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a NIC would send packets to wrong peers, or refuse peers while its table has
- * room. A random sequence of holds and drops is compared with a reference count per address.
+ * Tests the NIC's table of links, which counts the groups that use each peer's address. A failure
+ * means that a NIC sends packets to wrong peers, or refuses peers while its table has free entries.
+ * A random sequence of holds and drops is compared with a reference count per address.
+ *
  * Invariants: each address has one link, and different addresses have different links; a held link
  * keeps its address; a hold fails only if all entries are held.
  */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would simulate another machine than its files describe, or crash on a
- * malformed file. It covers machines' parameters in JSON, and tables in CSV. Invariants: a file's
- * values are used; missing ones are inherited from the machine in "like"; any error is reported in
- * one line that names the file, and nothing is read.
+ * Tests how nicsim reads machines' parameters in JSON, and tables in CSV. A failure means that it
+ * simulates another machine than its files describe, or crashes on a malformed file.
+ *
+ * Invariants:
+ *
+ * - A file's values are used, and missing ones are inherited from the machine in "like".
+ * - Any error is reported in one line that names the file, and nothing is read.
  */
 #include <stdarg.h>
 #include <stddef.h>

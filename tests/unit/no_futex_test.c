@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs crash or hang on systems that refuse futexes on shared memory, as a seccomp
- * filter may: the C library aborts a process whose mutex cannot block. Invariants: the processes
- * of a node still share a segment and its lock; a wait for a word falls back to short sleeps, and
- * ends.
+ * Tests systems that refuse futexes on shared memory, as a seccomp filter may: the C library aborts
+ * a process whose mutex cannot block. A failure means that jobs crash or hang there.
+ *
+ * Invariants: the processes of a node still share a segment and its lock; a wait for a word falls
+ * back to short sleeps, and ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>

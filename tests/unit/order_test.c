@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, reductions across nodes would combine values in another order than on one node,
- * so that results of the same program differ between placements. It covers every placement of up
- * to 7 ranks on up to 4 nodes, and random ones of up to 70 ranks. The operation concatenates
- * texts, so any deviation from the tree's order is detected.
+ * Tests the order in which reductions across nodes combine values. A failure means that it differs
+ * from the order on one node, so that results of the same program depend on the placement of its
+ * ranks.
+ *
+ * The test covers every placement of up to 7 ranks on up to 4 nodes, and random ones of up to 70
+ * ranks. The operation concatenates texts, so that any deviation from the tree's order is detected.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a daemon that runs out of file descriptors would spin at its listening socket, or
- * leave clients waiting for ever. Invariants: each client then gets an error and is disconnected,
- * after which the socket is not readable any more; once descriptors are available, the next client
- * is accepted.
+ * Tests a daemon that runs out of file descriptors. A failure means that it spins at its listening
+ * socket, or leaves clients waiting for ever.
+ *
+ * Invariants: each client then gets an error and is disconnected, after which the socket is not
+ * readable any more; once descriptors are available, the next client is accepted.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, programs that send messages through ports would lose them, reuse buffers that are
- * still being sent, or leak memory of the NIC. Invariants. Each sent message has one callback,
- * when its buffer is free again. All tokens are returned, and no more. A port's registered memory
- * is freed when the port is closed, whichever process closes it. Errors are reported with a
- * message.
+ * Tests programs that send messages through ports. A failure means that messages are lost, buffers
+ * are reused while they are still being sent, or memory of the NIC leaks.
  *
- * The NICs are test doubles (nics_double.h).
+ * Invariants:
+ *
+ * - Each sent message has one callback, when its buffer is free again.
+ * - All tokens are returned, and no more.
+ * - A port's registered memory is freed when the port is closed, whichever process closes it.
+ * - Errors are reported with a message.
+ *
+ * The NICs are fakes (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>

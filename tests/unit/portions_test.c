@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, measurements would take too much of a program's time, or a slow machine would
- * never get a choice (coll_nicbarr/choice/portions.c): it decides after how many calls a contest
- * continues, and with which budget. The contest is the real one, with one rank and a simulated
- * clock, so that machines of any speed are tested.
+ * Tests portions, the batches of measurements into which a tuning run is divided
+ * (coll_nicbarr/choice/portions.c): after how many calls the run continues, and with which budget.
+ * A failure means that measurements take too much of a program's time, or that a slow machine never
+ * gets a choice.
+ *
+ * The tuning run is the real one (contest.h), with one rank and a simulated clock, so that machines
+ * of any speed are tested.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, large jobs would start slowly or use much memory, as the set-up of a communicator
- * grows with its number of processes more than it must. The test sets up a communicator of 65,536
- * processes on 1,024 nodes with the component's own code (peers.c, members.c, sharing.c, across.c,
- * groups.c, known.c, files/), but without a job: all processes publish their hello, some are
- * simulated completely, one after the other, and what they read, send and allocate is counted and
- * printed. Of Open MPI it uses headers, the hash table, and a communicator built by hand. This
- * file replaces the modex and the collectives below the component.
+ * Tests that the cost of setting up a communicator grows with its number of processes no more than
+ * necessary. A failure means that large jobs start slowly or use much memory.
  *
- * Only numbers of operations and bytes decide, on 1,024 nodes, and on 16 for what must not grow.
- * Times are only printed.
+ * The test sets up a communicator of 65,536 processes on 1,024 nodes with the component's own code
+ * (peers.c, members.c, sharing.c, across.c, groups.c, known.c, files/), but without a job. All
+ * processes publish their hello. Some are simulated completely, one after the other, and the test
+ * counts and prints their reads, messages and allocations. Of Open MPI the test uses headers, the
+ * hash table, and a communicator built by hand. This file replaces the modex and the collectives
+ * below the component.
+ *
+ * Only numbers of operations and bytes decide the result, on 1,024 nodes, and on 16 for costs that
+ * must not grow. Times are only printed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

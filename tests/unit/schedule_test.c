@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a barrier would return early, hang, or send more messages than necessary, or an
- * algorithm's name that a user types would be misread. All P up to 300 are tested exhaustively.
+ * Tests the schedules of barriers and the names of algorithms, exhaustively for all P up to 300. A
+ * failure means that a barrier returns early, hangs, or sends more messages than necessary, or that
+ * an algorithm's name that a user types is misread.
  *
- * Invariants. When all ranks execute a schedule, it ends. Each rank then depends, directly or
- * indirectly, on all ranks. The k-th message from p to q is the k-th for which q waits from p. No
- * rank sends to itself, or twice to the same peer. Steps and messages do not exceed what the
- * algorithm needs. Each name that is written can be read again, and no other. The schedule of the
- * ping-pong is tested, too.
+ * Invariants:
+ *
+ * - When all ranks execute a schedule, it ends. Each rank then depends, directly or indirectly, on
+ *   all ranks.
+ * - The k-th message from p to q is the k-th for which q waits from p.
+ * - No rank sends to itself, or twice to the same peer.
+ * - Steps and messages do not exceed the number that the algorithm needs.
+ * - Each name that is written can be read again, and no other.
+ *
+ * The schedule of the ping-pong is tested, too.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, processes of a node would not find each other, corrupt each other's memory, or
- * hang after another one was killed. Invariants: all processes that use the same folder at the
- * same time share one segment, and each has a unique number; a sign that points to anything else
- * is replaced, but the segment of another version is rejected with an error message; a record is
- * the same for all processes that use the same key, and is freed by the last one that leaves it,
- * and reused; once a record could not be created, no other can be; a process killed at any time
- * does not block the others.
+ * Tests the segments in which processes of a node share memory. A failure means that they do not
+ * find each other, corrupt each other's memory, or hang after another one was killed.
+ *
+ * Invariants:
+ *
+ * - All processes that use the same directory at the same time share one segment, and each has a
+ *   unique number.
+ * - A marker file that points to anything else is replaced, but the segment of another version is
+ *   rejected with an error message.
+ * - A record is the same for all processes that use the same key; the last one that leaves it frees
+ *   it, and it is reused.
+ * - Once a record could not be created, no other can be.
+ * - A process killed at any time does not block the others.
  */
 #include <stdarg.h>
 #include <stddef.h>

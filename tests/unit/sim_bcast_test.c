@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would predict wrong latencies for broadcasts. Invariants. Each part of a
- * block's path takes the time that machine.h defines (timelines computed by hand, to the
- * picosecond). Each node receives each broadcast once, in order, and all finish. If broadcasts are
- * answered, the root waits for each answer, and otherwise it is ahead by at most the window. A
- * game is deterministic.
+ * Tests nicsim's simulation of broadcasts. A failure means that it predicts wrong latencies.
+ *
+ * Invariants:
+ *
+ * - Each part of a block's path takes the time that machine.h defines (timelines computed by hand,
+ *   to the picosecond).
+ * - Each node receives each broadcast once, in order, and all finish.
+ * - If broadcasts are answered, the root waits for each response, and otherwise it is ahead by at
+ *   most the window.
+ * - A simulation run is deterministic.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines for the tests of nicsim's simulations. */
+/* Declares the machines on which the tests run nicsim's simulations. */
 #ifndef TESTS_UNIT_SIM_MACHINES_H
 #define TESTS_UNIT_SIM_MACHINES_H
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would predict wrong latencies for messages that NICs match. Invariants.
- * Each part of a message's path takes the time that machine.h and play_messages.h define
- * (timelines computed by hand, to the picosecond). All nodes finish, received data equal the sent
- * data, and messages without a receive stay in the queue. The time of a table lookup depends
- * neither on the number of nodes nor on that of queued messages, while a list takes one check for
- * each. A game is deterministic.
+ * Tests nicsim's simulation of messages that NICs match. A failure means that it predicts wrong
+ * latencies.
+ *
+ * Invariants:
+ *
+ * - Each part of a message's path takes the time that machine.h and play_messages.h define
+ *   (timelines computed by hand, to the picosecond).
+ * - All nodes finish, received data equal the sent data, and messages without a receive stay in the
+ *   queue.
+ * - The time of a table lookup depends neither on the number of nodes nor on that of queued
+ *   messages, while a list takes one check for each.
+ * - A simulation run is deterministic.
  */
 #include <stdarg.h>
 #include <stddef.h>

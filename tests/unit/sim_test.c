@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would predict wrong latencies of barriers. It tests the simulated cluster,
- * and the barriers that nicsim runs on it. Invariants. Events happen in the order of their times.
- * Each part of a message's path takes the time that machine.h defines, and resources serve one
- * request at a time (timelines computed by hand, to the picosecond). Each packet arrives or is
- * lost. No node leaves a barrier before all have entered it, and all finish. Parameters and seed
- * determine a game.
+ * Tests nicsim's simulated cluster, and the barriers that nicsim runs on it. A failure means that
+ * it predicts wrong latencies of barriers.
+ *
+ * Invariants:
+ *
+ * - Events happen in the order of their times.
+ * - Each part of a message's path takes the time that machine.h defines, and resources serve one
+ *   request at a time (timelines computed by hand, to the picosecond).
+ * - Each packet arrives or is lost.
+ * - No node leaves a barrier before all have entered it, and all finish.
+ * - Parameters and seed determine a simulation run.
  */
 #include <stdarg.h>
 #include <stddef.h>

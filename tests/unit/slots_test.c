@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a reduction or a broadcast within a node would return data of other ranks or
- * other calls, or hang. The test runs exchanges and rings of real processes, which run in parallel
- * and sleep in the kernel. (tests/fibres/node_test.c preempts them at any point, on one
- * processor.)
+ * Tests exchanges and rings, by which reductions and broadcasts within a node pass data, with real
+ * processes that run in parallel and sleep in the kernel. A failure means that a collective returns
+ * data of other ranks or other calls, or hangs. (tests/fibres/node_test.c preempts processes at any
+ * point, on one core.)
  *
- * Invariants. A process that finds a round ready reads exactly the bytes that all members, or the
- * round's writer, wrote into it. No slot is reused before all have passed its round. This holds
- * however far members run ahead of each other, whether they wait or poll, and when rounds wrap
- * around. The same holds for a ring's pieces: either all processes get them or none does, and
- * their memory is freed when all have left.
+ * Invariants:
+ *
+ * - A process that finds a round ready reads exactly the bytes that all members, or the round's
+ *   writer, wrote into it.
+ * - No slot is reused before all have passed its round.
+ * - This holds however far members run ahead of each other, whether they wait or poll, and when
+ *   rounds wrap around.
+ * - Either all processes get a ring's chunks or none does, and their memory is freed when all have
+ *   left.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, measurements would choose slower algorithms, and reports would show wrong
- * medians. Invariant: the q-quantile of n samples is the value at position q (n - 1) of the sorted
- * samples, interpolated between its neighbours. The rank test returns the fraction of all
- * assignments of signs to the differences that are at least as extreme.
+ * Tests quantiles and the rank test. A failure means that measurements choose slower algorithms,
+ * and that reports show wrong medians.
+ *
+ * Invariants: the q-quantile of n samples is the value at position q (n - 1) of the sorted samples,
+ * interpolated between its neighbours. The rank test returns the fraction of all assignments of
+ * signs to the differences that are at least as extreme.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,10 +3,10 @@
  * Simulates barriers of many processes in one thread. Each step is one load or store of one
  * process, and the interleaving is random.
  *
- * Called by layout_test.c. It reads plans (libmyr/node/plan.h) as node_group.h does, but sees the
- * state of all processes. So it detects that a process left a barrier too early, that a barrier
- * deadlocks, or that a word has a future epoch. It covers interleavings that are extremely rare on
- * real processors.
+ * layout_test.c calls it. It reads plans (libmyr/node/plan.h) as node_group.h does, but has access
+ * to the state of all processes. Therefore it detects that a process left a barrier too early, that
+ * a barrier deadlocks, or that a word has a future epoch. It covers interleavings that are
+ * extremely rare on real CPUs.
  */
 #ifndef TESTS_UNIT_STEPPER_H
 #define TESTS_UNIT_STEPPER_H

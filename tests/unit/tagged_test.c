@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI messages over mtl/myr would be lost, duplicated, corrupted, or received by a
- * wrong receive. The test exchanges messages of four endpoints on two nodes. Invariants: each
- * message is received once, intact, by the receive that MPI prescribes; each send and each receive
- * completes once; a message that is too long fills its buffer and not more; a synchronous send
- * completes only after its receive is matched; nothing is lost when there is no memory, and all
- * memory is free again at the end. This also holds if packets are lost, duplicated or reordered.
- * Malformed messages do no harm.
+ * Tests messages of four endpoints on two nodes, as mtl/myr exchanges them. A failure means that
+ * MPI messages are lost, duplicated, corrupted, or received by a wrong receive.
  *
- * The NICs are test doubles (nics_double.h).
+ * Invariants, also if packets are lost, duplicated or reordered:
+ *
+ * - Each message is received once, intact, by the receive that MPI prescribes.
+ * - Each send and each receive completes once.
+ * - A message that is too long fills its buffer and not more.
+ * - A synchronous send completes only after its receive is matched.
+ * - Nothing is lost when there is no memory, and all memory is free again at the end.
+ *
+ * Malformed messages do no harm. The NICs are fakes (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, tuning would choose slow algorithms, keep a wrong choice, or exceed its budget on
- * machines with noise and other disturbances. The test simulates the complete tuning: all portions
- * of a contest (coll_nicbarr/choice/contest.c), and watching a choice (coll_nicbarr/choice/duel.c;
- * remeasure.c for collectives that carry data). The real machine has no influence, and each seed
- * determines one sequence of events.
+ * Tests the complete tuning on simulated machines with noise and other disturbances: all batches of
+ * a tuning run (coll_nicbarr/choice/contest.c), and the re-evaluation of a choice
+ * (coll_nicbarr/choice/duel.c; remeasure.c for collectives that carry data). A failure means that
+ * tuning chooses slow algorithms, keeps a wrong choice, or exceeds its budget. The real machine has
+ * no influence, and each seed determines one sequence of events.
  *
- * A simulated machine defines how long a turn takes each rank: the candidate's real cost, times
- * noise, and disturbances. As all ranks start together, the machine's clock advances by the
- * slowest rank's turn.
+ * A simulated machine defines how long an iteration takes each rank: the candidate's real cost,
+ * times noise, and disturbances. As all ranks start together, the machine's clock advances by the
+ * slowest rank's iteration.
  *
- * Ranks are simulated one after the other. For the first one, the machine computes what all of
- * them measure, and the agreements. The others replay these events with figures of their own.
- * Invariants: all ranks play the same turns, agree equally often, and get the same result. The
- * final choice is rarely worse than the best. Budgets are kept.
+ * Ranks are simulated one after the other. For the first one, the machine computes the measurements
+ * of all ranks, and the agreements. The others replay these events with measurements of their own.
+ * Invariants:
+ *
+ * - All ranks execute the same iterations, agree equally often, and get the same result.
+ * - The final choice is rarely worse than the best.
+ * - Budgets are kept.
  *
  * The seeds are fixed, so that results that depend on chance do not fail by chance. NICBARR_SEEDS
  * is the number of seeds for each machine, NICBARR_FIRST_SEED the first one.

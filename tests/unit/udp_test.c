@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the soft NIC would lose or corrupt packets, or stop using segmentation offload.
- * Invariants: packets that the kernel accepts arrive in order and undamaged, alone or as chains
- * (UDP segmentation offload); an error of one destination does not affect others; if the kernel
- * does not support chains, they are not tried again, and packets are sent individually.
+ * Tests how the soft NIC sends and receives UDP packets. A failure means that it loses or corrupts
+ * packets, or stops using segmentation offload.
+ *
+ * Invariants:
+ *
+ * - Packets that the kernel accepts arrive in order and undamaged, alone or as chains (UDP
+ *   segmentation offload).
+ * - An error of one destination does not affect others.
+ * - If the kernel does not support chains, they are not tried again, and packets are sent
+ *   individually.
  *
  * The test replaces the kernel's response to a send if `kernel.error` is set.
  */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a process would trust another user's fake daemon, or block on a daemon that does
- * not respond (unix_talk.c). Invariants: a client never connects to a socket that another user
- * could have created; no call blocks; a stopped or hanging daemon times out, but not one that only
- * lacks processor time.
+ * Tests the connection of a process to a daemon (unix_talk.c). A failure means that a process
+ * trusts another user's fake daemon, or blocks on a daemon that does not respond.
+ *
+ * Invariants:
+ *
+ * - A client never connects to a socket that another user could have created.
+ * - No call blocks.
+ * - A stopped or hanging daemon times out, but not one that only lacks CPU time.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of libibverbs: RDMA cards and the network between them, in one process.
+ * A fake libibverbs: RDMA cards and the network between them, in one process.
  *
- * Each open device is a separate card. Requests of one queue pair are executed in order, those of
- * different queue pairs in any order, and completions may be delayed. The packets of a write
- * arrive in order, the words of a packet in any order, and other events may happen between them.
- * Payload that is not inline is read when the request executes. Like a card, the double checks
- * remote keys and access rights, and that the peer exists and is connected. A failed request
- * breaks its queue pair, and the requests behind it are flushed. Both ends of a connection must
- * have the same path MTU, or no packet arrives.
+ * Each open device is a separate card. The fake reorders everything that a real network may
+ * reorder:
  *
- * librdmacm's double (verbs_double_cm.c) uses the same machine and network.
+ * - Requests of one queue pair are executed in order, those of different queue pairs in any order,
+ *   and completions may be delayed.
+ * - The packets of a write arrive in order, the words of a packet in any order, and other events
+ *   may happen between them.
+ * - Payload that is not inline is read when the request executes.
+ *
+ * Like a card, the fake checks remote keys and access rights, and that the peer exists and is
+ * connected. A failed request breaks its queue pair, and the requests behind it are flushed. Both
+ * ends of a connection must have the same path MTU, or no packet arrives.
+ *
+ * The fake librdmacm (verbs_double_cm.c) uses the same machine and network.
  *
  * As a program may fork at any time, a device can be opened only after ibv_fork_init().
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A test double of librdmacm, for the machine and the network of verbs_double.h. */
+/* A fake librdmacm, for the machine and the network of verbs_double.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>

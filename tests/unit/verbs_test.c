@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, collectives on RDMA devices would return early, hang, deliver wrong data, or
- * write into freed memory. The test runs the RDMA NIC on a test double of libibverbs.
+ * Tests collectives on RDMA devices, with the RDMA NIC on a fake libibverbs. A failure means that
+ * they return early, hang, deliver wrong data, or write into freed memory.
  *
- * Invariants. No node is released before all have arrived, in whatever order the network executes
- * and completes writes, and all are released in the end. In groups that carry data, all nodes get
- * exactly all blocks of their epoch, and in a broadcast the root's block. Memory is freed when no
- * card accesses it any more, and not before. Groups share queue pairs. When a card is removed, all
- * nodes' groups fail and name a node. What cannot be set up fails with an error message, and
- * without leaks. Of several ports, the requested one is used, with its best address, and equally
- * good ports are distributed. All this holds with librdmacm, without it, and if only some nodes
- * have it: both ends of a connection always use the same MTU. If librdmacm resolves a route,
- * packets take it.
+ * Invariants of collectives:
+ *
+ * - No node is released before all have arrived, in whatever order the network executes and
+ *   completes writes, and all are released in the end.
+ * - In groups that carry data, all nodes get exactly all blocks of their epoch, and in a broadcast
+ *   the root's block.
+ * - Memory is freed when no card accesses it any more, and not before.
+ *
+ * Invariants of connections and devices:
+ *
+ * - Groups share queue pairs.
+ * - When a card is removed, all nodes' groups fail and name a node.
+ * - What cannot be set up fails with an error message, and without leaks.
+ * - Of several ports, the requested one is used, with its best address, and equally good ports are
+ *   distributed.
+ *
+ * All this holds with librdmacm, without it, and if only some nodes have it: both ends of a
+ * connection always use the same MTU. If librdmacm resolves a route, packets take it.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, processes would hang in a barrier, leave it early, or waste processor time while
- * they wait. Invariants. A wait ends when its word reaches the epoch, and not before, in each
- * phase (poll, yield, sleep). Progress is called in all phases, but not at first. Publishing wakes
- * sleeping processes, which use no processor time. A process that shares its processor does not
- * poll, and detects when that changes.
+ * Tests how processes wait for a word in shared memory. A failure means that they hang in a
+ * barrier, leave it early, or waste CPU time while they wait.
  *
- * The test intercepts both ways to give up the processor: it overrides syscall(), for the futex,
- * and traps sched_yield, which the waiter may call without the C library, with a seccomp filter.
- * Both count calls, and can change the word exactly when a process waits. So nothing depends on
+ * Invariants:
+ *
+ * - A wait ends when its word reaches the epoch, and not before, in each phase (poll, yield,
+ *   sleep).
+ * - Progress is called in all phases, but not at first.
+ * - Publishing wakes sleeping processes, which use no CPU time.
+ * - A process that shares its core does not poll, and detects when that changes.
+ *
+ * The test intercepts both ways to give up the core: it overrides syscall(), for the futex, and
+ * traps sched_yield, which the waiter may call without the C library, with a seccomp filter. Both
+ * count calls, and can change the word exactly when a process waits. Therefore nothing depends on
  * time.
  */
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of the board: several NICs with memory of their own, a simulated clock, and a wire
- * that loses, duplicates, reorders, delays and corrupts packets.
+ * A fake board for the tests of the control program (firmware/): several NICs with memory of their
+ * own, a simulated clock, and a wire that loses, duplicates, reorders, delays and corrupts packets.
  *
- * Called by the tests of the control program (firmware/). The seed determines the whole
- * simulation. Events happen only within wire_next() and wire_run(): the arrival of a packet at a
- * NIC (mcp_receive), an expired deadline of a NIC (mcp_timer), or a call that the test has
- * scheduled. The clock jumps from event to event, so waiting costs no time.
+ * The seed determines the whole simulation. Events happen only within wire_next() and wire_run():
+ * the arrival of a packet at a NIC (mcp_receive), an expired deadline of a NIC (mcp_timer), or a
+ * call that the test has scheduled. The clock jumps from event to event, so that waiting costs no
+ * time.
  *
  * Invariants. Calls of control programs are never nested: send and wake only queue an event. Each
  * packet is an allocation of exactly its size, and its payload must be in the sender's memory, so

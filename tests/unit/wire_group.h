@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets up groups on the NICs of the wire's test double, with the component's schedules.
+ * Sets up groups on the NICs of the fake wire, with the component's schedules.
  *
- * Called by the tests of the control program. It does the host's part of creating a group: it
+ * The tests of the control program call it. It does the host's part of creating a group: it
  * computes the schedules of all members, and from them the tables of each NIC.
  */
 #ifndef TESTS_UNIT_WIRE_GROUP_H

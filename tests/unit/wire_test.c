@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, NICs would accept corrupted or forged packets, or not understand those of other
- * builds. Invariants: a sealed packet is parsed into the same fields; truncated, extended or
- * modified packets, and those with invalid fields, are rejected; the bytes are those of
- * docs/protocol.md. (The test has another implementation of the authentication code, after that
- * description and the SipHash paper.)
+ * Tests the format of packets. A failure means that NICs accept corrupted or forged packets, or do
+ * not understand those of other builds.
+ *
+ * Invariants:
+ *
+ * - A sealed packet is parsed into the same fields.
+ * - Truncated, extended or modified packets, and those with invalid fields, are rejected.
+ * - The bytes are those of docs/protocol.md. (The test has another implementation of the
+ *   authentication code, after that description and the SipHash paper.)
  */
 #include <stdarg.h>
 #include <stddef.h>

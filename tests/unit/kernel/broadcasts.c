@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of every length arrive whole, and broadcasts that the group does not allow are dropped.
+ * Tests that blocks of every length arrive whole, and that broadcasts which the group does not
+ * allow are dropped.
  */
 #include <stdarg.h>
 #include <stddef.h>

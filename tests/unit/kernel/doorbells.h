@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Doorbells as hosts send them.
+ * Sends doorbells to the NIC in the same format as hosts.
  */
 #ifndef TESTS_UNIT_KERNEL_DOORBELLS_H
 #define TESTS_UNIT_KERNEL_DOORBELLS_H

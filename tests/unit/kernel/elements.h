@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elements of the program's map of groups, as the program sees them.
+ * Reads and changes elements of the program's map of groups in the representation that the program
+ * uses.
  */
 #ifndef TESTS_UNIT_KERNEL_ELEMENTS_H
 #define TESTS_UNIT_KERNEL_ELEMENTS_H

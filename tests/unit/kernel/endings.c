@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that ends, by a farewell or by a failure, must not leave its peers waiting.
+ * Tests that a group that ends, by a close message or by a failure, does not leave its peers
+ * waiting.
  */
 #include <stdarg.h>
 #include <stddef.h>

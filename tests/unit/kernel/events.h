@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events of a group, played in the kernel and in the reference; both must come to the same state.
+ * Applies events of a group to the kernel and to the reference, and checks that both reach the same
+ * state.
  */
 #ifndef TESTS_UNIT_KERNEL_EVENTS_H
 #define TESTS_UNIT_KERNEL_EVENTS_H

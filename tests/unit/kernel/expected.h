@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a test expects of the NIC: its counters, the packets that it sends, and those that it passes
- * to the system.
+ * Checks what a test expects of the NIC: its counters, the packets that it sends, and those that it
+ * passes to the system.
  */
 #ifndef TESTS_UNIT_KERNEL_EXPECTED_H
 #define TESTS_UNIT_KERNEL_EXPECTED_H

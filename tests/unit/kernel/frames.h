@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames that go to the wire and come from it.
+ * Sends frames to the NIC and receives frames from it.
  *
- * The tests make and see IPv4 frames on every network. On an IPv6 network they are converted on
- * their way to the wire and back. The last four bytes of an IPv6 address are those of the IPv4
- * address for which it stands. A right UDP checksum over IPv6 is converted to 0, and a wrong one to
- * another value.
+ * The tests build and read IPv4 frames on every network. On an IPv6 network these functions convert
+ * frames in both directions: the last four bytes of an IPv6 address are those of the corresponding
+ * IPv4 address. A correct UDP checksum over IPv6 is converted to 0, and a wrong one to another
+ * value.
  */
 #ifndef TESTS_UNIT_KERNEL_FRAMES_H
 #define TESTS_UNIT_KERNEL_FRAMES_H

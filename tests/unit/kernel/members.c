@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only members of a group can change its state: packets with any flipped bit, and intact ones
- * sealed with another secret, are dropped.
+ * Tests that only members of a group can change its state: packets with any flipped bit, and intact
+ * ones sealed with another secret, are dropped.
  */
 #include <stdarg.h>
 #include <stddef.h>

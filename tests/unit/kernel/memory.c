@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts can only read lines, pages and buffers, and no user sees another one's or can use them up.
+ * Tests that hosts can only read releases, pages and buffers, and that no user can access another
+ * user's memory or exhaust it.
  */
 #include <stdarg.h>
 #include <stddef.h>

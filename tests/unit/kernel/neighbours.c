@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A NIC whose neighbours are unknown, unreachable or too many still serves its groups.
+ * Tests that a NIC serves its groups although neighbours are unknown, unreachable or too many for
+ * its table.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random packets of members: as a rule the ones expected next, and otherwise late, early or wrong
- * ones.
+ * Generates random packets of members: usually the packets that are expected next, and otherwise
+ * late, early or wrong ones.
  */
 #ifndef TESTS_UNIT_KERNEL_PACKETS_H
 #define TESTS_UNIT_KERNEL_PACKETS_H

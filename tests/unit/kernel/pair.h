@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pair: one group, played by the program in the kernel and by the same engine in this process
- * (the reference).
+ * A pair is one group that is executed twice: by the program in the kernel, and by the same engine
+ * in this process as the reference.
  */
 #ifndef TESTS_UNIT_KERNEL_PAIR_H
 #define TESTS_UNIT_KERNEL_PAIR_H

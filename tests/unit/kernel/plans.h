@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random tables of groups: those of algorithms, and any others that fit.
+ * Generates random tables of groups: those of algorithms, and any others that fit.
  */
 #ifndef TESTS_UNIT_KERNEL_PLANS_H
 #define TESTS_UNIT_KERNEL_PLANS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processors that play one group at once must not tear its data or move its page back, or hosts
- * compute with garbage.
+ * Tests that two CPUs that execute one group at once neither corrupt its data nor move its page
+ * back to an earlier epoch, because hosts would then compute with wrong data.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reference: what the engine in this process makes of doorbells and packets. The kernel's
- * program must come to the same.
+ * Computes the reference: the result of doorbells and packets in the engine of this process, with
+ * which the result of the kernel's program must agree.
  */
 #ifndef TESTS_UNIT_KERNEL_REFERENCE_H
 #define TESTS_UNIT_KERNEL_REFERENCE_H

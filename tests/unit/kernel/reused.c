@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that holds a closed group must not change another group that got its memory: since
- * Linux 6.1 the memory of a deleted map element is reused at once.
+ * Tests that a program that still uses a closed group does not change another group that got its
+ * memory: since Linux 6.1 the memory of a deleted map element is reused at once.
  *
  * The test changes the key inside the element, so that it differs from the key by which the program
  * finds it.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A wake-up must reach the process that rang for it, and no other socket at the same port.
+ * Tests that a wake-up reaches the process whose doorbell requested it, and no other socket at the
+ * same port.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `pair`: the group that most tests use, as a rule a small one.
+ * Provides `pair`, the group that most tests use, which is usually small.
  */
 #ifndef TESTS_UNIT_KERNEL_SMALL_H
 #define TESTS_UNIT_KERNEL_SMALL_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets that are not the NIC's must pass unchanged, or it would disturb the host's other traffic.
+ * Tests that packets which are not for the NIC pass unchanged, because otherwise it would disturb
+ * the host's other traffic.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that waits must be watched until the missing peer arrives, or a lost packet hangs the
- * job.
+ * Tests that a waiting group is checked periodically until the missing peer arrives, because
+ * otherwise a lost packet hangs the job.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When another owner takes the NIC over in the middle of epochs, groups, lines and buffers must
- * survive, or jobs hang.
+ * Tests that groups, releases and buffers survive when another owner takes over the NIC in the
+ * middle of epochs, because otherwise jobs hang.
  */
 #include <stdarg.h>
 #include <stddef.h>

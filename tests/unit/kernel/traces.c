@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program in the kernel must do what the engine in user space does, for random events and for
- * the largest groups.
+ * Tests that the program in the kernel behaves like the engine in user space, for random events and
+ * for the largest groups.
  */
 #include <stdarg.h>
 #include <stddef.h>

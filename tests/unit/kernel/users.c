@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user's doorbells must not reach another user's group, nor bring its own further than one epoch
- * each.
+ * Tests that a user's doorbells do not reach another user's group, and that each advances the
+ * user's own group by at most one epoch.
  */
 #include <stdarg.h>
 #include <stddef.h>

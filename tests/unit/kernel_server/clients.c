@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What clients get from the server, and what happens to their groups when they or the server exit:
- * a job that lost a process must fail, not hang.
+ * Tests which responses clients get from the server, and that groups end correctly when a client or
+ * the server exits: a job that lost a process must fail instead of hanging.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server must refuse clients of other networks, and one user's connections must not keep other
- * users out.
+ * Tests that the server refuses clients of other networks, and that one user's connections do not
+ * keep other users out.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group with data or broadcasts must not be closed while a peer may miss some, or that peer's job
- * hangs.
+ * Tests that a group with data or broadcasts is not closed while a peer may miss some of them,
+ * because that peer's job would hang. A farewell is the exchange of close messages before such a
+ * group is closed.
  */
 #include <stdarg.h>
 #include <stddef.h>

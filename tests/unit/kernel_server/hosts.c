@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only hosts with a myrd --kernel may become peers, and an absent host must not delay other
- * clients.
+ * Tests that only hosts with a myrd --kernel become peers, and that an absent host does not delay
+ * other clients.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Before a group is opened the daemon meets its peers; peers of one user that are absent must not
- * delay other users.
+ * Tests meetings, in which the daemon contacts the peers of a group before it opens the group:
+ * absent peers of one user must not delay other users.
  */
 #include <stdarg.h>
 #include <stddef.h>

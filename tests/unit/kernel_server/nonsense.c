@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whatever a client sends, and however little it reads, the server must serve the others.
+ * Tests that the server continues to serve other clients whatever a client sends, and however
+ * little it reads.
  */
 #include <stdarg.h>
 #include <stddef.h>

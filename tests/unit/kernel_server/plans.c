@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon must turn a valid request into the plan of a group, and refuse all others, as the
- * kernel's program believes a plan.
+ * Tests that the daemon turns a valid request into the plan of a group, and rejects all other
+ * requests, because the kernel's program trusts a plan.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes of a node that share a group on the kernel's NIC must see its epochs and broadcasts,
- * and leave nothing behind.
+ * Tests that processes of a node that share a group on the kernel's NIC get its epochs and
+ * broadcasts, and leave nothing behind.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server, which runs in a thread, and the other hosts.
+ * Runs the server in a thread, and simulates the other hosts.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_SERVER_H
 #define TESTS_UNIT_KERNEL_SERVER_SERVER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quotas: one user must not be able to take the NIC, its connections or the daemon's time from
- * others.
+ * Tests quotas: one user must not be able to use up the NIC, its connections or the daemon's time
+ * at the expense of others.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon must ask for groups that are stuck, or a lost packet hangs their job, and must not ask
- * for others.
+ * Tests that the daemon sends ASKs for groups that are stuck, because otherwise a lost packet hangs
+ * their job, and sends none for other groups.
  */
 #include <stdarg.h>
 #include <stddef.h>

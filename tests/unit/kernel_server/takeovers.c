@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next daemon must know the groups and their holders as the last one left them, or running jobs
- * fail. A client that reconnects keeps what it says it holds; one that does not keeps it until it
- * dies.
+ * Tests that a new daemon takes over the groups and their holders in the state in which its
+ * predecessor left them, because otherwise running jobs fail. A client that reconnects keeps the
+ * groups that it claims to hold; a client that does not reconnect keeps its groups until it dies.
  */
 #include <stdarg.h>
 #include <stddef.h>

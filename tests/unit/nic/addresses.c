@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A NIC must find the addresses at which peers can reach it, and the best one of each peer, or jobs
- * do not start across hosts.
+ * Tests that a NIC finds the addresses at which peers can reach it, and the best address of each
+ * peer, because otherwise jobs do not start across hosts.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers across nodes must neither hang nor let a process through early: for all sizes, over IPv4
- * and IPv6, with waiting processes that sleep, and with one that is stopped.
+ * Tests that barriers across nodes neither hang nor release a process early: for all sizes, over
+ * IPv4 and IPv6, with waiting processes that sleep, and with one that is stopped.
  */
 #include <stdarg.h>
 #include <stddef.h>

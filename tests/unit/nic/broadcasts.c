@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts across nodes must deliver each block whole, whoever the root is.
+ * Tests that broadcasts across nodes deliver each block whole, whichever process is the root.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All processes of a node must get the same NIC, even if the one that opened it first exits or is
- * killed.
+ * Tests that all processes of a node attach to the same NIC, even if the process that opened it
+ * first exits or is killed.
  */
 #include <stdarg.h>
 #include <stddef.h>

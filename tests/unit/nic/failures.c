@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a group cannot be made or completed, all its processes of a node must learn so, and nothing of
- * it may stay in the NIC.
+ * Tests that all processes of a node get an error if a group cannot be created or completed, and
+ * that nothing of the group stays in the NIC.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that was left must stay as long as a peer may miss its data, but not for ever.
+ * Tests that the NIC keeps a group whose processes have left as long as a peer may miss its data,
+ * but not for ever. A farewell is the exchange of close messages before the group is freed.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a process is killed or stopped while it holds the NIC's lock, the others must learn so instead
- * of hanging.
+ * Tests that processes get an error instead of hanging if another process is killed or stopped
+ * while it holds the NIC's lock.
  */
 #include <stdarg.h>
 #include <stddef.h>

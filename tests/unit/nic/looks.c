@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr status` reads other processes' memory, and must not crash or hang on whatever that
- * contains.
+ * Tests that `nicbarr status`, which reads other processes' memory, neither crashes nor hangs,
+ * whatever that memory contains.
  */
 #include <stdarg.h>
 #include <stddef.h>

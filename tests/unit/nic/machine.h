@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replaces what the C library says of the machine: its interfaces, whether a process lives, how
- * long a watch sleeps, and whether there is memory. It also skips tests that need what this machine
- * lacks.
+ * Replaces the C library's information about the machine: its interfaces, whether a process is
+ * alive, how long a watch sleeps, and whether there is memory. It also skips tests that need
+ * features which this machine lacks.
  */
 #ifndef TESTS_UNIT_NIC_MACHINE_H
 #define TESTS_UNIT_NIC_MACHINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process of a world: how it opens its node's NIC, joins a group, and leaves both.
+ * A process of a world (world.h): opens its node's NIC, joins a group, and leaves both.
  */
 #ifndef TESTS_UNIT_NIC_MEMBER_H
 #define TESTS_UNIT_NIC_MEMBER_H

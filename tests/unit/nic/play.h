@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data that each process has for an epoch and expects after it, and groups that follow each
- * other.
+ * Runs epochs with data: computes the data that each process contributes to an epoch and expects
+ * after it, and runs groups one after the other.
  */
 #ifndef TESTS_UNIT_NIC_PLAY_H
 #define TESTS_UNIT_NIC_PLAY_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user must get a message that says why there is no NIC, the same in all processes of the node.
+ * Tests that a user gets a message with the reason why there is no NIC, the same in all processes
+ * of the node.
  */
 #ifndef TESTS_UNIT_NIC_REFUSALS_H
 #define TESTS_UNIT_NIC_REFUSALS_H

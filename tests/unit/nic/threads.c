@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that runs the NIC must complete barriers without help of the processes, and threads of
- * one process can share a NIC.
+ * Tests that a thread that runs the NIC completes barriers without help of the processes, and that
+ * threads of one process can share a NIC.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A watch must take the packets of a process that sleeps, or its peers wait for it in vain.
+ * Tests that a watch, which runs the NIC on behalf of sleeping processes, receives their packets,
+ * because otherwise their peers wait in vain.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the processes of a test share: nodes, each of which is a segment with a NIC.
+ * A world is the state that the processes of a test share: nodes, each of which is a segment with a
+ * NIC.
  */
 #ifndef TESTS_UNIT_NIC_WORLD_H
 #define TESTS_UNIT_NIC_WORLD_H
