@@ -21,26 +21,27 @@ enum { FIBRES_MOST = 8 };
 typedef void (*fibre_fn)(uint32_t rank, void *context);
 
 /* Run `fn` in `count` fibres until all have returned. A time slice is a random number of basic
- * blocks: up to `grain`, or up to a random multiple of that, as the seed says. False: the program
- * has not ended after `blocks` basic blocks, so that its ranks wait for each other for ever. */
+ * blocks: up to `grain`, or up to a random multiple of that, as the seed determines. Returns
+ * false if the program has not ended after `blocks` basic blocks, so that its ranks presumably
+ * wait for each other for ever. */
 bool fibres_run(uint64_t seed, uint32_t count, uint32_t grain, uint64_t blocks, fibre_fn fn,
                 void *context);
 
 /* The running rank; FIBRES_MOST outside of fibres_run(). */
 uint32_t fibres_rank(void);
 
-/* Let another rank run, as the running one waits. No effect outside of fibres_run(). */
+/* Schedule another rank while the running one waits. Has no effect outside of fibres_run(). */
 void fibres_yield(void);
 
-/* From now on `rank` may end at any basic block, as if its process were killed: after this many
+/* Let `rank` end at any basic block from now on, as if its process were killed: after this many
  * basic blocks, as soon as `may_die` permits. */
 void fibres_doom(uint32_t rank, uint64_t blocks, bool (*may_die)(uint32_t rank));
 
-/* The number of programs to play: NICBARR_PROGRAMS, without this process's watchdog, or else
- * `usual`. */
+/* Returns the number of programs to run: NICBARR_PROGRAMS, in which case this process has no
+ * watchdog, or else `usual`. */
 uint64_t fibres_programs(uint64_t usual);
 
-/* How many times another rank was scheduled since the process started. */
+/* Returns the number of switches to another rank since the process started. */
 uint64_t fibres_switches(void);
 
 #endif

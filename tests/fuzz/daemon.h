@@ -17,20 +17,20 @@
 
 #include "myrd/owner.h"
 
-/* Where a daemon may listen. The folder is removed at exit. */
+/* Returns a path at which a daemon may listen. Its directory is removed at exit. */
 const char *daemon_path(void);
 
-/* Connect to it as this user and process. */
+/* Connect to the daemon as this user and process. */
 int daemon_connect(uid_t uid, pid_t pid);
 
-/* Have the daemon serve until `step` returns false and all is done. */
+/* Run the daemon until `step` returns false and the daemon has no work left. */
 void daemon_serve(const struct myrd_owner *owner, void *serving, bool (*step)(void *context),
                   void *context);
 
-/* In a step: advance the daemon's clock. */
+/* Advance the daemon's clock. To be called in a step. */
 void daemon_pass_ms(uint64_t ms);
 
-/* How many descriptors this process has open. */
+/* Returns the number of descriptors that this process has open. */
 uint32_t daemon_descriptors(void);
 
 #endif

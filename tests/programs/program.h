@@ -41,7 +41,7 @@ struct program {
 void program_read(struct program *program, const char *path);
 void program_free(struct program *program);
 
-/* The value of a word, or `otherwise` if the step does not have it. */
+/* Returns the value of a word, or `otherwise` if the step does not have it. */
 const char *step_word(const struct step *step, const char *key, const char *otherwise);
 long step_number(const struct step *step, const char *key, long otherwise);
 bool step_is(const struct step *step, const char *key, const char *value);

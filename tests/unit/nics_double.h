@@ -16,7 +16,7 @@ enum { NICS = 2 };
 struct myr_soft_nic {
     struct wire_nic *below;
     struct myr_segment *segment;
-    uint8_t *memory; /* the double's own, which the segment replaces */
+    uint8_t *memory; /* the fake's own memory, which the segment replaces */
     myr_word *lock;  /* shared with forked processes */
     uint32_t entries, polls;
 };

@@ -15,12 +15,12 @@
  */
 extern const struct nicsim_machine sim_primes;
 
-/* Picoseconds, to compare times exactly. */
+/* Returns a time in picoseconds, to compare times exactly. */
 uint64_t sim_ps(double us);
 
 double sim_between(uint64_t *random, double least, double most);
 
-/* A random machine without packet loss. */
+/* Returns a random machine without packet loss. */
 struct nicsim_machine sim_random_machine(uint64_t *random);
 
 #endif

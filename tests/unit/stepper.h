@@ -17,16 +17,16 @@
 #include "libmyr/node/plan.h"
 
 /*
- * Play `barriers` consecutive barriers of `size` processes with plans[rank]. `*epoch` is the last
- * completed epoch, and is advanced. Returns NULL, or in static memory a description of what
- * failed.
+ * Run `barriers` consecutive barriers of `size` processes with plans[rank]. `*epoch` is the last
+ * completed epoch, and is advanced. Returns NULL, or in static memory a description of the
+ * failure.
  */
 const char *stepper_play(const struct myr_plan *plans, uint32_t size, uint32_t *epoch,
                          uint32_t barriers, uint64_t *random);
 
 /*
  * Check the plans of all ranks: each word is aligned, lies within `bytes` from `slots`, and has
- * one writer. Returns NULL, or a description of what is wrong.
+ * one writer. Returns NULL, or a description of the error.
  */
 const char *stepper_inspect(const struct myr_plan *plans, uint32_t size, const void *slots,
                             size_t bytes);

@@ -13,7 +13,7 @@
 
 extern struct myrd_users no_users; /* no users, so that no quota of time applies */
 
-/* Before and after a test: *state is the daemon's table of groups. */
+/* Set up and tear down a test: *state is the daemon's table of groups. */
 int begin_groups(void **state);
 int end_groups(void **state);
 

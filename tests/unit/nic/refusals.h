@@ -9,7 +9,7 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic.h"
 
-/* Opening the NIC fails with this status, and a message that contains `text`. */
+/* Check that opening the NIC fails with this status, and a message that contains `text`. */
 void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *options,
                     enum myr_status status, const char *text);
 
