@@ -9,7 +9,7 @@
 
 const struct myr_nic_kind *const nicbarr_kinds[] = {&myr_soft_kind, &myr_double_kind, NULL};
 
-/* The note of a size class in the segment of this copy's node. */
+/* Returns the cached choice for a size class in the segment of this copy's node. */
 __attribute__((visibility("default"))) uint64_t
 double_copy_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                  uint32_t size_class);

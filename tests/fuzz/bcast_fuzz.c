@@ -37,16 +37,16 @@ enum {
     NODES = 9,
     MEMORY = 3 << 14,
     GUARD = 0x5a,
-    CAST = 0,            /* the place of the group that broadcasts */
-    PLAIN,               /* and of the one without a window */
+    CAST = 0,            /* the index of the group that broadcasts */
+    PLAIN,               /* and that of the group without a window */
     PLACES,              /* one more key is that of a closed group, and one is unknown */
     FIRST_EPOCH = -3,    /* so that epochs and numbers soon wrap around */
-    AHEAD = 4,           /* most epochs that the host has outstanding */
-    SLOTS = 8,           /* at most */
-    ROOM = 4 * 8,        /* of a slot, at most */
-    PACKET = UINT8_MAX,  /* at most */
-    SENT = 4 * NODES,    /* broadcast messages in a step, at most */
-    GROUP = 2048,        /* bytes of a group, at most */
+    AHEAD = 4,           /* largest number of outstanding epochs of the host */
+    SLOTS = 8,           /* maximum number */
+    ROOM = 4 * 8,        /* maximum size of a slot */
+    PACKET = UINT8_MAX,  /* maximum size */
+    SENT = 4 * NODES,    /* maximum number of broadcast messages in a step */
+    GROUP = 2048,        /* maximum size of a group */
     NOBODY = UINT16_MAX, /* the parent of a root */
 };
 
@@ -66,17 +66,17 @@ enum step {
 };
 
 struct place {
-    struct mcp_group *group; /* NULL: closed, or not opened yet */
+    struct mcp_group *group; /* NULL if the group is closed, or not opened yet */
     uint8_t *block;
     size_t bytes, tables;
     uint8_t as_filled[GROUP];       /* the tables up to the arrivals */
-    uint32_t entered, done, failed; /* now; after the last step */
-    bool opened, left;              /* at any time; its hosts have left */
+    uint32_t entered, done, failed; /* after the last step */
+    bool opened, left;              /* the group was opened at some time; its hosts have left */
 };
 
 /* The expected window. */
 struct model_slot {
-    uint32_t number, heard_ms, bytes; /* bytes 0: without a block */
+    uint32_t number, heard_ms, bytes; /* `bytes` is 0 if the slot has no block */
     uint8_t block[ROOM];
 };
 
@@ -105,7 +105,7 @@ static struct { /* of this step */
     bool
         bcast; /* a broadcast packet has arrived, or the host has called a function of broadcasts */
     struct messages sent, expected;
-    uint32_t to_peers;               /* packets to peers */
+    uint32_t to_peers;               /* number of packets to peers */
     const myr_word *woken, *to_wake; /* words of slots */
     uint8_t content;
 } current;
@@ -145,8 +145,8 @@ static struct model_slot *model_of(uint32_t number)
     return &model[number % shape.window];
 }
 
-/* Is it in its slot, or has the node entered the epoch behind it? (A failed group is in no
- * epoch.) */
+/* Returns whether the block is in its slot, or the node has entered the epoch after it. (A
+ * failed group is in no epoch.) */
 static bool model_had(uint32_t number)
 {
     return model_of(number)->number == number ||
@@ -160,7 +160,7 @@ static void expect_ask(uint32_t root, uint32_t number)
     }
 }
 
-/* A block is offered. Returns whether it is acceptable. */
+/* Offer a block to the model. Returns whether it is acceptable. */
 static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, size_t bytes)
 {
     const uint32_t entered = places[CAST].entered;
@@ -172,7 +172,7 @@ static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, siz
     if (model_had(number)) {
         return true;
     }
-    /* The host has read the block that is replaced. */
+    /* The host must have read the block that is replaced. */
     CHECK(0 == slot->bytes || myr_epoch_reached(entered * half(), slot->number));
     slot->number = number;
     slot->bytes = (uint32_t)bytes;
@@ -212,7 +212,7 @@ static void model_later(uint32_t node, uint32_t root, uint32_t number)
     }
 }
 
-/* A genuine packet for an open group. */
+/* Update the model after a genuine packet for an open group. */
 static void model_receive(const struct mcp_header *header, const uint8_t *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
@@ -272,7 +272,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
 static mcp_link hold_sender(struct mcp_board *of)
 {
     (void)of;
-    return MCP_LINK_SENDER; /* no room */
+    return MCP_LINK_SENDER; /* no capacity left */
 }
 
 static void drop(struct mcp_board *of, mcp_link link)
@@ -302,7 +302,7 @@ static void wake(struct mcp_board *of, myr_word *word)
 
 /* ---- groups ---- */
 
-/* In each step the nodes that have the block send it to those that do not. */
+/* Compute the trees: in each step the nodes that have the block send it to those that do not. */
 static void flood(const struct myr_schedule *schedules, uint32_t root)
 {
     bool has[NODES] = {false};
@@ -370,7 +370,8 @@ static void close_place(struct place *place)
     place->group = NULL;
 }
 
-/* Before the first broadcast all slots have its number - 1. (In a new group that is 0.) */
+/* Set all slots to the state before the first broadcast, whose predecessor's number they have.
+ * (In a new group the number is 0.) */
 static void fill_window(void)
 {
     memset(model, 0, sizeof(model));
@@ -495,7 +496,7 @@ static bool is_expected(const struct message *one)
         const struct message *other = &current.expected.message[e];
         if (one->type == other->type && one->node == other->node && one->root == other->root &&
             one->number == other->number) {
-            current.expected.message[e].type = 0; /* only once */
+            current.expected.message[e].type = 0; /* each expected message only once */
             return true;
         }
     }
@@ -530,7 +531,7 @@ static struct place *open_place_of(uint64_t key)
     return NULL;
 }
 
-/* Was it sealed with the secret? */
+/* Returns whether the packet was sealed with the group's secret. */
 static bool is_sealed(const struct mcp_header *header, const void *payload)
 {
     const struct mcp_secret secret = secret_of(header->key);
@@ -539,7 +540,7 @@ static bool is_sealed(const struct mcp_header *header, const void *payload)
     return again.check == header->check;
 }
 
-/* A packet that is damaged, forged, or for no open group. */
+/* Deliver a packet that is damaged, forged, or for no open group. */
 static void receive_useless(const uint8_t *packet, size_t count)
 {
     static uint8_t before[PLACES][GROUP];
@@ -555,7 +556,8 @@ static void receive_useless(const uint8_t *packet, size_t count)
 
 static void receive(const uint8_t *bytes, size_t count)
 {
-    uint8_t *packet = malloc(0 == count ? 1 : count); /* exactly its size */
+    uint8_t *packet = malloc(
+        0 == count ? 1 : count); /* exactly of the packet's size, so that overruns are detected */
     struct mcp_header header;
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);
@@ -586,25 +588,25 @@ static void receive_raw(struct input *in, bool sealed)
     receive(bytes, count);
 }
 
-/* The length of a block: a multiple of MCP_BLOCK_UNIT that fits. */
+/* Returns the length of a block: a multiple of MCP_BLOCK_UNIT that fits. */
 static uint32_t take_length(struct input *in)
 {
     return MCP_BLOCK_UNIT * (1 + take_below(in, shape.room / MCP_BLOCK_UNIT));
 }
 
-/* Each block is different. */
+/* Fill a block, each one differently. */
 static void make_block(uint8_t *block, size_t bytes)
 {
     memset(block, ++current.content, bytes);
 }
 
-/* A number near those that the host uses now. */
+/* Returns a number near those that the host uses now. */
 static uint32_t number_near(uint32_t off)
 {
     return (places[CAST].entered - 1) * half() + 1 + off;
 }
 
-/* A plausible packet. `off` makes some of its fields wrong. */
+/* Deliver a plausible packet. `off` makes some of its fields wrong. */
 static void receive_nearly(struct input *in, uint8_t argument)
 {
     static const uint8_t types[] = {MCP_BCAST,     MCP_BCAST,       MCP_BCAST,       MCP_BCAST,
@@ -650,7 +652,7 @@ static void start(struct place *place)
     }
 }
 
-/* The host is the root, perhaps of a number that is too early. */
+/* Broadcast as the root, perhaps with a number that is too early. */
 static void broadcast(struct input *in, struct place *place)
 {
     uint8_t block[ROOM];
@@ -665,7 +667,7 @@ static void broadcast(struct input *in, struct place *place)
           mcp_collective_bcast(&board, &nic->counters, place->group, number, block, bytes));
 }
 
-/* The host waits for a block that has not arrived. */
+/* Request a block that has not arrived, as a waiting host does. */
 static void ask(struct input *in)
 {
     const uint8_t argument = take_byte(in);
@@ -677,7 +679,7 @@ static void ask(struct input *in)
     }
 }
 
-/* The hosts leave. A second time the group is closed, as when it is evicted. */
+/* Let the hosts leave. The second call closes the group, as eviction does. */
 static void leave(struct place *place)
 {
     if (NULL == place->group) {

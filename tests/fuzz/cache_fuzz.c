@@ -71,7 +71,7 @@ static bool is_figure(double figure)
     return isfinite(figure) && figure > 0;
 }
 
-/* What was read could have been written by nicbarr. */
+/* Check that nicbarr could have written the measurements that were read. */
 static void check_evidence(const struct nicbarr_evidence *evidence)
 {
     struct nicbarr_finding finding;

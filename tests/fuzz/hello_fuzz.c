@@ -49,7 +49,7 @@ static void check_hello(const struct nicbarr_hello *hello, size_t count)
     CHECK(nicbarr_hello_read(again, length, &same) && is_same(hello, &same));
 }
 
-/* The number of this identity among those met so far, as peers.c assigns it. */
+/* Returns the number of this identity among those seen so far, as peers.c assigns it. */
 static uint32_t number_of(uint32_t nic, uint32_t rank, uint64_t identity)
 {
     if (0 == identity) {
@@ -78,7 +78,7 @@ static void describe(uint32_t rank)
     }
 }
 
-/* The nodes are sets of ranks that share a NIC of kind `by`. */
+/* Check that the nodes are the sets of ranks that share a NIC of kind `by`. */
 static void check_nodes(uint32_t rank, const struct nicbarr_nodes *nodes)
 {
     uint32_t distinct = 0, node = 0, locals = 0, local = 0;
@@ -135,7 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint32_t by_segment = take_byte(&in);
     while (in.left > 0 && w.size < MOST) {
         const size_t length = take_byte(&in) + (size_t)(take_byte(&in) & 3) * 256;
-        uint8_t *bytes = malloc(length + 1); /* exactly its size, or one byte if it is empty */
+        uint8_t *bytes =
+            malloc(length + 1); /* exactly of the hello's size, or one byte if it is empty */
         CHECK(NULL != bytes);
         const size_t count = take_bytes(&in, bytes, length);
         uint8_t *exact = realloc(bytes, 0 == count ? 1 : count);

@@ -12,7 +12,7 @@
 #include "tools/report_text.h"
 #include "tools/text.h"
 
-/* Making printable text printable does not change it. */
+/* Check that making printable text printable does not change it. */
 static void check_printable(const char *text)
 {
     char *again = text_printable(text, strlen(text) + 3);

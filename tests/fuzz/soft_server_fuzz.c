@@ -25,16 +25,16 @@
 
 enum {
     CLIENTS = 5,
-    PROCESSES = 3, /* as which the clients connect */
+    PROCESSES = 3, /* number of processes as which the clients connect */
     STEPS_MOST = 60,
     MEMORY = 4 << 20,
 };
 
 struct client {
-    int connection; /* -1: none */
+    int connection; /* -1 if there is none */
     pid_t pid;
-    bool stranger; /* another user's */
-    bool valid;    /* it has sent a valid hello, before anything else */
+    bool stranger; /* it belongs to another user */
+    bool valid;    /* its first message is a valid hello */
     bool has_sent;
     bool answer;
 };
@@ -76,7 +76,7 @@ static void send_words(struct client *client, const void *words, size_t bytes, b
     }
 }
 
-/* A valid hello, or nearly. */
+/* Send a hello that is valid or nearly valid. */
 static void send_hello(struct client *client, uint8_t argument)
 {
     struct myr_daemon_hello hello = {MYR_DAEMON_MAGIC, myr_daemon_layout(), client->pid, 0};
@@ -154,7 +154,7 @@ static void take_step_of(struct input *in)
     }
 }
 
-/* Called when the daemon would wait. */
+/* Execute the next step of the input. Called when the daemon would wait. */
 static bool step(void *context)
 {
     struct client *last = &w.client[0];
@@ -167,7 +167,7 @@ static bool step(void *context)
         take_step_of(&w.in);
         return true;
     }
-    switch (w.last_steps++) { /* a client without faults */
+    switch (w.last_steps++) { /* run a client without faults */
     case 0:
         connect_client(last, CLIENTS);
         return true;

@@ -28,15 +28,15 @@
 
 enum {
     BUFFERS = 8,
-    BUFFER = 512, /* bytes */
-    SMALL = 1024, /* as the endpoint's small ones */
+    BUFFER = 512, /* in bytes */
+    SMALL = 1024, /* like the endpoint's small buffers */
     ARENA = 1 << 15,
     REQUESTS = 24,
-    ROOM = 900, /* of a receive, at most */
+    ROOM = 900, /* maximum size of a receive */
     GUARD = 0x5a,
     PEERS = 3,
-    PIECE = 64, /* bytes */
-    PIECES = 6, /* under way, at most */
+    PIECE = 64, /* size of a chunk, in bytes */
+    PIECES = 6, /* maximum number of outstanding chunks */
     FIRST_ID = 100,
 };
 
@@ -200,7 +200,7 @@ bool myr_soft_broken(struct myr_soft_nic *nic)
 
 struct pending {
     struct myr_tagged_request request;
-    uint8_t *buffer; /* NULL: free */
+    uint8_t *buffer; /* NULL if the entry is free */
     uint32_t room;
     bool receive;
 };
@@ -219,7 +219,7 @@ static struct pending *free_one(void)
     return NULL;
 }
 
-/* Those that are being read. */
+/* The chunks that are being read. */
 static struct myr_tagged_piece pieces[PIECES];
 static uint32_t npieces;
 
@@ -269,7 +269,8 @@ static struct mcp_pattern some_pattern(struct input *in)
     return (struct mcp_pattern){some_envelope(in), take_below(in, MCP_MATCH_CLASSES)};
 }
 
-/* As in libmyr/messages/tagged_inside.h; written here again, so that a change there shows here. */
+/* Defined as in libmyr/messages/tagged_inside.h, and repeated here so that a change there is
+ * detected. */
 struct heads {
     uint8_t kind, credits;
     uint16_t slots;
@@ -295,7 +296,7 @@ static uint32_t write_nearly(struct input *in, uint8_t *to, uint32_t room)
     const uint32_t place = take_byte(in);
     heads.at = 0 == (place & 1)   ? take_byte(in) * 2u
                : 0 == (place & 2) ? 0u - (uint64_t)take_byte(in)
-                                  : (uint64_t)(uintptr_t)arena; /* which can be read */
+                                  : (uint64_t)(uintptr_t)arena; /* an address that can be read */
     memcpy(to, &heads, sizeof(heads));
     const uint32_t data = take_byte(in) % (room - (uint32_t)sizeof(heads) + 1);
     memset(to + sizeof(heads), (int)data, data);
