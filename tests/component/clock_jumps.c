@@ -16,7 +16,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { HOUR = 3600, READS = 5 /* between two jumps */ };
+enum { HOUR = 3600, READS = 5 /* readings of the clock between two jumps */ };
 
 static time_t jump(void)
 {

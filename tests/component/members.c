@@ -24,7 +24,7 @@ struct member {
     const char *folder;
     uint32_t size, rank;
     uint32_t exchanges;
-    _Atomic uint32_t *arrived; /* [MOST] of all, in a file */
+    _Atomic uint32_t *arrived; /* [MOST] counters of all members, in a file */
 };
 
 static void fail(const char *why)
@@ -33,7 +33,8 @@ static void fail(const char *why)
     exit(1);
 }
 
-/* A file for each process and exchange, which gets its name when it is complete. */
+/* Exchange bytes with all members through one file for each process and exchange, which is
+ * renamed to its final name when it is complete. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
     struct member *member = context;

@@ -15,7 +15,10 @@
 #include "firmware/wire.h"
 #include "libmyr/groups/secrets.h"
 
-enum { KEYS_MOST = 4096, GROUPS = 2 /* of each communicator: those that are not for tuning */ };
+enum {
+    KEYS_MOST = 4096,
+    GROUPS = 2 /* groups of each communicator: those that are not for tuning */
+};
 
 static uint64_t keys[KEYS_MOST];
 static size_t nkeys;

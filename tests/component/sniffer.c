@@ -36,10 +36,11 @@
 
 #include "firmware/wire.h"
 
-/* Forged packets are recognised by their time to live, so that they are not forged again. */
+/* Forged packets have a time to live of their own, so that they are recognised and not forged
+ * again. */
 enum { OWN_TTL = 61, PAUSE_NS = 5000000 };
 
-/* A packet on the wire. (Chains are not reported.) */
+/* A packet on the wire. Chains of packets are not reported. */
 struct datagram {
     struct iphdr ip;
     struct udphdr udp;
@@ -89,7 +90,7 @@ static void listen_to(uint16_t port)
     }
 }
 
-/* All frames, whatever they contain. */
+/* Write all frames, whatever they contain. */
 static void record(void)
 {
     static uint8_t frame[1 << 17];
@@ -106,14 +107,15 @@ static void send_again(int wire, struct datagram *datagram)
 {
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = datagram->ip.daddr};
     datagram->ip.ttl = OWN_TTL;
-    datagram->udp.check = 0; /* none, which UDP permits */
+    datagram->udp.check = 0; /* no checksum, which UDP permits */
     if ((ssize_t)bytes_of(datagram) !=
         sendto(wire, datagram, bytes_of(datagram), 0, (const struct sockaddr *)&to, sizeof(to))) {
         fail("sending");
     }
 }
 
-/* This header, with the datagram's payload or without, with each of the checks. */
+/* Send this header, with the datagram's payload or without, with each of the authentication
+ * codes. */
 static void send_header(int wire, const struct datagram *datagram, struct mcp_header header,
                         bool with_payload)
 {
@@ -122,7 +124,7 @@ static void send_header(int wire, const struct datagram *datagram, struct mcp_he
     const size_t bytes = with_payload ? payload_of(datagram) - head : 0;
     struct datagram forged = *datagram;
     forged.ip.tot_len = htons((uint16_t)(offsetof(struct datagram, payload) + head + bytes));
-    forged.ip.check = 0; /* the system fills it in */
+    forged.ip.check = 0; /* the kernel fills it in */
     forged.udp.len = htons((uint16_t)(sizeof(forged.udp) + head + bytes));
     header.payload_bytes = (uint32_t)bytes;
     memcpy(forged.payload, &header, head);
@@ -162,7 +164,7 @@ static void forge_message(int wire, const struct datagram *seen, const struct mc
         forged.type = MCP_ACK;
         send_header(wire, seen, forged, false);
         forged.message.sequence = forged.message.expected;
-        forged.message.round = (uint16_t)-2; /* the first one (connection.h) */
+        forged.message.round = (uint16_t)-2; /* the first round (connection.h) */
         forged.message.detail = MCP_TOO_LONG;
         forged.type = MCP_REFUSE;
         send_header(wire, seen, forged, false);
@@ -196,7 +198,8 @@ static bool read_one(struct datagram *datagram)
     return true;
 }
 
-/* The last packet of the pipe, some time after the one before, so that the job can proceed. */
+/* Read the last packet that is in the pipe, some time after the previous one, so that the job
+ * can proceed. */
 static bool read_last(struct datagram *datagram)
 {
     const struct timespec pause = {0, PAUSE_NS};

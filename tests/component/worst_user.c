@@ -26,9 +26,9 @@
 
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */
-    PORT = 7077,          /* of all hosts' NICs */
-    MOST = 4096,          /* groups */
-    KEYS = 0x776f7273,    /* the first one's key */
+    PORT = 7077,          /* the port of all hosts' NICs */
+    MOST = 4096,          /* maximum number of groups */
+    KEYS = 0x776f7273,    /* the key of the first group */
     PAUSE_NS = 1000000
 };
 
@@ -45,7 +45,8 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* A group of the two hosts with one message each way, which plays most epochs. */
+/* Request a group of the two hosts with one message in each direction, which executes the most
+ * epochs. */
 static struct myr_kernel_question question_for(uint32_t group)
 {
     struct myr_kernel_question question = {
@@ -65,7 +66,7 @@ static struct myr_kernel_question question_for(uint32_t group)
     return question;
 }
 
-/* Returns the system's number of the page. */
+/* Returns the kernel's number of the page. */
 static uint32_t open_group(uint32_t group)
 {
     struct myr_kernel_question question = question_for(group);

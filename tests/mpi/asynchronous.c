@@ -37,7 +37,7 @@ static void create_file(long round)
     TEST_CHECK(file && fclose(file) == 0, "files", "cannot write %s", path);
 }
 
-/* Without an MPI call. */
+/* Wait for the file without an MPI call. */
 static void wait_for(long round, int rank)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

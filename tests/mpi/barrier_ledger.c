@@ -33,9 +33,9 @@ static const struct test_option options[] = {
 
 enum { PHASE_LENGTH = 100 };
 
-/* Is there another barrier? Beyond those that were asked for, a whole phase or none. A script that
- * disturbs the job waits for the line that is printed here, after which no communicator is set up
- * any more. */
+/* Returns whether there is another barrier. After the requested number of barriers, either a
+ * whole phase follows or none. A script that disturbs the job waits for the message that is
+ * printed here, after which no communicator is set up any more. */
 static bool goes_on(long done, struct ledger ledgers[])
 {
     if (done < iterations)
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
             pattern = (unsigned)(i / PHASE_LENGTH) % PATTERNS;
             one = rng_below(&plan, USUAL_COMMUNICATORS);
             other = rng_below(&plan, USUAL_COMMUNICATORS);
-            /* In every fourth phase no process is slow: barriers at full speed. */
+            /* In every fourth phase no process is slow, so that barriers run at full speed. */
             slow = rng_below(&mine, 2) && (i / PHASE_LENGTH) % 4 != 3;
         }
         if (slow)
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
         checked_barrier(&ledgers[choice]);
     }
 
-    /* On all processes, whatever was drawn: enough that the choice is made
+    /* Executed on all processes, whatever was drawn: enough calls that the choice is made
      * (coll_nicbarr_tune_after). */
     for (int i = 0; i < 25; ++i) {
         checked_barrier(&ledgers[0]);

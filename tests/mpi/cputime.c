@@ -51,8 +51,8 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* How long this thread was queued for a processor (proc(5), schedstat); below 0: the kernel does
- * not say. */
+/* Returns how long this thread was queued for a core (proc(5), schedstat), or a negative number
+ * if the kernel does not report it. */
 static double queued_seconds(void)
 {
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         TEST_CHECK(cpu <= max_fraction * wall, "MPI_COMM_WORLD",
                    "waited %.3f s and used %.3f s of CPU time, expected at most %.3f", wall, cpu,
                    max_fraction * wall);
-    /* Some of it may be the system's: page faults, interrupts. */
+    /* Some of the CPU time may be the kernel's, for page faults and interrupts. */
     if (test.rank != late && never_sleeps)
         TEST_CHECK(
             cpu >= 0.9 * (wall - queued), "MPI_COMM_WORLD",

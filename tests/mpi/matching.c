@@ -24,7 +24,7 @@
 enum {
     COMMUNICATORS = 3,
     TAGS = 4,
-    MOST = 400, /* sends, and receives, of a process in a round */
+    MOST = 400, /* maximum number of sends, and of receives, of a process in a round */
     LARGE = 100000,
     HEAD = 2, /* longs at the beginning of a message: the sender's rank, and its number */
 };
@@ -45,7 +45,7 @@ static const struct test_option options[] = {
 
 static MPI_Comm comms[COMMUNICATORS];
 
-/* ---- records of what has happened; plain longs, so that rank 0 can gather them ---- */
+/* ---- records of the calls; plain longs, so that rank 0 can gather them ---- */
 
 struct sent {
     long from, to; /* ranks in MPI_COMM_WORLD */
@@ -55,10 +55,10 @@ struct sent {
 struct received {
     long at; /* rank in MPI_COMM_WORLD */
     long comm;
-    long source, tag;  /* as requested; source in MPI_COMM_WORLD; -1: any */
+    long source, tag;  /* requested source in MPI_COMM_WORLD and tag; -1: wildcard */
     long posted;       /* order of posting, or of the matched probe */
-    long from, number; /* of the message; -1: none, as it was cancelled */
-    long waited;       /* 1: until the end of the game, without a message */
+    long from, number; /* of the message; -1: the receive was cancelled */
+    long waited;       /* 1 if it waited until the end of the round without a message */
 };
 
 static struct {
@@ -169,7 +169,7 @@ static void receive_one(struct rng *rng)
     MPI_Irecv(game.buffer[i], (int)room, MPI_BYTE, source, tag, comms[comm], &game.receive[i]);
 }
 
-/* A receive has completed, with this error. */
+/* Record that a receive has completed with this error. */
 static void take_result(int i, int error, const MPI_Status *status)
 {
     int cancelled, class = MPI_SUCCESS;
@@ -256,7 +256,8 @@ static void act(struct rng *rng)
     }
 }
 
-/* The number of messages that this process gets. (Open MPI's own collective sums it up.) */
+/* Returns the number of messages that this process gets. (Open MPI's own collective computes the
+ * sum.) */
 static long expected(void)
 {
     long *to = calloc((size_t)test.size, sizeof(*to)), mine;
@@ -286,12 +287,12 @@ static void receive_rest(void)
         }
     }
     MPI_Waitall(game.sends, game.send, MPI_STATUSES_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD); /* otherwise messages of the next game could arrive */
+    MPI_Barrier(MPI_COMM_WORLD); /* otherwise messages of the next round could arrive */
 }
 
 /* ---- evaluation ---- */
 
-/* All processes' records on rank 0, which frees them. */
+/* Gather all processes' records on rank 0, which frees them. */
 static void *gather(const void *own, int count, size_t bytes, int *all)
 {
     int *counts = calloc((size_t)test.size, sizeof(*counts));
@@ -379,7 +380,7 @@ static void evaluate(void)
     free(received);
 }
 
-/* ---- a game ---- */
+/* ---- a round ---- */
 
 static void play(struct rng *rng)
 {

@@ -66,8 +66,8 @@ static unsigned long long value_of(enum variable variable)
     return value;
 }
 
-/* Messages from rank 0 to rank 1, which arrive before rank 1 posts its receives (`early`), or after
- * that. Another message synchronises them. */
+/* Send messages from rank 0 to rank 1, which arrive before rank 1 posts its receives (`early`),
+ * or after that. Another message synchronises the ranks. */
 static void exchange(int rank, char *buffer, int bytes, bool early)
 {
     enum { MESSAGE = 1, GO = 2 };

@@ -40,8 +40,8 @@ static int call_and_wait(enum kind kind, int sent, void *to, int count, MPI_Data
     return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-/* Rank 0 sends `sent` bytes, to all or to each. The last rank expects another number, with or
- * without gaps between them. */
+/* Rank 0 sends `sent` bytes, to all ranks or to each one. The last rank expects another number,
+ * with or without gaps between the elements. */
 static void call(enum kind kind, int sent, int expected, bool with_gaps, int number)
 {
     const bool scatters = kind == SCATTER || kind == ISCATTER;
@@ -69,8 +69,8 @@ static void call(enum kind kind, int sent, int expected, bool with_gaps, int num
     }
 }
 
-/* Few and many bytes take different paths, with limits of their own. Across hosts both numbers must
- * be of one size class. */
+/* Few and many bytes use different algorithms, with limits of their own. Across hosts both
+ * numbers must be of one size class. */
 static const int on_one_host[][2] = {{100, 60},      {60, 100},      {500, 250},     {250, 500},
                                      {500, 500},     {20000, 200},   {200, 20000},   {113, 112},
                                      {112, 113},     {1112, 100},    {100, 1112},    {32512, 20000},
@@ -81,7 +81,7 @@ static const int across[][2] = {{100, 60},    {60, 100},    {500, 300},   {300, 
                                 {1209, 1208}, {2400, 3624}, {3624, 2400}, {2416, 2415},
                                 {2415, 2416}, {2416, 2417}, {2417, 2416}, {4096, 4096}};
 
-/* The part of each rank. */
+/* Returns the size of each rank's part. */
 static int part_of(int bytes)
 {
     return (bytes + test.size - 1) / test.size;

@@ -20,7 +20,7 @@ enum { RANKS_MOST = 16, VALUES = 4 };
 static int from[RANKS_MOST * VALUES], to[RANKS_MOST * VALUES], counts[RANKS_MOST],
     places[RANKS_MOST], bytes[RANKS_MOST];
 
-/* Every collective, with all roots in turn, in place, and with different types of equal size. */
+/* Call every collective, with each root, in place, and with different types of equal size. */
 static void call_all(int root)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;
@@ -67,7 +67,7 @@ enum mistake {
     KINDS
 };
 
-/* The last rank makes another call. */
+/* Make a call on the last rank that differs from those of the other ranks. */
 static int call_wrongly(enum mistake mistake)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;

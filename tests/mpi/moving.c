@@ -52,7 +52,7 @@ static void wait_for(long round, const char *what)
         rest();
 }
 
-/* Never 0, which the buffer contains before. */
+/* Returns a byte of the message, which is never 0, the initial value of the buffer. */
 static unsigned char byte_of(long round, long at)
 {
     return (unsigned char)(1 + (round * 31 + at * 7) % 255);

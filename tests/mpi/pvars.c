@@ -35,7 +35,7 @@ static const struct test_option options[] = {
 enum { BARRIERS = 200, TEXT = 256, LEAST = 10 };
 static const char prefix[] = "coll_nicbarr_";
 
-/* Is variable `index` one of nicbarr's? If so, check its description. */
+/* Returns whether variable `index` is one of nicbarr's, and checks its description if so. */
 static bool ours(int index, char name[TEXT])
 {
     char text[TEXT];
@@ -56,7 +56,7 @@ static bool ours(int index, char name[TEXT])
     return true;
 }
 
-/* The index of the variable that counts the NIC's barriers. Checks all of nicbarr's. */
+/* Returns the index of the variable that counts the NIC's barriers. Checks all of nicbarr's. */
 static int look_at_all(void)
 {
     char name[TEXT], wanted[TEXT];
@@ -111,7 +111,7 @@ static void one_barrier(void)
     }
 }
 
-/* Have the NICs' groups set up. Returns false if this MPI has no such barriers. */
+/* Set up the NICs' groups. Returns false if this MPI has no such barriers. */
 static bool set_up(void)
 {
     if (persistent) {
@@ -139,7 +139,8 @@ static bool set_up(void)
     return true;
 }
 
-/* Otherwise a root would start while others have not read the counter yet. */
+/* Synchronise the ranks; otherwise a root would start while others have not read the counter
+ * yet. */
 static void meet(void)
 {
     if (broadcast || reduction) {

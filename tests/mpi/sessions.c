@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Open MPI 5.0 has sessions, but says that it is MPI 3. */
+/* Open MPI 5.0 has sessions, but reports that it is MPI 3. */
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 int main(void)
 {
@@ -71,7 +71,7 @@ static void barriers(MPI_Comm comm)
     MPI_Request_free(&request);
 }
 
-/* Returns this process's rank. */
+/* Run one session. Returns this process's rank. */
 static int one_session(void)
 {
     MPI_Session session;

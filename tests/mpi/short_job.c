@@ -43,7 +43,8 @@ static const struct test_option options[] = {
 
 enum { COUNT = 100, BARRIERS = 30, LEFT = 4 };
 
-/* Not commutative: of two pairs it takes the outer ends. A pair is {first rank, last rank}. */
+/* A reduction operation that is not commutative: it joins two pairs into one of the outer ends.
+ * A pair is {first rank, last rank}. */
 static void join_ends(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     const int *left = in;
@@ -103,7 +104,7 @@ static void barriers(MPI_Comm comm)
     MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
 }
 
-/* The last communicators stay, each with a request. */
+/* The last communicators are not freed, each with a request. */
 static void use(MPI_Op ends, MPI_Datatype pair)
 {
     MPI_Comm kept[LEFT];
@@ -135,7 +136,7 @@ static void use(MPI_Op ends, MPI_Datatype pair)
     }
 }
 
-/* Options are read in MPI_Init, which comes later. */
+/* Returns whether an option is given, because options are read only in MPI_Init. */
 static bool given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++)

@@ -23,7 +23,7 @@ static const struct test_option options[] = {
 
 enum { TEXT = 300 };
 
-/* The value of a line "key:\tvalue" of the thread's status. Returns false if there is none. */
+/* Read the value of a line "key:\tvalue" of the thread's status. Returns false if there is none. */
 static bool read_status(const char *thread, const char *key, char value[TEXT])
 {
     char path[2 * TEXT], line[TEXT];

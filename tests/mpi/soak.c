@@ -38,10 +38,11 @@ static const struct test_option options[] = {
 
 enum { ALIVE = 8 };
 
-/* ---- what a process holds ---- */
+/* ---- the resources of a process ---- */
 
 struct holdings {
-    long rss_kib, descriptors, mappings, shared_kib, pinned_kib; /* the last: by RDMA devices */
+    long rss_kib, descriptors, mappings, shared_kib,
+        pinned_kib; /* the last one: pinned by RDMA devices */
 };
 
 static long count_descriptors(void)
@@ -82,7 +83,7 @@ static struct holdings look(void)
     return holdings;
 }
 
-/* Reports the largest growth over all processes; each process checks its own. */
+/* Report the largest growth over all processes, and check the growth of this one. */
 static void compare_figure(const char *what, long before, long after, long allowed)
 {
     long mine = after - before, largest, figures[2] = {before, after};
@@ -96,8 +97,8 @@ static void compare_figure(const char *what, long before, long after, long allow
 
 /* ---- cycles ---- */
 
-/* Ledgers are created once and used for each communicator in turn, as the test itself must not
- * grow. */
+/* The ledgers are created once and used for one communicator after the other, because the memory
+ * of the test itself must not grow. */
 static struct ledger on_dups[ALIVE], on_half, on_single;
 
 /* Does nothing if the place is empty. */
@@ -115,7 +116,8 @@ static void leak_something(void)
         test_fail("soak", "cannot even leak");
 }
 
-/* One cycle: most use a new duplicate in one of the places, and free the previous one there. */
+/* Execute one cycle: most use a new duplicate in one of the places, and free the previous one
+ * there. */
 static void cycle(struct rng *plan)
 {
     int place = (int)rng_below(plan, ALIVE);

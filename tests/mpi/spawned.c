@@ -41,7 +41,7 @@ static const struct test_option options[] = {
     {"--cells", OPTION_TEXT, &ledger_path, "the value of --ledger for spawned processes"},
 };
 
-/* Start processes on these hosts, with this option and all others. */
+/* Start processes on these hosts, with this option and all other options. */
 static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, const char *option,
                       const char *value)
 {
@@ -68,7 +68,7 @@ static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, con
     return between;
 }
 
-/* The next generation, merged with `comm`, whose processes come first. */
+/* Returns the next generation, merged with `comm`, whose processes come first. */
 static MPI_Comm spawn(const char *program, MPI_Comm comm, long next)
 {
     char number[24];
@@ -90,8 +90,8 @@ static MPI_Comm join_parents(void)
     return merged;
 }
 
-/* Barriers of both kinds on `comm`, and between them some on the previous communicator, if there is
- * one. */
+/* Execute barriers of both kinds on `comm`, and between them some on the previous communicator,
+ * if there is one. */
 static void check(MPI_Comm comm, MPI_Comm before, long number)
 {
     struct arena arena;
@@ -116,9 +116,9 @@ static void check(MPI_Comm comm, MPI_Comm before, long number)
     arena_close(&arena);
 }
 
-/* ---- strangers ---- */
+/* ---- unknown processes ---- */
 
-/* Start both jobs, and pass one's port to the other. */
+/* Start both jobs, and pass one's MPI port to the other. */
 static void introduce(const char *program)
 {
     char port[MPI_MAX_PORT_NAME];

@@ -29,7 +29,8 @@ static const struct test_option options[] = {
     {"--late", OPTION_FLAG, &late, "processes are late by random times"},
 };
 
-/* The performance variable coll_nicbarr_NAME; it counts from here on. */
+/* Returns a handle of the performance variable coll_nicbarr_NAME, which counts from this call
+ * on. */
 static MPI_T_pvar_handle counter(MPI_T_pvar_session session, const char *name)
 {
     char full[64];
@@ -51,7 +52,7 @@ static unsigned long long read_counter(MPI_T_pvar_session session, MPI_T_pvar_ha
     return value;
 }
 
-/* All processes have the same value. */
+/* Check that all processes have the same value. */
 static void check_same(const char *name, unsigned long long mine)
 {
     unsigned long long low, high;
@@ -80,7 +81,7 @@ static void play_barriers(struct rng *mine)
 
 enum { LONGER = 40 /* doubles, another size class */, SEVERAL = 500 /* calls */ };
 
-/* What `rank` contributes to call number `i`. Sums of these are exact. */
+/* Returns the contribution of `rank` to call number `i`. Sums of these are exact. */
 static double given(long i, int rank)
 {
     return (double)(i % 1000 * 64 + rank);
@@ -110,7 +111,7 @@ static void reduce_and_check(MPI_Comm comm, long i, int count)
     check_all(all, count, sum_of_given(i), "allreduce", i);
 }
 
-/* One of each, with a constant root and with one that changes. */
+/* Make one call of each collective, with a constant root and with one that changes. */
 static void call_and_check(long i)
 {
     const int root = (int)(i % test.size);
@@ -135,7 +136,7 @@ static void call_and_check(long i)
     free(all);
 }
 
-/* The same while others are under way. */
+/* Make the same calls while non-blocking ones are outstanding. */
 static void call_within(long i)
 {
     MPI_Request pending[2];
@@ -157,7 +158,7 @@ static void use_new_communicator(long i)
     MPI_Comm_free(&comm);
 }
 
-/* Each rank knows when to stop, as all have the same counts. */
+/* Each rank knows when to stop, because all have the same counts. */
 static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle remeasured, struct rng *mine)
 {
     test_phase("collectives that carry data");

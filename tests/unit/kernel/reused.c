@@ -42,7 +42,7 @@ static void expect_unchanged(const char *what, uint32_t type)
     }
 }
 
-/* No packet and no doorbell for the old group changes the new one. */
+/* Check that no packet and no doorbell for the old group changes the new one. */
 static void expect_no_effect(uint64_t *random)
 {
     start_epoch(1);

@@ -21,7 +21,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* A socket at a local port that other sockets may share. */
+/* Returns a socket at a local port that other sockets may share. */
 static int share_port(uint16_t port)
 {
     const int one = 1;
@@ -39,8 +39,9 @@ static void connect_to(int made, uint32_t ip)
     assert_int_equal(connect(made, &peer.at.any, mcp_address_bytes(&peer)), 0);
 }
 
-/* The process that rang has exited, and another one has its port, by chance or because both shared
- * it. That one gets no wake-up, whichever address it is connected to, until it has rung itself. */
+/* The process that rang has exited, and another one has its port, by chance or because both
+ * shared it. That process gets no wake-up, whichever address it is connected to, until it has
+ * rung itself. */
 void only_the_ringer_is_woken(void **state)
 {
     (void)state;
@@ -71,7 +72,7 @@ void only_the_ringer_is_woken(void **state)
     }
 }
 
-/* The same if the other one sleeps for another group. */
+/* The other process gets no wake-up if it sleeps for another group, either. */
 void sleepers_of_other_groups_are_not_woken(void **state)
 {
     (void)state;

@@ -23,7 +23,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* The owner dies, and the next one takes over. */
+/* Let the owner die, and the next one take over. */
 static void take_over(void)
 {
     const struct mcp_ip own = address_of(ip_of(OWN));
@@ -46,7 +46,7 @@ static bool is_kept(void)
     return true;
 }
 
-/* The pair's group is known, as it was opened. */
+/* Check that the new owner knows the pair's group as it was opened. */
 static void expect_recalled(void)
 {
     struct mcp_kernel_recalled recalled;

@@ -22,7 +22,7 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* The daemon answers valid queries from the right port with their number, at once. */
+/* The daemon responds at once to valid queries from the right port, with their number. */
 void the_server_answers_queries(void **state)
 {
     (void)state;
