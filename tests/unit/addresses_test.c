@@ -67,7 +67,7 @@ static void all_forms(void **state)
     }
 }
 
-/* All prefixes, and all single bits in which addresses may differ. */
+/* Networks are compared for all prefixes, and for all single bits in which addresses may differ. */
 static void networks_compare_their_prefix(void **state)
 {
     (void)state;

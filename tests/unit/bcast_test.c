@@ -155,8 +155,7 @@ static void each_root_has_a_tree(void **state)
 
 /* ---- random broadcasts ---- */
 
-/* Broadcasts are numbered from 1 here, and from `base` + 1 on the wire. The same applies to
- * epochs. */
+/* Broadcasts are numbered from 1 here, and from `base` + 1 on the wire, and so are epochs. */
 struct game {
     struct wire wire;
     struct wire_group team;
@@ -171,9 +170,9 @@ struct game {
         size_t bytes;
         uint32_t read; /* completed broadcasts */
         uint32_t epoch;
-        uint64_t waits_since_ns, asks_at_ns, timeout_ns; /* 0: not waiting */
+        uint64_t waits_since_ns, asks_at_ns, timeout_ns; /* 0 if the host is not waiting */
         enum { PLAYING, LEAVING, GONE } state;
-        uint32_t scheduled; /* scheduled calls */
+        uint32_t scheduled; /* number of scheduled calls */
     } host[MOST_NODES];
     uint64_t messages; /* with blocks */
 };
@@ -383,7 +382,7 @@ static void play_game(uint64_t seed)
         0 == crew_below(&random, 2) ? 8 + 8 * crew_below(&random, 30) : MCP_PAYLOAD_MOST;
     const uint32_t count = 1 + crew_below(&random, MOST_BROADCASTS);
     const bool bad = 0 != crew_below(&random, 3);
-    /* Drawn in separate statements, as the order of evaluating arguments is unspecified. */
+    /* Drawn in separate statements, because the order of evaluating arguments is unspecified. */
     const uint32_t base_epoch =
         0 == crew_below(&random, 2) ? 0 : UINT32_MAX - crew_below(&random, 30);
     const uint32_t n = 1 + crew_below(&random, size);
@@ -433,7 +432,7 @@ static void all_hosts_read_all_blocks(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    play_game(13864115581393754117U); /* the last message of a farewell is lost */
+    play_game(13864115581393754117U); /* the last close message is lost */
     for (int g = 0; g < 400; ++g) {
         play_game(crew_random(&random));
     }
@@ -441,8 +440,8 @@ static void all_hosts_read_all_blocks(void **state)
 
 /* ---- the window ---- */
 
-/* Each half of a window needs a barrier for credits. So a window has many slots for blocks of any
- * size, and as many as fit, up to the maximum. */
+/* Each half of a window needs a barrier for credits. Therefore a window has many slots for
+ * blocks of any size, and as many as fit, up to the maximum. */
 static void a_window_has_many_slots(void **state)
 {
     (void)state;
@@ -493,7 +492,7 @@ static void a_root_is_ahead_by_a_window(void **state)
     wire_group_bcast_ask(leaf->nic, leaf->group, 0, game.window + 1);
     wire_pass(&game.wire, SECOND);
     assert_int_equal(wire_group_slot(leaf->group, 1)->number, game.window + 1);
-    /* An outdated request gets no answer. */
+    /* An outdated request gets no response. */
     const struct mcp_counters *counters = &root->nic->mcp->counters;
     const uint64_t answers = counters->answered + counters->later;
     wire_group_bcast_ask(leaf->nic, leaf->group, 0, 1);
@@ -627,10 +626,13 @@ static void a_failed_group_broadcasts_no_more(void **state)
 }
 
 /*
- * A child of the root requests a block late. It gets the failure, also from a closed group, and
- * also that of a root whose group was closed with blocks that peers may miss, before all had sent
- * their farewell. A root whose hosts have left, and whose group sends requests only once a minute,
- * still has the block. If the group was closed otherwise, the child has had all blocks.
+ * A child of the root requests a block late. The response depends on the root's group:
+ *
+ * - The group has failed. The child gets the failure, also from a closed group, and also if the
+ *   group was closed with blocks that peers may miss, before all had sent their close messages.
+ * - The group's hosts have left, and it sends requests only once a minute. It still has the block,
+ *   and sends it.
+ * - The group was closed otherwise. There is no response, because peers can miss no block then.
  */
 static void late_request(void **state)
 {
@@ -676,7 +678,7 @@ static void late_request(void **state)
     }
 }
 
-/* Barriers skip slots. An old number in a slot is not mistaken for the next broadcast. */
+/* Barriers skip slots. An old number in a slot must not be taken for the next broadcast's. */
 static void slots_of_any_age(void **state)
 {
     static struct game game;

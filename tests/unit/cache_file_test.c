@@ -94,9 +94,9 @@ static void expect_added(struct nicbarr_shape shape, int64_t when)
     assert_string_equal(error.text, "");
 }
 
-static struct nicbarr_evidence evidence; /* read last */
+static struct nicbarr_evidence evidence; /* the result of the last read */
 
-/* True if the measurement of add() was read exactly once. */
+/* Returns whether the measurement of add() was read exactly once. */
 static bool holds(int64_t when)
 {
     uint32_t found = 0;
@@ -343,7 +343,7 @@ static void locked_by_another_user(void **state)
     expect_count(shape_of(4), 1);
 }
 
-/* As a user who may read, but not write. */
+/* Try to write as a user who may only read. */
 static void read_only(uint32_t rank, void *context)
 {
     struct myr_error error;
@@ -370,7 +370,8 @@ static void read_only_folder(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* As a user who may not create the folder: the error states this instead of a missing folder. */
+/* Fail as a user who may not create the directory: the error states this instead of a missing
+ * directory. */
 static void cannot_create(uint32_t rank, void *context)
 {
     struct myr_error error;
@@ -475,8 +476,8 @@ static void killed_writers(void **state)
 
 /* ---- costs ---- */
 
-/* Count this process's system calls that read or write files. False if the kernel does not count
- * them. Counting itself takes a constant number of them. */
+/* Count this process's system calls that read or write files. Returns false if the kernel does
+ * not count them. Counting itself takes a constant number of them. */
 static bool count_calls(unsigned long long *reads, unsigned long long *writes)
 {
     char text[400], *place;

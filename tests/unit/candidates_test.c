@@ -156,7 +156,7 @@ static void expected_lists_of_data(void **state)
     expect_of(REDUCTIONS, across(4, 1, BARE), "openmpi");
 }
 
-/* The schedule has a spread plan for broadcasts of all nodes. */
+/* Check that the schedule has a plan of trees for broadcasts of all nodes. */
 static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
 {
     for (uint32_t node = 0; node < nodes; node += 1 + nodes / 3) {

@@ -40,7 +40,7 @@ enum {
 /* ---- allocation failures ---- */
 
 static int allocations_left = -1; /* -1: unlimited */
-static long allocated;            /* and not freed */
+static long allocated;            /* number of allocations that were not freed */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -186,7 +186,7 @@ static void deliver_one(struct game *game)
     free(packet.payload);
 }
 
-/* All nodes request their missing messages. */
+/* Let all nodes request their missing messages. */
 static void ask(struct game *game)
 {
     struct mcp_message message, answer;
@@ -543,8 +543,8 @@ static void no_barrier(void **state)
     expect_no_plan();
 }
 
-/* Node 0 sends all its blocks to another node, which adds one before and one behind and sends them
- * back. So node 0's buffer more than doubles in each round. */
+/* Node 0 sends all its blocks to another node, which adds one before and one after them and
+ * sends them back. Therefore node 0's buffer more than doubles in each round. */
 static void growing_buffers(void **state)
 {
     (void)state;

@@ -39,9 +39,9 @@
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND (1000 * MICROSECOND)
 #define SECOND (1000 * MILLISECOND)
-/* No host is late for so long. With 30 % packet loss, half of the requests are answered. Farewells
- * have the longest backoff, at last one minute: the probability that none is answered in this time
- * is 2^-60. */
+/* A run in which no host makes progress for so long is stuck. With 30 % packet loss, half of the
+ * requests are answered. The backoff of close messages grows up to one minute, which is the
+ * longest of all; the probability that none is answered in this time is 2^-60. */
 #define STUCK_NS (3600 * SECOND)
 
 enum {
@@ -60,9 +60,10 @@ struct host {
     struct mcp_group *group;
     size_t bytes;
     enum { NOT_OPEN, OPEN, LEAVING, CLOSED } state;
-    uint32_t started, seen; /* arrived in; known to be complete */
-    bool woken, coming;     /* during this event; a call is scheduled */
-    bool failed;            /* known to have failed */
+    uint32_t started,
+        seen; /* epochs in which the host has arrived, and which it knows to be complete */
+    bool woken, coming; /* woken during this event; a call is scheduled */
+    bool failed;        /* the host knows that its group has failed */
 };
 
 struct team {
@@ -193,7 +194,7 @@ static void update_least_started(struct team *team)
     }
 }
 
-/* Poll whether the farewell of a group is complete, then close it. */
+/* Poll whether all close messages of a group were exchanged, then close it. */
 static void poll_farewell(struct wire_nic *nic, void *context)
 {
     struct host *host = context;

@@ -165,7 +165,7 @@ static void offer(uint32_t rank, uint32_t epoch)
     assert_true(wire_group_offer(wire_group_nic(&team, rank), member[rank], epoch, block, UNIT));
 }
 
-/* Expect a node to have completed the epoch, with all its blocks. */
+/* Check that a node has completed the epoch, with all its blocks. */
 static void expect_blocks(uint32_t rank, uint32_t epoch)
 {
     assert_int_equal(done(rank), epoch);
@@ -219,8 +219,8 @@ static void each_message_once(void **state)
     }
 }
 
-/* N - 1 messages at once, before the host arrives or has even opened the group: they are kept, and
- * it need not wait. */
+/* N - 1 messages arrive at once, before the host arrives or has even opened the group. They are
+ * kept, so that the host need not wait. */
 static void all_before_one(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static bool all_done_with_one(void *context)
     return true;
 }
 
-/* More messages than the record holds: the rest is requested. */
+/* More messages arrive than the record holds. The remaining ones are requested. */
 static void too_many_before_the_group(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void closed(void **state)
         assert_int_equal(answer->header.collective.epoch, past[i]);
     }
     assert_int_equal(counters(0)->answered, 3);
-    /* An incomplete epoch gets no DONE, and messages are not mistaken for early ones. */
+    /* An incomplete epoch gets no DONE, and its messages must not count as early ones. */
     inject(1, 0, MCP_ASK, team.key, 1, 0, 1);
     inject(1, 0, MCP_ARRIVE, team.key, 0, 0, 1);
     inject(1, 0, MCP_ARRIVE, team.key, 1, 0, 1);
@@ -410,7 +410,7 @@ static void closed_while_a_peer_waits(void **state)
     end();
 }
 
-/* The last MCP_LATE closed groups are remembered. */
+/* The NIC keeps entries of the last MCP_LATE closed groups. */
 static void many_closed(void **state)
 {
     (void)state;
@@ -439,7 +439,7 @@ static void many_closed(void **state)
 
 /* ---- strangers ---- */
 
-/* Well-formed but implausible packets change nothing, and get no answer. */
+/* Well-formed but implausible packets change nothing, and get no response. */
 static void implausible_packets(void **state)
 {
     (void)state;
@@ -535,8 +535,8 @@ static uint64_t rejected(void)
     return c->dropped_damaged + c->dropped_forged + c->dropped_foreign + c->early;
 }
 
-/* Packets without the secret change nothing and get no answer: in a waiting group, in a closed
- * one, */
+/* Packets without the secret change nothing and get no response, in a waiting group and in a
+ * closed one. */
 static void only_members_are_accepted(void **state)
 {
     static uint8_t before[4096];
@@ -568,7 +568,7 @@ static void only_members_are_accepted(void **state)
     }
 }
 
-/* and in a group that is not open yet. */
+/* Packets without the secret have no effect in a group that is opened later, either. */
 static void early_packets_are_authenticated_later(void **state)
 {
     (void)state;
@@ -626,7 +626,7 @@ static void requests_with_growing_backoff(void **state)
             next_ns += backoff_ns;
         }
     }
-    /* At 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
+    /* The requests are sent at 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
     assert_int_equal(asked, 2 * (7 + (1000 - 127) / 64));
     assert_int_equal(counters(0)->asked, asked);
     assert_int_equal(backoff_ns, MCP_BACKOFF_MOST_NS);
@@ -671,8 +671,8 @@ static void each_group_has_its_backoff(void **state)
     end();
 }
 
-/* An answer goes to the peer's address in the group, whoever has sent the request, and only for
- * sent messages. */
+/* A response goes to the peer's address in the group, whichever node has sent the request, and
+ * only for messages that were sent. */
 static void answers(void **state)
 {
     (void)state;
@@ -842,8 +842,8 @@ static struct {
 } written[MOST_LOGGED];
 static uint32_t nputs;
 
-/* Simulates a remote write of a message's arrival record, and before it its payload, at the peer in
- * the group's table. */
+/* Simulates a remote write of a message's payload, followed by its arrival record, at the peer
+ * in the group's table. */
 static void put(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
                 const void *payload, size_t payload_bytes)
 {
@@ -959,7 +959,7 @@ static void fail_group(uint32_t rank, uint32_t missing)
                               missing);
 }
 
-/* All reachable nodes learn of it, each notifies its peers once, and later requests are
+/* All reachable nodes detect the failure, each notifies its peers once, and later requests are
  * answered. */
 static void failure_reaches_all(void **state)
 {
@@ -1013,7 +1013,8 @@ static void close_it(uint32_t rank)
     memset(member[rank], FREED, wire_group_bytes(&team, rank));
 }
 
-/* A farewell requires a group that carries data, is complete, and has not failed. */
+/* A close message can be sent only in a group that carries data, is complete, and has not
+ * failed. */
 static void no_farewell(void **state)
 {
     (void)state;
@@ -1051,7 +1052,7 @@ static void no_farewell(void **state)
     end();
 }
 
-/* Data that a peer misses are gone: it does not mistake other data for them. */
+/* If the data that a peer misses are gone, the peer accepts no other data in their place. */
 static void closed_with_data(void **state)
 {
     (void)state;
@@ -1068,7 +1069,7 @@ static void closed_with_data(void **state)
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
-        if (says_farewell[i]) { /* it is closed before the farewell succeeds */
+        if (says_farewell[i]) { /* it is closed before all close messages were exchanged */
             assert_true(farewell(1));
         }
         wire_group_close(&wire.nics[1], member[1]);
@@ -1085,7 +1086,8 @@ static void closed_with_data(void **state)
     }
 }
 
-/* During a farewell, FAIL is ignored, as the group has data that peers may still miss. */
+/* While close messages are exchanged, FAIL is ignored, because the group has data that peers may
+ * still miss. */
 static void no_failure_in_a_farewell(void **state)
 {
     (void)state;
@@ -1112,8 +1114,8 @@ static void no_failure_in_a_farewell(void **state)
     end();
 }
 
-/* A peer that does not leave gets requests, at last once a minute. When it leaves, the farewell is
- * complete. */
+/* A peer that does not leave gets requests, finally once a minute. When it leaves, the exchange
+ * of close messages is complete. */
 static void a_farewell_has_a_long_backoff(void **state)
 {
     (void)state;
@@ -1142,8 +1144,8 @@ static void a_farewell_has_a_long_backoff(void **state)
     end();
 }
 
-/* A payload that arrives before its group is opened is not kept, nor one before the previous
- * message. */
+/* A payload that arrives before its group is opened, or before the previous message, is not
+ * kept. */
 static void early_payloads(void **state)
 {
     (void)state;

@@ -22,7 +22,8 @@
 #include "os/random.h"
 
 enum {
-    WATCHDOG_SECONDS = 600, /* only for hangs, since sanitizers on a busy machine take minutes */
+    WATCHDOG_SECONDS =
+        600, /* long, since sanitizers on a busy machine take minutes; only a hang takes longer */
     MOST_THREADS = 128,
     PID_MOST = 1 << 22, /* the maximum of Linux */
 };

@@ -86,7 +86,7 @@ static void nothing(void **state)
     assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
 }
 
-/* A single measurement has the confidence of its contest, but never full confidence. */
+/* A single measurement has the confidence of its tuning run, but never full confidence. */
 static void single_measurement(void **state)
 {
     static const double stated[] = {0, 0.5, 0.9, 0.94, 0.96, 0.99, 1};

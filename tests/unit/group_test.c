@@ -34,7 +34,7 @@ enum {
     SLOT_BYTES = 16384,
 };
 
-/* Wait policies. Polling has a limit, as the machine may be busy. */
+/* Wait policies. Polling has a limit, because the machine may be busy. */
 static const struct myr_wait_policy polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
                                     sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
 
@@ -50,8 +50,8 @@ struct plan_of_test {
     struct ledger *ledger;
 };
 
-/* Entries of odd and even rounds, as a member may write its next entry while others, a barrier
- * behind, still read the last one. */
+/* Entries of odd and even rounds, because a member may write its next entry while others, a
+ * barrier behind, still read the last one. */
 struct ledger {
     struct {
         _Alignas(MYR_LINE) uint32_t round[2];
@@ -172,7 +172,7 @@ static void member_end(struct member *member)
     }
 }
 
-/* ---- what members do ---- */
+/* ---- the members ---- */
 
 static void one_barrier(struct member *member, uint32_t round)
 {
@@ -197,7 +197,7 @@ static void do_barriers(uint32_t rank, void *context)
     member_end(&member);
 }
 
-/* Arrive and test in random order, with blocking barriers in between, at the same rounds for all
+/* Arrive and test in random order, with blocking barriers in between, in the same rounds on all
  * members. */
 static void do_arrivals(uint32_t rank, void *context)
 {
@@ -219,7 +219,7 @@ static void do_arrivals(uint32_t rank, void *context)
             }
             continue;
         }
-        /* A random outstanding barrier. If it is complete, the earlier ones are, too. */
+        /* A random outstanding barrier is tested. If it is complete, the earlier ones are, too. */
         if (arrived == complete) {
             continue;
         }
@@ -272,8 +272,8 @@ static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *po
     crew_folder_remove(test.folder);
 }
 
-/* All algorithms with all wait policies. Polling members delay those that have no processor, so
- * they get few rounds and members. */
+/* All algorithms are tested with all wait policies. Polling members delay those that have no
+ * core, so that tests with them have few rounds and members. */
 static void barriers(void **state)
 {
     (void)state;

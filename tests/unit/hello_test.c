@@ -25,7 +25,7 @@ static void fill_random(uint64_t *random, void *data, size_t bytes)
     }
 }
 
-/* A random hello with this set of NICs, and `why` bytes of a reason. */
+/* Returns a random hello with this set of NICs, and `why` bytes of a reason. */
 static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t why)
 {
     struct nicbarr_hello hello;
@@ -60,7 +60,7 @@ static void expect_equal(const struct nicbarr_hello *one, const struct nicbarr_h
     assert_string_equal(one->why, other->why);
 }
 
-/* Reads from an allocation of exactly this size, so that memory checkers detect reads beyond it. */
+/* Read from an allocation of exactly this size, so that memory checkers detect reads beyond it. */
 static bool read_exactly(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello)
 {
     uint8_t *copy = malloc(0 == count ? 1 : count);
@@ -155,7 +155,7 @@ static void other_format_or_byte_order(void **state)
     assert_false(read_exactly(bytes, count, &back));
 }
 
-/* Accepted values are within their bounds, even if the bytes are garbage. */
+/* Check that accepted values are within their bounds, even if the bytes are garbage. */
 static void expect_bounds(const struct nicbarr_hello *hello)
 {
     assert_non_null(memchr(hello->why, '\0', sizeof(hello->why)));

@@ -91,7 +91,7 @@ static uint32_t count(const char *text, const char *name)
     return found;
 }
 
-/* True if both directions have these numbers of filters with these names. */
+/* Returns whether both directions have these numbers of filters with these names. */
 static bool have_filters(const char *const *names, const uint32_t *filters, uint32_t several)
 {
     for (int way = 0; way < MCP_WAYS; ++way) {
@@ -184,7 +184,7 @@ static void with_another_qdisc(void **state)
     assert_string_equal(text, "");
 }
 
-/* A filter of another type has priority 1: the NIC's filter is behind it. */
+/* If a filter of another type has priority 1, the NIC's filter comes after it. */
 static void beside_another_type(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void expect_all(const struct nic *nics)
     assert_true(have_filters(names, filters, NICS + 1));
 }
 
-/* The stranger's filter has the priority that a NIC would use first. */
+/* The foreign filter has the priority that a NIC would use first. */
 static void nics_attach_and_die(void **state)
 {
     struct nic nics[NICS] = {{0}};

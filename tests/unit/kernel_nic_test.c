@@ -70,7 +70,7 @@ static int listen_there(void)
     return listening;
 }
 
-/* Expect this request, and send this response. With MYR_ERR_NOT_YET, send none. */
+/* Check that this request arrives, and send this response. With MYR_ERR_NOT_YET, send none. */
 static void expect_request(int visitor, enum myr_kernel_ask ask, uint64_t key,
                            enum myr_status status)
 {
@@ -83,7 +83,7 @@ static void expect_request(int visitor, enum myr_kernel_ask ask, uint64_t key,
     }
 }
 
-/* A daemon that responds to the hello, and to other requests only after the test has called
+/* Run a daemon that responds to the hello, and to other requests only after the test has called
  * go_on(): then to all, beginning with those queued. At the end it checks that each opened group
  * was closed. */
 static void respond_late(uint32_t rank, void *context)
@@ -106,8 +106,8 @@ static void respond_late(uint32_t rank, void *context)
     CREW_CHECK(opened <= closed, "%u groups opened, %u closed", opened, closed);
 }
 
-/* Two daemons die while they open a group, and a third one succeeds. With `recorded`, the next
- * daemon has a record of this process. */
+/* Run two daemons that die while they open a group, and a third one that succeeds. With
+ * `recorded`, the next daemon has a record of this process. */
 static void die_twice(uint32_t recorded, void *context)
 {
     const int listening = listen_there();

@@ -81,8 +81,8 @@ static int skip_all(const char *why)
     return SKIPPED;
 }
 
-/* If the kernel has everything required, only the verifier can refuse the program, which would be
- * our defect. */
+/* Returns whether the kernel has all required features. In that case only the verifier can
+ * refuse the program, which would be our defect. */
 static bool has_all_required(void)
 {
     struct utsname system;

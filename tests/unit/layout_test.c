@@ -134,7 +134,8 @@ static void expect_none(const char *wrong, struct nicbarr_choice choice, uint32_
     }
 }
 
-/* The initial epoch: 0 as usual, or just before it wraps around or changes its sign. */
+/* Returns the initial epoch: usually 0, otherwise just before it wraps around or changes its
+ * sign. */
 static uint32_t first_epoch(uint64_t *random)
 {
     static const uint32_t limits[] = {0, UINT32_MAX, INT32_MAX};
@@ -167,7 +168,7 @@ static void play_choice(const struct team *team, struct nicbarr_choice choice, u
     free(plans);
 }
 
-/* Each choice in a record of exactly the size that it requests. */
+/* Each choice runs in a record of exactly the size that it requests. */
 static void each_choice_alone(void **state)
 {
     (void)state;
@@ -316,8 +317,8 @@ static void separate_lines(void **state)
     myr_plan_destroy(&plan);
 }
 
-/* Only rank 0 writes the release word, all others wait for it last, and no message is sent down the
- * tree. */
+/* Only rank 0 writes the release word, for which all others wait last, and no message is sent
+ * down the tree. */
 static void one_release(void **state)
 {
     (void)state;
@@ -367,7 +368,8 @@ static void out_of_memory(void **state)
     struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
     struct short_of_memory *const context = &is;
     assert_true(myr_plan_messages_bytes(8, 3) <= sizeof(slots));
-    for (uint32_t granted = 0; granted <= 4; ++granted) { /* its own and those of three receivers */
+    for (uint32_t granted = 0; granted <= 4;
+         ++granted) { /* its own schedule and those of three receivers */
         struct myr_plan plan;
         is.granted = granted;
         assert_int_equal(

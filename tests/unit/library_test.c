@@ -27,9 +27,9 @@ enum { MOST = 6, EPOCHS = 200, BYTES = 512 };
 /* Shared by the members of a test. */
 struct table {
     uint32_t size;
-    uint32_t node[MOST];          /* of each member; 0: a node of its own */
-    const char *algorithm[MOST];  /* of each member */
-    char folder[MOST][64];        /* of each node */
+    uint32_t node[MOST];          /* each member's node; 0: a node of its own */
+    const char *algorithm[MOST];  /* each member's algorithm */
+    char folder[MOST][64];        /* each node's directory */
     uint32_t failing;             /* the number of the exchange that fails; 0: none */
     _Atomic uint32_t begun[MOST]; /* exchanges that each member has begun */
     uint8_t bytes[2][MOST][BYTES];
@@ -44,8 +44,8 @@ struct member {
     struct myr_barrier *barrier;
 };
 
-/* Two buffers suffice: a member that begins the next but one exchange knows that all have read this
- * one. */
+/* Two buffers suffice, because a member begins the next but one exchange only when all have read
+ * the buffer of this one. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
     struct member *member = context;
@@ -117,7 +117,7 @@ static uint32_t arrive(struct member *member)
     return myr_barrier_arrive(member->barrier);
 }
 
-/* Consecutive barriers, two outstanding ones, and tests instead of waits. */
+/* Execute consecutive barriers, two outstanding ones, and tests instead of waits. */
 static void run_barriers(uint32_t rank, void *context)
 {
     struct member member = {.table = context, .rank = rank};

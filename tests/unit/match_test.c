@@ -85,7 +85,7 @@ static void counts_agree(const struct both *both)
     assert_int_equal(mcp_match_messages(both->match), both->messages.count);
 }
 
-/* Move to a table of another size. */
+/* Move the entries to a table of another size. */
 static void move(struct both *both, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = myr_whole_lines(mcp_match_bytes(receives, messages));

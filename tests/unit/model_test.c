@@ -22,7 +22,7 @@
 
 static void expect(const char *name, uint32_t size, uint32_t processors, double us)
 {
-    /* Powers of two make all sums exact, and they are so far apart that neither can hide in the
+    /* Powers of two make all sums exact, and they are so far apart that neither can mask the
      * other. */
     const struct nicbarr_machine machine = {0.25, 1024, processors};
     struct nicbarr_choice choice;
@@ -64,9 +64,9 @@ static void one_processor_per_process(void **state)
 }
 
 /*
- * One processor runs processes 0, 1, 2, ... round-robin. In a star, 0 has to wait in its first
- * time slice. After that, each slice of 0 completes one barrier for it, and each slice of another
- * process completes one for that process. So 8 barriers take 9 rounds of slices.
+ * One core runs processes 0, 1, 2, ... round-robin. In a star, 0 has to wait in its first time
+ * slice. After that, each slice of 0 completes one barrier for it, and each slice of another
+ * process completes one for that process. Therefore 8 barriers take 9 rounds of slices.
  */
 static void shared_processors(void **state)
 {
@@ -75,16 +75,16 @@ static void shared_processors(void **state)
     expect("counter", 4, 1, 9 * 4 * slice / 8);
     expect("counter", 2, 1, 9 * 2 * slice / 8);
     /*
-     * Two processes notify each other. The first one waits in its first time slice. From then on,
-     * each slice completes the barrier in which the other process waits, completes the next one,
-     * for which the other's message has arrived, and waits in the one after that. So after t
-     * slices the running process has completed t - 1 barriers, and both have completed 8 after 10
-     * slices.
+     * Two processes notify each other. The first one waits in its first time slice. From then
+     * on, each slice completes the barrier in which the other process waits, completes the next
+     * one, for which the other's message has arrived, and waits in the one after that. After t
+     * slices the running process has therefore completed t - 1 barriers, and both have completed
+     * 8 after 10 slices.
      */
     expect("flags", 2, 1, 10 * slice / 8);
-    /* Two processors run processes 0, 2 and 1, 3. In slice 1, 0 waits, and 1 has notified it. In
-     * slice 2, 2 and 3 have. From then on, every second slice 0 completes a barrier, and so does 1,
-     * which runs after 0; one slice later, 2 and 3 do. */
+    /* Two cores run processes 0, 2 and 1, 3. In slice 1, 0 waits, and 1 has notified it. In
+     * slice 2, 2 and 3 have notified it. From then on, every second slice 0 completes a barrier,
+     * and so does 1, which runs after 0; one slice later, 2 and 3 do. */
     expect("counter", 4, 2, 9 * 2 * slice / 8);
 }
 
@@ -137,7 +137,7 @@ static void expect_across(const char *name, uint32_t nodes, double us)
 static void across_nodes(void **state)
 {
     (void)state;
-    /* All nodes do the same: each round takes half a round trip with as many peers. */
+    /* All nodes have the same role: each round takes half a round trip with as many peers. */
     expect_across("dissemination:1", 2, 2);
     expect_across("dissemination:1", 5, 3 * 2);
     expect_across("dissemination:1@kernel", 8, 3 * 2);

@@ -87,7 +87,7 @@ static void interfaces(void **state)
     put_interface("veth1", false, "up\n", "1\n", "10000\n");
     put_interface("veth2", false, "up\n", "1\n", "1000\n");
     expect("Ethernet at 10000 Mb/s");
-    put_interface("eth0", true, "up\n", "1\n", "-1\n"); /* a virtual machine's */
+    put_interface("eth0", true, "up\n", "1\n", "-1\n"); /* a virtual machine reports no speed */
     expect("Ethernet at unknown speed");
     put_interface("eth1", true, "up\n", "1\n", "garbage\n");
     expect("Ethernet at unknown speed");
@@ -107,7 +107,7 @@ static void rdma_devices(void **state)
     expect("Ethernet at 25000 Mb/s, RDMA at 25 Gb/sec (1X EDR)");
 }
 
-/* The real files of this machine. */
+/* The real files of this machine can be read. */
 static void this_machine(void **state)
 {
     char text[NICBARR_NETWORK_TEXT], again[NICBARR_NETWORK_TEXT];

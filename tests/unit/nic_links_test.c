@@ -20,7 +20,7 @@
 enum { KNOWN = MYR_SOFT_LINKS + 500, OPERATIONS = 400000 };
 
 static struct myr_soft_links links;
-static uint32_t held[KNOWN]; /* references of each address */
+static uint32_t held[KNOWN]; /* number of references of each address */
 static mcp_link link_to[KNOWN];
 
 static struct mcp_address address_of(uint32_t number)
@@ -50,7 +50,7 @@ static uint32_t all_held(void)
     return count;
 }
 
-/* False if the table is full. */
+/* Hold a link. Returns false if the table is full. */
 static bool hold(uint32_t number)
 {
     const struct mcp_address address = address_of(number);

@@ -19,7 +19,7 @@ enum { A = 1, B = 2 };
 
 /* The result of opening each NIC, and records of the calls. */
 static enum myr_status open_status[3];
-static bool retry; /* set by the last call that opened NICs */
+static bool retry; /* the result of the last call that opened NICs */
 static const char *requested[3];
 static uint32_t opened[3], closed[3], polled[3], messages;
 

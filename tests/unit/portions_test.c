@@ -25,7 +25,7 @@ static int turn(void *context, int candidate, int repetitions, double *us)
 {
     struct machine *machine = context;
     *us = machine->cost_us[candidate];
-    machine->now_us += (repetitions + 1) * *us; /* and one that synchronizes the ranks */
+    machine->now_us += (repetitions + 1) * *us; /* and an operation that synchronizes the ranks */
     return 0;
 }
 
@@ -54,7 +54,7 @@ static void play(struct machine *machine, struct nicbarr_portions *portions,
     nicbarr_portions_note(portions, contest);
 }
 
-/* Play all portions of a contest. Returns their number. */
+/* Run all batches of a tuning run. Returns their number. */
 static int play_all(struct machine *machine, double budget_us, struct nicbarr_contest *contest)
 {
     struct nicbarr_portions portions;
@@ -91,8 +91,8 @@ static void pauses(void **state)
     }
 }
 
-/* With a limit, each portion must be affordable. Each refusal doubles the pause, up to 20,000
- * calls, and a portion resets it. */
+/* If the time for measurements is limited, each batch must be affordable. Each time that one is
+ * not, the pause doubles, up to 20,000 calls; a batch resets it. */
 static void pauses_with_a_limit(void **state)
 {
     (void)state;
@@ -109,7 +109,8 @@ static void pauses_with_a_limit(void **state)
     }
 }
 
-/* With a limit, portions continue until the choice is certain, or all rounds are played. */
+/* If the time for measurements is limited, batches continue until the choice is certain, or all
+ * rounds are complete. */
 static void limited_portions_continue(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void limited_portions_continue(void **state)
     }
 }
 
-/* On a fast machine, one portion suffices, and the next one would be half as long. */
+/* On a fast machine, one batch suffices, and the next one would be half as long. */
 static void fast(void **state)
 {
     (void)state;
@@ -143,8 +144,8 @@ static void fast(void **state)
     assert_int_equal(contest.chosen, 1);
 }
 
-/* If agreeing takes longer than a portion, portions grow until something is played, and not
- * further. */
+/* If an agreement takes longer than a batch, batches grow until they contain an iteration, and
+ * not further. */
 static void nothing_fits(void **state)
 {
     (void)state;

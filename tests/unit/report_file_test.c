@@ -127,7 +127,7 @@ static void expect_written(const char *job, const char *process, const char *con
     }
 }
 
-/* Expect these names of communicators in the file. */
+/* Check that the file has these names of communicators. */
 static void expect_names(const char *job, const char *names)
 {
     char found[200] = "";

@@ -120,7 +120,7 @@ enum { SANITIZED = false };
 static const struct attempt {
     const char *name;
     long (*make)(void);
-    int owners; /* the daemons to which it is forbidden; the guard's filter forbids all */
+    int owners; /* the daemons to which the filter forbids it; the guard's filter forbids all */
 } attempts[] = {
     FORBIDDEN(BOTH, run_a_program),
     FORBIDDEN(BOTH, run_a_descriptor),

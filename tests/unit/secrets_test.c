@@ -65,8 +65,8 @@ static void reference_vectors(void **state)
     }
 }
 
-/* The keys and secrets of a communicator's groups are all different, are the same for all processes
- * that know the communicator's secret, and depend on its bits. */
+/* The keys and secrets of a communicator's groups are all different, are the same for all
+ * processes that have the communicator's secret, and depend on its bits. */
 static void derived_words(void **state)
 {
     enum { GROUPS = 200, WORDS = 3 * GROUPS };

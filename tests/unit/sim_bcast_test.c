@@ -70,7 +70,7 @@ static struct nicsim_bcast_game one(const struct nicsim_machine *machine, uint32
     };
 }
 
-/* Expect the nodes to return from the only broadcast at these times (ns). */
+/* Check that the nodes return from the only broadcast at these times (ns). */
 static struct nicsim_bcast_outcome expect_ends(struct nicsim_bcast_game game,
                                                const uint64_t *ends_ns)
 {

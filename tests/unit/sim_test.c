@@ -28,7 +28,7 @@
 
 enum {
     MOST_NODES = 40,
-    MOST_BARRIERS = 24, /* of a game, including its warm-up */
+    MOST_BARRIERS = 24, /* maximum number in a simulation run, including its warm-up */
     GAMES = 300,
     EVENTS = 20000,
 };
@@ -52,8 +52,8 @@ static int earlier(const void *first, const void *second)
     return a->number < b->number ? -1 : 1;
 }
 
-/* Insert and remove events in random order. As the simulation never inserts events of the past, all
- * removed events together are the sorted list of the inserted ones. */
+/* Insert and remove events in random order. The simulation never inserts events of the past;
+ * therefore all removed events together are the sorted list of the inserted ones. */
 static void random_events_as_sorted(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static struct nicsim_game one_barrier(const struct nicsim_machine *machine,
     };
 }
 
-/* Expect the nodes to leave the only barrier at these times (ns). */
+/* Check that the nodes leave the only barrier at these times (ns). */
 static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t *ends_ns)
 {
     const struct nicsim_outcome outcome = play(game);
@@ -153,7 +153,7 @@ static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t
     return outcome;
 }
 
-/* Expect all of them at the same time. */
+/* Check that all nodes leave it at the same time. */
 static struct nicsim_outcome expect_end(struct nicsim_game game, uint64_t end_ns)
 {
     uint64_t ends_ns[MOST_NODES];
@@ -498,8 +498,8 @@ static uint64_t messages_of(const struct nicsim_game *game)
     return messages;
 }
 
-/* The property of a barrier: a node that leaves it depends on the last one that entered it, which
- * takes at least the time of a packet on the network, and each host's call. */
+/* Check the property of a barrier: a node that leaves it depends on the last one that entered
+ * it, which takes at least the time of a packet on the network, and each host's call. */
 static void expect_barriers(const struct nicsim_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;
@@ -530,7 +530,7 @@ static void expect_nothing_dropped(const struct mcp_counters *c)
     assert_int_equal(c->send_errors, 0);
 }
 
-/* For barriers on NICs, with `messages` in all of them. */
+/* Check a run with barriers on NICs, with `messages` in all of them. */
 static void expect_of_nics(const struct nicsim_game *game, const struct nicsim_outcome *o,
                            uint64_t messages)
 {
@@ -574,7 +574,7 @@ static double longest_us(const struct nicsim_game *game)
     return longest;
 }
 
-/* Without loss and expired timeouts, nothing is requested or retransmitted. */
+/* Check that without loss and expired timeouts, no message is requested or retransmitted. */
 static void expect_no_retransmissions(const struct nicsim_outcome *o)
 {
     assert_int_equal(o->counters.asked, 0);
@@ -617,7 +617,7 @@ static void random_games(void **state)
             ++without;
         }
     }
-    assert_true(without > GAMES / 20); /* there were such games */
+    assert_true(without > GAMES / 20); /* there were such runs */
 }
 
 /* The work of each process is random in each barrier, within the whole range. */
@@ -678,7 +678,7 @@ static void lost_packets_are_retransmitted(void **state)
     assert_true(o.counters.asked > 0 && o.counters.answered > 0);
     assert_int_equal(o.counters.retransmissions, 0);
     expect_barriers(&game);
-    /* One in ten, within five standard deviations. */
+    /* One in ten is lost, within five standard deviations. */
     const double sent = (double)o.tally.sent;
     assert_true(fabs((double)o.tally.lost - 0.1 * sent) < 5 * sqrt(0.09 * sent));
 
@@ -705,7 +705,7 @@ static void backoff_does_not_grow(void **state)
     assert_true(o.barrier_us < 5 * (double)MCP_BACKOFF_NS / 1000); /* else more than 80 times */
 }
 
-/* The machine's loss applies even if the game's is smaller. */
+/* The machine's loss applies even if the run's is smaller. */
 static void the_greater_loss(void **state)
 {
     (void)state;
@@ -745,7 +745,7 @@ static void a_seed_determines_the_game(void **state)
         ++game.seed;
         const struct nicsim_outcome other = play(game);
         assert_false(same(&first, &other));
-        /* Two games may lose equally many packets by chance, but do not take equally long. */
+        /* Two runs may lose equally many packets by chance, but do not take equally long. */
         assert_true(sim_ps(first.barrier_us) != sim_ps(other.barrier_us));
     }
 }

@@ -53,7 +53,7 @@ struct member {
     struct myr_ring ring;
 };
 
-/* Yielding, sleeping, the default; the fourth is a different one for each member. */
+/* Yielding, sleeping, and the default; the fourth policy is a different one for each member. */
 static const struct myr_wait_policy policies[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
 enum { POLICIES = 4 };
 
@@ -100,7 +100,7 @@ static void check(const void *from, uint32_t bytes, uint32_t rank, uint32_t roun
     }
 }
 
-/* A slot may be reused only after all have passed its previous round. */
+/* Check that all have passed a slot's previous round, because a slot may be reused only then. */
 static void check_free(const struct crew *crew, uint32_t rank, uint32_t round, uint32_t window)
 {
     for (uint32_t r = 0; r < crew->size; ++r) {
@@ -195,8 +195,8 @@ static void poll_sometimes(struct member *member, bool writes)
     }
 }
 
-/* Write or read a round. Its bytes are in a slot, or in the piece of the slot, whose note is their
- * number. */
+/* Write or read a round. Its bytes are in the slot, or in the slot's chunk, in which case the
+ * slot's note is their number. */
 static void play_round(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
 {
     struct myr_ring *ring = &member->ring;
@@ -244,7 +244,7 @@ static void writer_runs_ahead(uint32_t rank, void *context)
     }
 }
 
-/* Each member requests the pieces at another time, after rounds have been played. */
+/* Each member requests the chunks at another time, after some rounds. */
 static void pieces(uint32_t rank, void *context)
 {
     struct member member;
@@ -329,7 +329,8 @@ static void pieces_beside_the_slots(void **state)
     run_all(pieces, 80, 0, myr_ring_bytes);
 }
 
-/* Rings of a single process, in a segment that has memory for the pieces of only some of them. */
+/* Rings of a single process are created in a segment that has memory for the chunks of only some
+ * of them. */
 static void no_room_for_pieces(void **state)
 {
     (void)state;

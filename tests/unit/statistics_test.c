@@ -77,8 +77,8 @@ static void make_pair(int step, bool positive, double scale, double *left, doubl
     *right = scale * (positive ? 64 : 64 + step);
 }
 
-/* Twice the rank of steps[i], by definition: one for each smaller step, and half for each equal
- * one. */
+/* Returns twice the rank of steps[i], by definition: one for each smaller step, and half for
+ * each equal one. */
 static int twice_rank(const int *steps, int count, int i)
 {
     int rank = 1;
@@ -156,8 +156,8 @@ static void factor(void **state)
     assert_true(1 == nicbarr_rank_test(left, left, NICBARR_PAIRS, 1));
 }
 
-/* Without a difference, the test reports p or less with at most that probability, and with many
- * pairs with almost that probability. */
+/* If there is no difference, the test reports p or less with at most that probability, and with
+ * many pairs with almost that probability. */
 static void false_alarms(void **state)
 {
     (void)state;

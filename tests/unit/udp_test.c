@@ -33,7 +33,7 @@ enum { PAYLOAD = 1000, KEY = 77 };
 
 static struct {
     int error;          /* 0: the real kernel's result */
-    struct mcp_ip to;   /* fail messages to this address; none: all chains */
+    struct mcp_ip to;   /* messages to this address fail; unset: all chains fail */
     uint32_t failed;    /* number of failed sends */
     uint32_t as_chains; /* number of messages that were chains, failed ones included */
 } kernel;
@@ -73,8 +73,8 @@ ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 
 struct ends {
     struct mcp_udp here, there;
-    struct mcp_address address;   /* of `there` */
-    struct mcp_address sender;    /* of `here`, as the receiver sees it */
+    struct mcp_address address;   /* address of `there` */
+    struct mcp_address sender;    /* address of `here`, as the receiver gets it */
     struct mcp_address elsewhere; /* without a socket */
     struct mcp_address nowhere;   /* without a route */
     uint32_t sent, received;
@@ -93,7 +93,7 @@ static const struct wire {
 };
 enum { WIRES = sizeof(wires) / sizeof(wires[0]) };
 
-/* False if this machine has no such addresses. */
+/* Open an end of the wire. Returns false if this machine has no such addresses. */
 static bool open_end(const struct wire *wire, struct mcp_udp *udp)
 {
     struct mcp_local_address addresses[MOST_ADDRESSES];
@@ -190,7 +190,7 @@ static void expect_all(struct ends *ends)
     assert_int_equal(ends->received, ends->sent);
 }
 
-/* Expect that packets are sent as chains, or are not. */
+/* Check whether packets are sent as chains. */
 static void expect_chains(struct ends *ends, bool chains)
 {
     kernel.error = 0;
@@ -208,7 +208,7 @@ WITH_ALL_WIRES(chains_arrive)
     expect_chains(ends, true);
 }
 
-/* Errors of a destination, or temporary ones. */
+/* Errors of a destination, or temporary ones, do not affect later packets. */
 WITH_ALL_WIRES(a_destination_refuses)
 {
     static const int errors[] = {EHOSTUNREACH, ENETUNREACH,  EPERM,  EACCES,  EMSGSIZE,
@@ -227,7 +227,7 @@ WITH_ALL_WIRES(a_destination_refuses)
     }
 }
 
-/* The same with the real kernel: the loopback interface has no route to other hosts. */
+/* The real kernel refuses a destination: the loopback interface has no route to other hosts. */
 WITH_ALL_WIRES(the_kernel_refuses_a_destination)
 {
     queue_packets(ends, &ends->nowhere, 4);
@@ -236,8 +236,8 @@ WITH_ALL_WIRES(the_kernel_refuses_a_destination)
     expect_chains(ends, true);
 }
 
-/* Errors of kernels and interfaces without segmentation offload. The first packet, sent alone,
- * shows that the destination is reachable. The others of that chain are lost. */
+/* Kernels and interfaces without segmentation offload return errors. The first packet, sent
+ * alone, shows that the destination is reachable. The others of that chain are lost. */
 WITH_ALL_WIRES(unsupported_chains)
 {
     static const int errors[] = {EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT};

@@ -9,7 +9,7 @@
 #include "tests/unit/verbs_double.h"
 
 struct cm_id {
-    struct rdma_cm_id id; /* first */
+    struct rdma_cm_id id; /* first member */
     struct ibv_context context;
     const struct verbs_double_port *port;
     union ibv_gid from, to;
