@@ -68,7 +68,7 @@ struct op {
     enum collective collective;
     uint32_t root, bytes, times;
     bool users;          /* the reduction uses the program's own operation */
-    bool in_place;       /* of MPI_Allreduce */
+    bool in_place;       /* MPI_Allreduce is called in place */
     bool late;           /* CLOSE: before its requests are complete */
     bool wrapped;        /* OPEN */
     bool passed;         /* PROVOKE: a rank has advanced the clock already */
@@ -109,7 +109,7 @@ static struct program {
     struct op op[OPS + FLIGHTS + 3 * COMMS];
     struct op usual[COMMS][USUAL]; /* only collective, bytes and users are used */
     struct side side[DOUBLE_RANKS][COMMS];
-    uint64_t random[DOUBLE_RANKS]; /* one generator for each rank */
+    uint64_t random[DOUBLE_RANKS]; /* each rank's generator */
     uint32_t at[DOUBLE_RANKS];     /* the current operation */
     bool in_progress[DOUBLE_RANKS];
     uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
@@ -266,7 +266,7 @@ static uint32_t state_of(const struct side *side, const struct op *op)
                                      : (uint32_t)state_of_class(side, op);
 }
 
-/* Check that a choice that counts as proven comes from a communicator that has measured it to
+/* Check that a choice that counts as proven originates from a communicator that has measured it to
  * the end, in a tuning run or in a duel. */
 static void check_source(const struct side *own)
 {
@@ -299,7 +299,7 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
                                          NICBARR_WAY_OWN == row[size_class].way));
 }
 
-/* Check that the job's cached choice for a size class comes from a communicator that has
+/* Check that the job's cached choice for a size class originates from a communicator that has
  * measured it to the end. While one communicator still measures, others may treat the choice as
  * proven only if one of them was confident. */
 static void check_note(const struct side *own, const struct op *op)
@@ -562,7 +562,7 @@ static void draw_job(uint64_t *random, struct double_job *job)
     if (0 == crew_below(random, 2)) {
         set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
         set(job, all, "tune_share", "100");
-    } else { /* a batch must not be too short, since each ends with a test of all rounds */
+    } else { /* a batch must not be too short, because each ends with a test of all rounds */
         set(job, all, "tune_budget", ONE_OF(random, "0", "5", "10"));
         set(job, all, "tune_share", ONE_OF(random, "1", "10", "50"));
     }

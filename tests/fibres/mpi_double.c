@@ -35,18 +35,18 @@ static struct {
     bool open[DOUBLE_RANKS];
     uint32_t opening; /* the rank whose component is being opened or closed, or NOBODY */
     uint64_t now_ns, random;
-    uint64_t switches; /* of fibres, at the last reading of the clock */
+    uint64_t switches; /* number of switches of fibres at the last reading of the clock */
     char file[400];    /* the component */
     char folder[100]; /* for the marker files of the nodes' segments, and copies of the component */
     ompi_proc_t *near[DOUBLE_RANKS],
-        *far[DOUBLE_RANKS]; /* indexed by the locality that ranks see */
+        *far[DOUBLE_RANKS]; /* indexed by the locality in the view of a rank */
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;
         opal_progress_callback_t callback[CALLBACKS];
         uint32_t callbacks;
         below_request_t *pending;
-        bool detected; /* whether it has detected the death of a rank */
+        bool detected; /* whether the rank has detected the death of another one */
         uint32_t late; /* average number of calls of progress until a rank detects a failure */
     } of[DOUBLE_RANKS];
     uint32_t dead; /* the rank that has died, or NOBODY */
@@ -303,7 +303,7 @@ enum channel {
 /* A rank's arguments. `count` and `type` are those of one rank's block. */
 struct arguments {
     enum kind kind;
-    int root; /* in the communicator; 0 if there is none */
+    int root; /* rank in the communicator; 0 if there is no root */
     const void *from;
     void *to;
     size_t block; /* size of one rank's block */
@@ -779,7 +779,7 @@ static mca_coll_base_module_t *make_above(const double_comm_t *comm)
 
 /* ---- communicators ---- */
 
-/* As in Open MPI, a slot holds a reference. */
+/* As in Open MPI, a slot of the communicator holds a reference. */
 #define INSTALL(name)                                                                              \
     if (NULL != module->coll_##name) {                                                             \
         if (NULL != comm->slots.coll_##name##_module) {                                            \

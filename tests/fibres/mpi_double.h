@@ -27,7 +27,7 @@ struct double_setting {
 };
 
 struct double_job {
-    uint64_t seed; /* of the clock; messages print it */
+    uint64_t seed; /* seed of the clock; messages contain it */
     uint32_t ranks;
     uint32_t without; /* ranks without the component, one bit for each */
     bool survives;    /* failures of ranks do not end the program */

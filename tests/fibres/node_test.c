@@ -66,14 +66,14 @@ struct op {
 /* A rank's view of a communicator. */
 struct side {
     const struct op *open; /* NULL if it is closed, or this rank is no member */
-    uint32_t number;       /* of that operation */
+    uint32_t number;       /* the number of that operation */
     uint32_t rank, size;   /* this rank's number in the communicator, and the communicator's size */
     bool has[WHATS];
     struct myr_group group;
     struct myr_exchange
         exchange[2]; /* for blocking calls, and for reductions from within progress */
     struct myr_ring ring;
-    uint32_t issued, completed; /* from within progress */
+    uint32_t issued, completed; /* reductions from within progress */
     uint32_t round[WHATS];
 };
 
@@ -86,7 +86,7 @@ static struct program {
     struct myr_segment *segment;
     struct myr_waiter waiter;
     struct side side[RANKS][COMMS];
-    uint64_t random[RANKS]; /* one generator for each rank */
+    uint64_t random[RANKS]; /* each rank's generator */
     bool in_progress[RANKS];
 } program;
 

@@ -38,7 +38,7 @@ enum {
     MEMORY = 3 << 14,
     GUARD = 0x5a,
     CAST = 0,            /* the index of the group that broadcasts */
-    PLAIN,               /* and that of the group without a window */
+    PLAIN,               /* the index of the group without a window */
     PLACES,              /* one more key is that of a closed group, and one is unknown */
     FIRST_EPOCH = -3,    /* so that epochs and numbers soon wrap around */
     AHEAD = 4,           /* largest number of outstanding epochs of the host */
@@ -101,7 +101,7 @@ static struct {
     uint32_t nodes, node, window, room;
     uint16_t parent[NODES][NODES]; /* [root][node] */
 } shape;
-static struct { /* of this step */
+static struct { /* the state of this step */
     bool
         bcast; /* a broadcast packet has arrived, or the host has called a function of broadcasts */
     struct messages sent, expected;
@@ -257,7 +257,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     memcpy(packet + MCP_COLLECTIVE_BYTES, payload_bytes > 0 ? payload : packet, payload_bytes);
     CHECK(mcp_parse(packet, MCP_COLLECTIVE_BYTES + payload_bytes, &parsed));
     CHECK(mcp_genuine(&parsed, &secret, packet + MCP_COLLECTIVE_BYTES));
-    if (MCP_LINK_SENDER == to) { /* of a closed group */
+    if (MCP_LINK_SENDER == to) { /* a message of a closed group */
         CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
         return;
     }

@@ -126,7 +126,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     CHECK(0 != header->key && MCP_DATA != header->type);
     if (!mcp_is_collective(header->type)) {
         CHECK(STRANGER == to);
-    } else if (MCP_LINK_SENDER == to) { /* of a closed group */
+    } else if (MCP_LINK_SENDER == to) { /* a message of a closed group */
         CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
     } else {
         CHECK(MCP_DONE != header->type && to <= PEERS);

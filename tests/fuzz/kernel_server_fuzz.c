@@ -91,7 +91,7 @@ static void answer_as_hosts(void)
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 /* All kinds of responses begin with the same word. */
 union words {

@@ -775,7 +775,7 @@ static void put_bad_token(struct input *in, struct host *host)
               &(struct mcp_send_token){
                   .token = kind % (SENDS + 1),
                   .memory = memory,
-                  /* Only a part of its own memory, as other memory may be in use. */
+                  /* Only a part of its own memory, because other memory may be in use. */
                   .bytes = place_of(host, host->own) == memory && bytes < MEMORY ? bytes % LONGEST
                                                                                  : bytes | 1 << 19,
                   .connection = kind & 0x40 ? kind % 4 : (uint32_t)MCP_SAME_NIC - (kind & 0x20),

@@ -57,7 +57,7 @@ enum step {
     STEPS
 };
 
-/* ---- the port's double ---- */
+/* ---- the fake port ---- */
 
 struct sent {
     myr_sent_fn callback;

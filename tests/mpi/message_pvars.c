@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests the performance variables of mtl/myr, from which users see which protocol their messages
- * used. Rank 0 sends rank 1 short, medium and long messages, half of them before they are received,
- * and both ranks check the counters. (MPI's own messages may be counted as well, so the test
- * requires only that each counter has grown by at least the number of its messages.)
+ * used. Rank 0 sends rank 1 short, medium and long messages, half of them before they are
+ * received, and both ranks check the counters. (MPI's own messages may be counted as well.
+ * Therefore the test requires only that each counter has grown by at least the number of its
+ * messages.)
  */
 #include "common.h"
 

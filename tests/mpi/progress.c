@@ -41,9 +41,9 @@ enum { TAG = 11, MESSAGES = 3, MIN_BYTES = 64 * 1024 };
 
 /* The parameters of one test, on which all members of the barrier's communicator agree. */
 struct scene {
-    struct ledger *ledger; /* of the barrier */
+    struct ledger *ledger; /* the ledger of the barrier */
     int late;              /* rank in WORLD */
-    int bytes;             /* of each message */
+    int bytes;             /* size of each message */
     unsigned char mark;    /* the byte with which the late process fills its data; the others have
                               bytes of their own */
 };

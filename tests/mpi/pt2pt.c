@@ -427,7 +427,7 @@ static void threaded(void)
         MPI_Comm_free(&workers[w].comm);
 }
 
-/* ---- processes that come later ---- */
+/* ---- processes that are spawned or connect later ---- */
 
 /* Exchange messages between both groups of an intercommunicator; the call is the same on both
  * sides. */

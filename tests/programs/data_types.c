@@ -376,7 +376,7 @@ static uint64_t integer_value(const struct data_values *values, size_t size, uin
         return truth(op, lot, of_element) ? lot | 1 : 0;
     if (values->type->kind == DATA_SIGNED)
         return signed_value(op, size, lot, rank);
-    if (op == DATA_SUM) /* no overflow, as Open MPI's vector code saturates */
+    if (op == DATA_SUM) /* no overflow, because Open MPI's vector code saturates */
         return lot >> (64 - (8 * (int)size - 6));
     return op == DATA_PROD ? lot | 1 : bits(op, lot);
 }

@@ -19,7 +19,7 @@ static struct {
 } known; /* all processes that this one knows */
 static int collecting = MPI_KEYVAL_INVALID;
 static _Atomic int64_t *board;
-static int64_t lines_before; /* of earlier rounds */
+static int64_t lines_before; /* number of lines of earlier rounds */
 
 struct place *place_of(const struct step *step, const char *key)
 {

@@ -82,7 +82,7 @@ static void no_other_schedule_has_a_plan(void **state)
             for (uint32_t rank = 0; rank < size; ++rank) {
                 plans += has_plan(others[c], size, rank);
             }
-            assert_true(plans < size); /* so it is not a candidate */
+            assert_true(plans < size); /* therefore it is not a candidate */
         }
     }
 }
@@ -174,7 +174,7 @@ struct game {
         enum { PLAYING, LEAVING, GONE } state;
         uint32_t scheduled; /* number of scheduled calls */
     } host[MOST_NODES];
-    uint64_t messages; /* with blocks */
+    uint64_t messages; /* number of messages with blocks */
 };
 
 static void fill(const struct game *game, uint32_t number, uint8_t *block)
@@ -662,7 +662,7 @@ static void late_request(void **state)
         }
         if (LEFT_LONG_AGO == way) {
             wire_pass(&game.wire, 3 * 3600 * SECOND);
-            assert_true(mcp_group_waits_now(root->group)); /* so it is not closed */
+            assert_true(mcp_group_waits_now(root->group)); /* therefore it is not closed */
         } else if (FAILED != way) {
             wire_group_close(root->nic, root->group);
         }

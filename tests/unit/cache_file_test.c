@@ -235,7 +235,7 @@ static void not_ours(void **state)
     }
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static void makes_folders(void **state)
 {
@@ -256,8 +256,8 @@ static void makes_folders(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* No folder is created outside the permitted one, nor that one itself, nor in another user's
- * folder. */
+/* No directory is created outside the permitted one, nor that one itself, nor in another
+ * user's directory. */
 static void makes_no_folders(void **state)
 {
     (void)state;
@@ -283,9 +283,10 @@ static void no_folder(void **state)
 {
     (void)state;
     crew_file_write(path, "", 0);
-    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder); /* a file as a folder */
+    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl",
+             folder); /* a file as a directory */
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
-    snprintf(path, sizeof(path), "%s", folder); /* a folder as a file */
+    snprintf(path, sizeof(path), "%s", folder); /* a directory as a file */
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");
     assert_int_equal(files_in_folder(), 1);
 }

@@ -88,7 +88,7 @@ static void expected_lists(void **state)
                               "dissemination:1");
     expect(on_one_node(4, 2), "openmpi counter:1 counter:2 flags:4 flags:64 flags:128 pairwise "
                               "dissemination:1 dissemination:3 tree:2");
-    expect(on_one_node(4, 4), /* no leaves, as each process has its own home */
+    expect(on_one_node(4, 4), /* no leaves, because each process has its own home */
            "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
            "dissemination:1 dissemination:3 tree:2");
     expect(on_one_node(128, 1),

@@ -33,7 +33,7 @@
 enum {
     EPOCHS = 6,
     GUARD = 0x5a,
-    GUARD_BYTES = 256, /* after each group */
+    GUARD_BYTES = 256, /* size of the guard after each group */
     LOSS = 16,         /* one of this many messages is lost */
 };
 
@@ -98,7 +98,7 @@ struct packet {
 struct game {
     uint32_t nodes, unit_most;
     uint32_t first; /* the epoch before the first one */
-    bool rooted;    /* only node 0 gets all blocks, and others wait for that */
+    bool rooted;    /* only node 0 gets all blocks, for which the others wait */
     myr_schedule_fn schedule_of;
     const void *context;
     uint64_t random;
@@ -113,7 +113,7 @@ static uint32_t done(const struct game *game, uint32_t node)
     return myr_load_acquire(&game->node[node].group->done) - game->first;
 }
 
-/* All blocks differ. */
+/* Write a block, each one with different contents. */
 static void write_block(uint8_t *block, uint32_t epoch, uint32_t node, uint32_t unit)
 {
     uint64_t random = (uint64_t)epoch << 32 | node;

@@ -130,7 +130,7 @@ static uint32_t unit_of(const struct team *team, uint32_t epoch)
     return MCP_BLOCK_UNIT * crew_below(&random, units);
 }
 
-/* All blocks differ. */
+/* Make a block, each one with different contents. */
 static void make_block(const struct team *team, uint32_t rank, uint32_t epoch, uint8_t *block)
 {
     uint64_t random = team->group.key ^ ((uint64_t)epoch << 32 | rank);
@@ -164,7 +164,7 @@ static void schedule_host(struct host *host, uint64_t most_ns)
     struct trial *trial = host->team->trial;
     if (!host->coming) {
         host->coming = true;
-        /* Half of them immediately, so that several arrive at the same time. */
+        /* Half of them arrive immediately, so that several arrive at the same time. */
         const uint64_t after_ns =
             crew_below(&trial->random, 2) ? 0 : wire_between(&trial->wire, 0, most_ns);
         wire_after(&trial->wire, after_ns, host->nic, host_act, host);
@@ -334,7 +334,7 @@ static void host_give_up(struct wire_nic *nic, void *context)
 
 /* ---- the invariants ---- */
 
-/* A waiting group knows its missing peers, and has a deadline. */
+/* Check that a waiting group knows its missing peers, and has a deadline. */
 static void check_awaited(struct trial *trial, const struct host *host)
 {
     struct mcp_group *group = host->group;

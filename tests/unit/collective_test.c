@@ -428,7 +428,7 @@ static void many_closed(void **state)
         inject(0, 0, MCP_ASK, 1 + i, i, 0, 0);
         wire_next(&wire);
         assert_int_equal(logged, 0 != i);
-        wire_next(&wire); /* the answer arrives, and changes nothing */
+        wire_next(&wire); /* the response arrives, and changes nothing */
     }
     assert_int_equal(counters(0)->dropped_foreign, 1);
     assert_int_equal(counters(0)->answered, MCP_LATE);
@@ -437,7 +437,7 @@ static void many_closed(void **state)
     end();
 }
 
-/* ---- strangers ---- */
+/* ---- implausible and forged packets ---- */
 
 /* Well-formed but implausible packets change nothing, and get no response. */
 static void implausible_packets(void **state)
@@ -462,7 +462,7 @@ static void implausible_packets(void **state)
         {MCP_DONE, OWN, 2, 0, 1, IMPLAUSIBLE},
         {MCP_FAIL, OWN, 1, 0, 2, IMPLAUSIBLE}, /* only nodes 0 and 1 exist */
         {MCP_FAIL, OWN, 1, 0, UINT16_MAX, IMPLAUSIBLE},
-        {MCP_DONE, OWN, 0, 0, 1, OLD}, /* only old */
+        {MCP_DONE, OWN, 0, 0, 1, OLD}, /* an old epoch */
         {MCP_ARRIVE, OWN, 0, 0, 1, OLD},
     };
     static const struct {
@@ -494,7 +494,8 @@ static void implausible_packets(void **state)
     }
     settle();
     assert_int_equal(counters(0)->dropped_damaged, sizeof(noise));
-    assert_int_equal(counters(0)->dropped_foreign, expected[FOREIGN] + 1); /* with a valid length */
+    assert_int_equal(counters(0)->dropped_foreign,
+                     expected[FOREIGN] + 1); /* the length of this packet is valid */
     assert_int_equal(logged, 0);
     assert_int_equal(done(0), 0);
     assert_int_equal(myr_load_acquire(&member[0]->failed), 0);
@@ -590,7 +591,7 @@ static void early_packets_are_authenticated_later(void **state)
     end();
 }
 
-/* ---- requests and answers ---- */
+/* ---- requests and responses ---- */
 
 /* A waiting group sends requests to the missing peers after 1, 3, 7 ms, ..., then every 64 ms. */
 static void requests_with_growing_backoff(void **state)
@@ -671,7 +672,7 @@ static void each_group_has_its_backoff(void **state)
     end();
 }
 
-/* A response goes to the peer's address in the group, whichever node has sent the request, and
+/* A response is sent to the peer's address in the group, whichever node has sent the request, and
  * only for messages that were sent. */
 static void answers(void **state)
 {
@@ -901,7 +902,7 @@ static void messages_are_put(void **state)
             }
         }
         assert_int_equal(nputs, 10 * 6 * 3);
-        assert_int_equal(logged, 0); /* packets are only requests and answers */
+        assert_int_equal(logged, 0); /* packets are only requests and responses */
         for (uint32_t r = 0; r < 6; ++r) {
             assert_int_equal(done(r), 10);
         }
@@ -1028,7 +1029,7 @@ static void no_farewell(void **state)
     fail_group(0, 1);
     assert_false(farewell(0));
     settle();
-    assert_false(farewell(1)); /* it knows of the failure */
+    assert_false(farewell(1)); /* it has detected the failure */
     end();
     begin_with_data(2, flags);
     assert_false(farewell(0)); /* no peer can miss anything: no epoch is complete, */
@@ -1047,7 +1048,7 @@ static void no_farewell(void **state)
     offer(0, 1);
     expect_blocks(0, 1);
     assert_true(farewell(0));
-    close_it(0); /* immediately, as there are no peers */
+    close_it(0); /* immediately, because there are no peers */
     expect_idle(0);
     end();
 }
@@ -1125,7 +1126,7 @@ static void a_farewell_has_a_long_backoff(void **state)
     settle();
     logged = 0;
     assert_true(farewell(0));
-    assert_false(farewell(0)); /* only once */
+    assert_false(farewell(0)); /* the close messages are sent only once */
     wire_pass(&wire, 60 * SECOND);
     const uint32_t asked = count_sent(MCP_ASK);
     assert_in_range(asked, 20, 100);

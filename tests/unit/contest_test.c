@@ -10,7 +10,7 @@
  * - All ranks execute the same iterations and get the same result, whatever they measure.
  * - The best candidate is chosen if the costs are conclusive.
  * - The budget determines the number of rounds, as contest.h defines.
- * - An error ends the contest on all ranks.
+ * - An error ends the tuning run on all ranks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ struct rank {
 static struct world world;
 static struct rank ranks[MOST_RANKS];
 
-/* ---- callbacks of the contest ---- */
+/* ---- callbacks of the tuning run ---- */
 
 static int turn(void *context, int candidate, int repetitions, double *us)
 {
@@ -167,7 +167,7 @@ static void *compete(void *opaque)
     return NULL;
 }
 
-/* ---- a contest of all ranks ---- */
+/* ---- a tuning run of all ranks ---- */
 
 static double fixed_cost(struct rank *rank, int candidate)
 {
@@ -266,8 +266,8 @@ static double with_interruptions(struct rank *rank, int candidate)
     return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
 }
 
-/* One candidate takes 10 us, all others at least 13: even with 10 % of noise, it is the best by
- * more than a tie. */
+/* Check that the best candidate is chosen. It takes 10 us, all others at least 13: even with 10
+ * % of noise, it is the best by more than a tie. */
 static void choose_best(cost_fn cost, bool changing, double budget_us)
 {
     uint64_t random = crew_seed();
@@ -482,7 +482,7 @@ static void budget(void **state)
         {8, 640, 0, 50000, 2, 4, 8 * 640 + 4 * 10240 + 2 * 1280.0},
         {8, 5000, 0, 50000, 2, 0, 8 * 5000.0},
         {8, 20000, 0, 50000, 1, 0, 3 * 20000.0},
-        /* The limits apply if neither budget nor clock ends the contest. */
+        /* The limits apply if neither budget nor clock ends the tuning run. */
         {4, 10, 0, 0, 1, 0, 0},
         {2, 1, 0, 1e12, 2000, 60, 2 + 60 * 4000.0},
         {NICBARR_CONTESTANTS, 0, 0, 1, 2, 60, 0},

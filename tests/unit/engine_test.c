@@ -42,8 +42,8 @@ enum {
     UNIT_MOST = 40, /* size of a block, if the group carries data */
 };
 
-/* Peers are numbered by index: message i goes to node 100 + i, slot 200 + i, and the message for
- * slot w comes from node 300 + w. */
+/* Peers are numbered by index: message i is sent to node 100 + i, slot 200 + i, and the message for
+ * slot w is sent by node 300 + w. */
 enum { TO_NODE = 100, TO_SLOT = 200, FROM_NODE = 300, TO_LINK = 10000, FROM_LINK = 20000 };
 
 static struct {

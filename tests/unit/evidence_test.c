@@ -126,7 +126,7 @@ static void outvoted_measurement(void **state)
     add(10 * DAY, 1, 9, pairwise_best);
     weigh("pairwise", true);
     add(5 * DAY, 1, 60, tree_best);
-    weigh("tree:4", false); /* two jobs disagree */
+    weigh("tree:4", false); /* the results of two jobs disagree */
     add(1 * DAY, 1, 60, tree_best);
     weigh("tree:4", true);
 }
@@ -154,7 +154,7 @@ static void old_measurements(void **state)
     add(HALF, 1, 9, tree_best); /* the agreement of two jobs stays certain for longer */
     weigh("tree:4", true);
     evidence.count = 0;
-    for (int i = 0; i < 8; ++i) { /* and that of eight for more than a year */
+    for (int i = 0; i < 8; ++i) { /* and the agreement of eight jobs for more than a year */
         add(3 * (int64_t)HALF, 1, 9, tree_best);
     }
     weigh("tree:4", true);

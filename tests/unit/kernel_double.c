@@ -13,7 +13,7 @@
 enum { GROUPS_EVER = 2 * MCP_KERNEL_LATE };
 
 struct mcp_kernel {
-    bool stands; /* only one at a time */
+    bool stands; /* it is attached; only one NIC can be at a time */
 };
 
 static bool one_is_attached;
@@ -307,7 +307,7 @@ static bool is_held(uint32_t number)
     return held;
 }
 
-/* All groups share one page and one buffer. */
+/* Open a group. All groups share one page and one buffer. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {

@@ -315,7 +315,7 @@ static void it_begins_where_the_interface_is(void **state)
     assert_int_equal(loopback.prefixes, UINT64_C(1) << 8);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_OK);
 
-    /* When the socket's buffer overflows, messages are lost, so the NIC's state is unknown. */
+    /* When the socket's buffer overflows, messages are lost, so that the NIC's state is unknown. */
     const int bytes = 1;
     const struct {
         struct nlmsghdr header;

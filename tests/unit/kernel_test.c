@@ -177,7 +177,7 @@ int main(void)
         cmocka_unit_test(places_and_owners_survive),
     };
     const struct CMUnitTest of_4[] = {
-        /* independent of the address family, so they run once */
+        /* These tests are independent of the address family, and therefore run once. */
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(reused_memory_is_recognized),

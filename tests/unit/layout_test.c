@@ -189,7 +189,7 @@ static void each_choice_alone(void **state)
     }
 }
 
-/* All choices alternate in one record, as when tuning. */
+/* All choices alternate in one record, as during tuning. */
 static void alternating_choices(void **state)
 {
     (void)state;

@@ -247,7 +247,7 @@ static void every_short_sequence(void **state)
 
 /* ---- long random sequences ---- */
 
-/* With few values there are many collisions and matches. */
+/* Returns a random envelope. With few values there are many collisions and matches. */
 static struct mcp_envelope random_envelope(uint64_t *random, uint32_t values)
 {
     return (struct mcp_envelope){

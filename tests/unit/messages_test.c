@@ -43,7 +43,7 @@ enum {
 
 /* Identifies a message and its contents. */
 struct content {
-    uint32_t from_key, to_key; /* of the ports */
+    uint32_t from_key, to_key; /* keys of the ports */
     uint32_t index;            /* number of earlier messages between these two */
     uint32_t bytes;
 };
@@ -57,7 +57,7 @@ struct host {
     uint32_t sends, provides, events;
     bool sending[SENDS];
     bool provided[RECEIVES];
-    struct content content[SENDS]; /* of the messages in flight */
+    struct content content[SENDS]; /* contents of the messages in flight */
     uint8_t *out[SENDS], *in[RECEIVES];
     uint32_t under_way, waiting; /* send and receive tokens in use */
     uint32_t sent, failed, received;
@@ -72,11 +72,11 @@ struct world {
     struct host hosts[HOSTS];
     uint32_t nhosts;
     uint64_t random;
-    uint32_t largest; /* of random messages */
+    uint32_t largest; /* maximum size of random messages */
     uint64_t think_ns;
 };
 
-static struct mcp_secret secret; /* of all connections of the current test */
+static struct mcp_secret secret; /* the secret of all connections of the current test */
 
 /* ---- hosts ---- */
 
@@ -170,7 +170,7 @@ static void begin_with(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_
     }
 }
 
-/* All connections are signed. */
+/* Begin a test in which all connections are signed. */
 static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
 {
     uint64_t state = seed;
@@ -178,7 +178,7 @@ static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t see
     begin_with(w, nnics, nhosts, seed, (struct mcp_secret){{word, crew_random(&state)}});
 }
 
-/* No connection is signed, so that packets may create connections. */
+/* Begin a test in which no connection is signed, so that packets may create connections. */
 static void begin_open(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
 {
     begin_with(w, nnics, nhosts, seed, mcp_open_secret);
@@ -450,7 +450,7 @@ static void receiver_without_tokens(void **state)
     for (uint32_t i = 0; i < 4; ++i) {
         assert_true(send(&w, 0, 1, 3000 + i)); /* 1 will have no tokens for a long time */
         assert_true(send(&w, 2, 1, 10 + i));
-        assert_true(send(&w, 0, 2, 100 + i)); /* nor will 2, on the same NIC */
+        assert_true(send(&w, 0, 2, 100 + i)); /* host 2, on the same NIC, will have none either */
     }
     for (uint32_t i = 0; i < 100; ++i) { /* others are not delayed, in either direction */
         provide(&w.hosts[3], LONGEST);
@@ -786,7 +786,7 @@ static void bad_tokens(void **state)
         assert_int_equal(host->why, MCP_FAILED_BAD_TOKEN);
     }
     struct mcp_send_token stray = good;
-    stray.token = SENDS; /* no such token, so it cannot be answered */
+    stray.token = SENDS; /* there is no such token, so that it cannot be answered */
     put_token(host, &stray);
     stray.token = UINT32_MAX;
     put_token(host, &stray);
@@ -956,7 +956,7 @@ static void unresponsive_nics(void **state)
     pass(&w, SECOND);
     w.wire.nics[1].unplugged = true;
     assert_true(send(&w, 0, 1, 1));
-    w.wire.now_ns += 60 * SECOND; /* this NIC was not run, so it did not retransmit */
+    w.wire.now_ns += 60 * SECOND; /* this NIC was not run, and therefore did not retransmit */
     pass(&w, SECOND);
     assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     close_port(&w.hosts[0]);
@@ -1078,7 +1078,8 @@ static void more_than_the_length(void **state)
     end(&w);
 }
 
-/* ---- random traffic: messages describe themselves, as their sender may have been closed ---- */
+/* ---- random traffic: messages describe themselves, because their sender may have been closed
+ * ---- */
 
 static uint32_t random_size(struct world *w)
 {

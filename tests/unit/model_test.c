@@ -46,7 +46,7 @@ static void one_processor_per_process(void **state)
     expect("flags", 4, 4, 3 * line);
     expect("flags:128", 16, 16, 15 * line);
     expect("dissemination:3", 4, 4, 3 * line);
-    /* One line per round. */
+    /* Each round transfers one cache line. */
     expect("dissemination:1", 4, 4, 2 * line);
     expect("dissemination:1", 5, 5, 3 * line);
     expect("dissemination:1", 8, 64, 3 * line);

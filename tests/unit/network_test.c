@@ -25,7 +25,7 @@
 
 static char system_folder[200];
 
-/* Write a file, and create its parent folders. */
+/* Write a file, and create its parent directories. */
 static void put(const char *name, const char *text)
 {
     char path[500];

@@ -99,7 +99,7 @@ static struct {
     ompi_communicator_t comm;
     ompi_proc_t own;
     uint64_t digest; /* digest of the schedules */
-    uint32_t rank;   /* of the simulated process */
+    uint32_t rank;   /* rank of the simulated process */
 } job;
 
 /* Counters of the simulated process. */
@@ -318,7 +318,8 @@ static void leave(struct node *node, uint32_t local)
     node->segment[local] = NULL;
 }
 
-/* All processes of the node join its segment if one of them is simulated, else only the first. */
+/* Make a node. All its processes join its segment if one of them is simulated, otherwise only the
+ * first. */
 static void make_node(uint32_t n)
 {
     struct node *node = &job.node[n];
@@ -618,7 +619,7 @@ static void test_set_up(void **state)
     check_census();
     end_job();
 
-    /* One broadcast for any size. */
+    /* There is one broadcast for any size. */
     assert_int_equal(many.broadcasts, 1);
     assert_int_equal(few.broadcasts, 1);
     assert_true(many.blob_bytes <= (size_t)NODES * 2 * (sizeof(uint32_t) + MYR_BLOB_MOST));

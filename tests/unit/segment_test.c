@@ -218,7 +218,7 @@ static void many_processes(void **state)
     static const uint32_t sizes[] = {2, 8, 100};
     crew_seed();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
-        for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same folder */
+        for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same directory */
             board_begin(sizes[i]);
             assert_true(run_processes(sizes[i], join_and_compare));
             board_end();
@@ -335,7 +335,8 @@ static void model_leave(struct actor *actor, uint32_t p)
     --actor->parts;
     actor->part[p] = actor->part[actor->parts];
     actor->entry[p] = actor->entry[actor->parts];
-    if (NULL == entry_in(actor, entry->identity)) { /* its sign is deleted, but no other one */
+    if (NULL ==
+        entry_in(actor, entry->identity)) { /* its marker file is deleted, but no other one */
         model.shown = entry->shows && model.shown == entry->identity ? 0 : model.shown;
         *entry = (struct entry){0};
     }
@@ -578,7 +579,7 @@ static void larger_than_a_file_may_be(void **state)
     myr_segment_leave(segment);
 }
 
-/* ---- invalid signs ---- */
+/* ---- invalid marker files ---- */
 
 static void expect_refused(const char *where, enum myr_status status, const char *what)
 {
@@ -685,7 +686,7 @@ static void signs_of_other_files(void **state)
     close(other);
     expect_replaced_sign(the_sign, "itself");
 
-    /* Other files instead of the sign. */
+    /* There are other files in place of the marker file. */
     assert_int_equal(symlink("/proc/self/fd/0", the_sign), 0);
     expect_replaced_sign(NULL, "a symbolic link instead of the sign");
     assert_int_equal(mkfifo(the_sign, 0600), 0);
@@ -961,7 +962,7 @@ static void leave_known(struct myr_segment *segment, struct known_record *known,
 {
     const struct myr_record *record = known->record;
     const size_t bytes = myr_record_bytes(record);
-    assert_int_equal(record->note, number); /* of its creator */
+    assert_int_equal(record->note, number); /* the note of the record's creator */
     for (size_t b = 0; b < bytes; ++b) {
         assert_int_equal(record->slots[b], 1 + number % 255);
     }
@@ -1180,7 +1181,7 @@ static void too_large(void **state)
     }
 }
 
-/* If the system lacks memory, the allocation fails, and not the later access. */
+/* If the system lacks memory, the allocation fails, so that a later access does not. */
 static void system_out_of_memory(void **state)
 {
     (void)state;

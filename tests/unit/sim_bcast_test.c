@@ -172,8 +172,8 @@ static void two_hosts(void **state)
     (void)expect_ends(one(&machine, 2, false), copied_ns);
 }
 
-/* Node 1 has the block at 336 and answers: call 347; doorbell 360; loop 377; SDMA 382; SEND 387;
- * head 478; link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
+/* Node 1 has the block at 336 and responds: call 347; doorbell 360; loop 377; SDMA 382; SEND
+ * 387; head 478; link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
 static void the_root_waits_for_the_answer(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void the_root_waits_for_the_answer(void **state)
     assert_int_equal(sim_ps(play(game).round_us), 627000);
 }
 
-/* More answers than the last node has tokens. */
+/* There are more responses than the last node has tokens. */
 static void many_answers(void **state)
 {
     (void)state;
@@ -195,9 +195,10 @@ static void many_answers(void **state)
     assert_int_equal(outcome.counters.messages_received, 1000);
 }
 
-/* ---- random games ---- */
+/* ---- random simulation runs ---- */
 
-/* If broadcasts are answered, the root has received the answer before it begins the next one. */
+/* Check that the root has received the response to a broadcast, if there is one, before it
+ * begins the next one. */
 static void expect_order(const struct nicsim_bcast_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;

@@ -86,7 +86,7 @@ static void random_events_as_sorted(void **state)
     sim_events_free(&events);
 }
 
-/* ---- observed games ---- */
+/* ---- observed simulation runs ---- */
 
 static struct {
     uint32_t nodes, entered[MOST_NODES], left[MOST_NODES]; /* barriers of each node */
@@ -322,7 +322,7 @@ static void a_link_serves_one_packet(void **state)
 }
 
 /*
- * The same with 101 cycles for a collective message, and links that take 1 per packet: heads at
+ * A collective message takes 101 cycles, and links that take 1 per packet: heads at
  * 145, complete at 146 and 147, noticed at 163 and 164. The processor is the bottleneck: 163 + 106
  * = 269, and 375. SEND to 1 at 380, to 2 at 385, when the link is free. RDMA 390; DMA 417; call
  * 428. Node 1: 380 + 91 + 1 = 472; loop 489; RECV 595; RDMA 600; DMA 627; call 638. Node 2: 643.
@@ -454,7 +454,7 @@ static void fat_tree(void **state)
     assert_int_equal(network_ns(4, 16, 12, 15), THREE);
 }
 
-/* ---- random games ---- */
+/* ---- random simulation runs ---- */
 
 static struct nicbarr_choice random_choice(uint64_t *random)
 {

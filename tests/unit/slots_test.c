@@ -223,7 +223,7 @@ static void alternating_writers(uint32_t rank, void *context)
 {
     struct member member;
     member_begin(&member, rank, context);
-    uint64_t random = member.crew->seed; /* the same for all members */
+    uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         crew_dawdle(&member.random);
         const uint32_t writer = crew_below(&random, member.crew->size);
@@ -253,7 +253,7 @@ static void pieces(uint32_t rank, void *context)
     crew_dawdle(&member.random);
     CREW_CHECK(myr_ring_get_pieces(&member.ring, member.crew->segment), "rank %u has no pieces",
                rank);
-    uint64_t random = member.crew->seed; /* the same for all members */
+    uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         const uint32_t writer = r < MYR_RING_WINDOW ? 0 : crew_below(&random, member.crew->size);
         const uint32_t bytes = 1 + crew_below(&random, MYR_RING_PIECE);

@@ -353,7 +353,7 @@ static void check_order(const struct game *g)
     }
 }
 
-/* ---- random games ---- */
+/* ---- random traffic ---- */
 
 static uint64_t random_size(uint64_t *random, uint64_t most)
 {

@@ -54,7 +54,7 @@ struct machine {
     int count;
     double costs[NICBARR_CONTESTANTS];
     /* Disturbances of the machine. */
-    double spikes_per_us, spike_us; /* of one rank, with unbounded sizes */
+    double spikes_per_us, spike_us; /* spikes of one rank, of unbounded size */
     double speed_period_us; /* period in which, for half of the time, everything takes twice as
                                long; 0: none */
     double slow_rank;       /* factor by which one rank is slower; 1: none */

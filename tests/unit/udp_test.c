@@ -57,7 +57,7 @@ static bool fails(const struct msghdr *message)
     return true;
 }
 
-/* Sends one message per call, as the kernel may. */
+/* Sends one message per call, which the kernel may do as well. */
 int __wrap_sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags)
 {
     (void)count;

@@ -28,7 +28,7 @@ struct request {
     uint8_t *own;        /* inline data; NULL: read when executed */
     const uint8_t *from; /* the source address */
     uint32_t begun;      /* words in packets that have arrived */
-    bool *written;       /* by word */
+    bool *written;       /* for each word: whether it was written */
 };
 
 struct pair {

@@ -243,7 +243,7 @@ static void leave(struct world *world, uint32_t g)
     }
 }
 
-/* ---- games ---- */
+/* ---- random runs ---- */
 
 /* Returns the last epoch in which all have arrived. */
 static uint32_t all_arrived(const struct world *world, uint32_t g)
@@ -533,7 +533,8 @@ static void test_games(void **state)
     }
 }
 
-/* Two threads may load libibverbs concurrently: both get the complete table, or neither does. */
+/* Load libibverbs in one of two concurrent threads: both must get the complete table, or
+ * neither. */
 static void *load(void *start)
 {
     while (!atomic_load((atomic_bool *)start)) {
@@ -1074,7 +1075,8 @@ static void test_near_ports_are_preferred(void **state)
     devices[0].folder = others;
     expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* no device is known to be local */
     devices[2].folder = every;
-    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one is, but in another network, or slow */
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one device is known to be local, but it is in
+                                                       another network, or slow */
     devices[1].folder = alone;
     expect_ports(devices, NULL, "b:1 b:2 b:1 b:2");
     expect_ports(devices, "a,b:2", "a:1 b:2 a:1 b:2");
@@ -1173,7 +1175,7 @@ static void test_routes_by_librdmacm(void **state)
     assert_int_equal(way.mtu, IBV_MTU_1024);
 }
 
-/* Without a route, no member has the group, and an error message says so. */
+/* Without a route, no member has the group, and an error message reports the reason. */
 static void test_no_route(void **state)
 {
     struct myr_error error = {0};

@@ -435,7 +435,7 @@ static void order(void **state)
     }
 }
 
-/* All values of the first four bytes, with a valid check. */
+/* All values of the first four bytes, with a valid authentication code. */
 static void foreign_formats(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 int find_map(const char *name, uint32_t value_bytes);
 
 /* Overwrite the key inside the element that is found by `key` with `other`, as if another group
- * had got the element's memory after the look-up. */
+ * had got the element's memory after the lookup. */
 void set_inner_key(uint64_t key, uint64_t other);
 
 /* Return the element's size, and an atomic copy of the element. */

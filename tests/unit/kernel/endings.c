@@ -188,8 +188,8 @@ void failing_elsewhere(void **state)
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
 }
 
-/* If there is no memory for the state that peers may request, the group stays open and answers
- * them itself. */
+/* If there is no memory for the state that peers may request, the group stays open and responds
+ * to them itself. */
 void without_room_a_group_stays_open(void **state)
 {
     (void)state;

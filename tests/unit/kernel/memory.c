@@ -168,7 +168,7 @@ void users_have_pages_of_their_own(void **state)
     for (uint32_t user = 0; user < USERS; ++user) {
         uint32_t other = 0;
         numbers[user] = open_for_a_moment(FIRST + user);
-        assert_int_not_equal(numbers[user], kept); /* where a group is open */
+        assert_int_not_equal(numbers[user], kept); /* the page of a user who has a group open */
         while (numbers[other] != numbers[user]) {
             ++other;
         }

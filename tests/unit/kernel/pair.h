@@ -20,7 +20,7 @@ enum {
 
 struct pair {
     uint64_t key;
-    struct mcp_kernel_plan plan;      /* of the kernel's group */
+    struct mcp_kernel_plan plan;      /* plan of the kernel's group */
     struct mcp_kernel_line *page;     /* mapped */
     struct mcp_kernel_line *line;     /* the group's cache line in the page */
     struct mcp_kernel_buffer *buffer; /* mapped, or NULL */
@@ -28,7 +28,7 @@ struct pair {
     int bell;
     bool sleeps;             /* a process waits for a wake-up */
     uint32_t last;           /* greatest number of a broadcast so far */
-    struct mcp_group *group; /* of the reference */
+    struct mcp_group *group; /* group of the reference */
     _Alignas(MYR_LINE) uint8_t room[ROOM];
 };
 

@@ -240,7 +240,8 @@ void users_see_their_own_groups(void **state)
     assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* of its own node */
+    assert_int_equal(report.group[0].failed,
+                     report.group[0].node + 1); /* the failed process belongs to its own node */
     assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);

@@ -196,7 +196,7 @@ static void killed_but_seems_alive(bool zombie)
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t victim = crew_fork(with_the_lock, 1, world);
     const pid_t survivor = crew_fork(holds_on, 0, world);
-    await_come(world, 9, 1); /* the survivor is about to wait; the victim goes on, and dies */
+    await_come(world, 9, 1); /* the survivor is about to wait; the victim continues, and dies */
     assert_int_equal(waitid(P_PID, (id_t)victim, &about, WEXITED | WNOWAIT), 0);
     if (!zombie) {
         assert_false(crew_join(victim));
