@@ -45,8 +45,8 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Request a group of the two hosts with one message in each direction, which executes the most
- * epochs. */
+/* Returns the request for a group of the two hosts with a single message in each direction, so that
+ * its epochs follow each other as fast as possible. */
 static struct myr_kernel_question question_for(uint32_t group)
 {
     struct myr_kernel_question question = {

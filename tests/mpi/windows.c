@@ -5,11 +5,14 @@
  *
  * The operations are random. Each process keeps a copy of all processes' windows as the reference.
  * In a round each window is divided into extents that do not overlap. A plan that all processes
- * compute without communication assigns operations and processes to each extent: puts by one
- * process, also of derived types; gets, accumulations, fetch-and-adds and compare-and-swaps by
- * several. Therefore the contents after the round are known, except for the winner of a
- * compare-and-swap, which reports itself. Each process then compares its window with the reference,
- * byte by byte. Fetched values are compared at once if they do not depend on the order.
+ * compute without communication assigns operations and processes to each extent:
+ *
+ * - puts by one process, also of derived types;
+ * - gets, accumulations, fetch-and-adds and compare-and-swaps by several.
+ *
+ * Therefore the contents after the round are known, except for the winner of a compare-and-swap,
+ * which reports itself. Each process then compares its window with the reference, byte by byte.
+ * Fetched values are compared at once if they do not depend on the order.
  *
  * --no-read forbids this process to read and write other processes' memory. --spoil shows that the
  * test can fail: now and then a byte of a window is changed.

@@ -5,7 +5,8 @@
  * necessary.
  *
  * Invariants: no ASK is sent before its timeout; each ASK doubles the next timeout, up to a
- * maximum; the initial timeout, which is adapted to the network, stays within its bounds.
+ * maximum; the initial timeout, which adapts to the duration of collectives, stays within its
+ * bounds.
  */
 #include <stdarg.h>
 #include <stddef.h>

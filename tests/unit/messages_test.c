@@ -1452,8 +1452,8 @@ static void forged_packets(void **state)
     }
 }
 
-/* A NIC accepts packets only from NICs to which a host has connected, and counts the attempts of
- * others. */
+/* A NIC accepts packets only from NICs to which a host has connected, and sets a flag when another
+ * one has tried to send. */
 static void strangers(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests the NIC's table of links, which counts the groups that use each peer's address. A failure
+ * Tests the NIC's table of links, which counts the references to each peer's address. A failure
  * means that a NIC sends packets to wrong peers, or refuses peers while its table has free entries.
  * A random sequence of holds and drops is compared with a reference count per address.
  *

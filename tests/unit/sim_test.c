@@ -322,7 +322,7 @@ static void a_link_serves_one_packet(void **state)
 }
 
 /*
- * A collective message takes 101 cycles, and links that take 1 per packet: heads at
+ * Here a collective message takes 101 cycles, and a link 1 per packet: heads at
  * 145, complete at 146 and 147, noticed at 163 and 164. The processor is the bottleneck: 163 + 106
  * = 269, and 375. SEND to 1 at 380, to 2 at 385, when the link is free. RDMA 390; DMA 417; call
  * 428. Node 1: 380 + 91 + 1 = 472; loop 489; RECV 595; RDMA 600; DMA 627; call 638. Node 2: 643.
