@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the structures and constants of myr/myr.h have lain since libmyr.so.0, on machines with
- * addresses of 64 bits. Programs were compiled with this: it changes with the library's number
- * alone. Compiled by tests/library_test.sh, with the installed header.
+ * Checks that structures and constants of myr/myr.h have the same layout as since libmyr.so.0, on
+ * machines with 64-bit addresses. Because programs were compiled with this layout, it may change
+ * only together with the library's version number. tests/library_test.sh compiles this file with
+ * the installed header.
  */
 #include <myr/myr.h>
 

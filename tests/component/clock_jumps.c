@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs must work while the time of day is set: preloaded into a program, this makes its clock jump
- * by an hour, back and forth. machine_faults.sh runs jobs with it.
+ * Preloaded into a program, this library makes the program's clock jump back and forth by an hour,
+ * to test that jobs work while the time of day is being set. machine_faults.sh runs jobs with it.
  *
- * Only what the program itself reads is changed; the system's timeouts use the true clock. So a
- * wait until a time of day lasts an hour too long here, or ends at once, as it would when the clock
- * is set meanwhile.
+ * It changes only the time that the program itself reads; timeouts in the kernel use the true
+ * clock. Therefore a wait until a time of day lasts an hour too long or ends at once, as it does
+ * when an administrator sets the clock during the wait.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { HOUR = 3600, READS = 5 /* between two jumps */ };
+enum { HOUR = 3600, READS = 5 /* readings of the clock between two jumps */ };
 
 static time_t jump(void)
 {

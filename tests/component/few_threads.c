@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A system without threads for nicbarr: preloaded into a program, this makes pthread_create() fail
- * for threads as small as nicbarr's (os/thread.h). So the tuning cache is read synchronously, and
- * what a test sees of it does not depend on time.
+ * Preloaded into a program, this library simulates a system that has no threads left for nicbarr:
+ * pthread_create() fails for threads with stacks as small as nicbarr's (os/thread.h). The component
+ * then reads the tuning cache synchronously, so that the results of a test do not depend on timing.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job must not hang with a file system that does not answer: preloaded into a program, this makes
- * the opening of the file $HUNG_FILE wait for ever, after a line that says so. tuning.sh runs jobs
- * with it.
+ * Preloaded into a program, this library simulates a file system that does not respond: opening the
+ * file $HUNG_FILE prints a message and then blocks for ever. tuning.sh runs jobs with it to test
+ * that they do not hang.
  */
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs without MPI use libmyr's barriers, which must be right across hosts. This is a process
- * of such a program; library.sh starts all of them on the hosts that it has made.
+ * Tests that libmyr's barriers are correct across hosts in programs without MPI. This program is
+ * one process of such a job; library.sh starts all of them on simulated hosts.
  *
  *   members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
  *
- * Hosts share the machine's files: members exchange bytes in FOLDER, and have a ledger there of who
- * has arrived. Prints ok if no member has left a barrier early.
+ * All simulated hosts share the machine's file system. The members exchange bytes through files in
+ * FOLDER, and map a ledger there in which each records its arrival. The program prints "ok" if no
+ * member has left a barrier early.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ struct member {
     const char *folder;
     uint32_t size, rank;
     uint32_t exchanges;
-    _Atomic uint32_t *arrived; /* [MOST] of all, in a file */
+    _Atomic uint32_t *arrived; /* [MOST] counters of all members, in a file */
 };
 
 static void fail(const char *why)
@@ -32,7 +33,8 @@ static void fail(const char *why)
     exit(1);
 }
 
-/* A file for each process and exchange, which gets its name when it is complete. */
+/* Exchange bytes with all members through one file for each process and exchange, which is
+ * renamed to its final name when it is complete. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
     struct member *member = context;

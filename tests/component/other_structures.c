@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The component must decline an Open MPI with other structures: preloaded into a program, this
- * makes Open MPI's communicators appear one word longer than its headers say, as in 5.0.7.
- * declining.sh runs it.
+ * Preloaded into a program, this library makes Open MPI's communicators appear one word longer than
+ * its headers say, as in 5.0.7. declining.sh runs it to test that the component declines an Open
+ * MPI whose structures differ.
  */
 #include "ompi/release.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Secrets of groups must not be on the wire: looks for them in a record of all that hosts have sent
- * to each other. Called by tests/component/strangers.sh: search FILE
+ * Searches a capture of all traffic between the hosts for the secrets of groups, which must never
+ * be on the wire. tests/component/strangers.sh calls it: search FILE
  *
- * Any 16 bytes may be the secret of a communicator. If they are, the key of one of its groups
- * follows from them, and keys are in packets. So all 16 bytes are tried. Succeeds if there are
- * packets of groups, and no secret.
+ * Any 16 bytes of the capture may be the secret of a communicator. The keys of its groups derive
+ * from the secret and are contained in packets, so that each candidate can be checked; the program
+ * therefore tries all sequences of 16 bytes. It succeeds if the capture has packets of groups and
+ * no secret.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 #include "firmware/wire.h"
 #include "libmyr/groups/secrets.h"
 
-enum { KEYS_MOST = 4096, GROUPS = 2 /* of each communicator: those that are not for tuning */ };
+enum {
+    KEYS_MOST = 4096,
+    GROUPS = 2 /* groups of each communicator: those that are not for tuning */
+};
 
 static uint64_t keys[KEYS_MOST];
 static size_t nkeys;

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whoever reads the wire and sends forged packets must not be able to disturb a job. Called by
- * tests/component/strangers.sh in two parts, connected by a pipe:
+ * Plays an attacker who reads the wire and sends forged packets, which must not disturb a job.
+ * tests/component/strangers.sh runs it in two parts that are connected by a pipe:
  *
  *   sniffer listen PORT  on a host of the job: writes each packet between NICs to the pipe
  *   sniffer forge  on another host: sends packets derived from these, in their senders' names
  *
  * (sniffer record: writes all bytes on the wire, of any protocol.)
  *
- * For each packet it sends that packet again, and then packets that would do harm if they were
- * accepted. After a collective packet: for its epoch and the next one what would release a NIC too
- * early (ARRIVE, DONE) or make its group fail (FAIL). After a packet of a message: for its number
- * and the next one other contents (DATA), what would make the sender forget a lost message (ACK),
- * or make it fail (REFUSE). Each with the check of the packet, with the check for the zero secret,
- * and with that for a guessed one. It runs until it is killed.
+ * For each captured packet, the forger sends a copy, followed by packets that would do harm if a
+ * NIC accepted them:
+ *
+ * - After a collective packet, for its epoch and the next one: packets that would release a NIC too
+ *   early (ARRIVE, DONE) or make its group fail (FAIL).
+ * - After a packet of a message, for its number and the next one: other contents (DATA), an
+ *   acknowledgement that would make the sender drop a lost message (ACK), or one that would make it
+ *   fail (REFUSE).
+ *
+ * Each packet is sent with the captured authentication code, with the code for the zero secret, and
+ * with the code for a guessed secret. The program runs until it is killed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,10 +36,11 @@
 
 #include "firmware/wire.h"
 
-/* Forged packets are recognised by their time to live, so that they are not forged again. */
+/* Forged packets have a time to live of their own, so that they are recognised and not forged
+ * again. */
 enum { OWN_TTL = 61, PAUSE_NS = 5000000 };
 
-/* A packet on the wire. (Chains are not reported.) */
+/* A packet on the wire. Chains of packets are not reported. */
 struct datagram {
     struct iphdr ip;
     struct udphdr udp;
@@ -84,7 +90,7 @@ static void listen_to(uint16_t port)
     }
 }
 
-/* All frames, whatever they contain. */
+/* Write all frames, whatever they contain. */
 static void record(void)
 {
     static uint8_t frame[1 << 17];
@@ -101,14 +107,15 @@ static void send_again(int wire, struct datagram *datagram)
 {
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = datagram->ip.daddr};
     datagram->ip.ttl = OWN_TTL;
-    datagram->udp.check = 0; /* none, which UDP permits */
+    datagram->udp.check = 0; /* no checksum, which UDP permits */
     if ((ssize_t)bytes_of(datagram) !=
         sendto(wire, datagram, bytes_of(datagram), 0, (const struct sockaddr *)&to, sizeof(to))) {
         fail("sending");
     }
 }
 
-/* This header, with the datagram's payload or without, with each of the checks. */
+/* Send this header, with the datagram's payload or without, with each of the authentication
+ * codes. */
 static void send_header(int wire, const struct datagram *datagram, struct mcp_header header,
                         bool with_payload)
 {
@@ -117,7 +124,7 @@ static void send_header(int wire, const struct datagram *datagram, struct mcp_he
     const size_t bytes = with_payload ? payload_of(datagram) - head : 0;
     struct datagram forged = *datagram;
     forged.ip.tot_len = htons((uint16_t)(offsetof(struct datagram, payload) + head + bytes));
-    forged.ip.check = 0; /* the system fills it in */
+    forged.ip.check = 0; /* the kernel fills it in */
     forged.udp.len = htons((uint16_t)(sizeof(forged.udp) + head + bytes));
     header.payload_bytes = (uint32_t)bytes;
     memcpy(forged.payload, &header, head);
@@ -157,7 +164,7 @@ static void forge_message(int wire, const struct datagram *seen, const struct mc
         forged.type = MCP_ACK;
         send_header(wire, seen, forged, false);
         forged.message.sequence = forged.message.expected;
-        forged.message.round = (uint16_t)-2; /* the first one (connection.h) */
+        forged.message.round = (uint16_t)-2; /* the first round (connection.h) */
         forged.message.detail = MCP_TOO_LONG;
         forged.type = MCP_REFUSE;
         send_header(wire, seen, forged, false);
@@ -191,7 +198,8 @@ static bool read_one(struct datagram *datagram)
     return true;
 }
 
-/* The last packet of the pipe, some time after the one before, so that the job can proceed. */
+/* Read the last packet that is in the pipe, some time after the previous one, so that the job
+ * can proceed. */
 static bool read_last(struct datagram *datagram)
 {
     const struct timespec pause = {0, PAUSE_NS};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets of strangers on the network must not disturb a job: sends UDP packets that are not the
- * job's to its NICs.
+ * Sends UDP packets that do not belong to the job to the job's NICs, to test that packets of
+ * unknown senders do not disturb it.
  *
- * Called by tests/component/strangers.sh on a host on which the job does not run. It sends from a
- * raw socket in the name of the job's own hosts, so that no check of the sender's address helps. It
- * runs until it is killed.
+ * tests/component/strangers.sh calls it on a host on which the job does not run. It uses a raw
+ * socket and the addresses of the job's own hosts, so that a check of the sender's address would
+ * not help. It runs until it is killed.
  *
- * It sends random bytes of any length; or packets in the wire's format (firmware/wire.h), valid and
- * sealed, with an unknown key; or what the switch has recorded of an earlier job.
+ * The packets consist of random bytes of any length; or they have the wire format (firmware/wire.h)
+ * and are valid and sealed, but with an unknown key; or the switch recorded them in an earlier job.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,8 +28,8 @@
 
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */
-    MOST_BYTES = 1400,    /* of a payload */
-    BURST = 20,           /* packets sent before the job gets time */
+    MOST_BYTES = 1400,    /* maximum size of a payload */
+    BURST = 20,           /* packets sent before a pause for the job */
     PAUSE_NS = 200000
 };
 
@@ -73,7 +73,7 @@ static void send_ip(struct spray *spray, const void *packet, size_t bytes, uint3
     }
 }
 
-/* From one of the job's hosts to another one, from NIC to NIC. */
+/* Send a payload from one of the job's hosts to another one, from NIC to NIC. */
 static void send_payload(struct spray *spray, struct datagram *datagram, size_t bytes)
 {
     const unsigned to = (unsigned)(draw(spray) % spray->hosts);
@@ -85,7 +85,7 @@ static void send_payload(struct spray *spray, struct datagram *datagram, size_t 
                                   .protocol = IPPROTO_UDP,
                                   .saddr = htonl(NETWORK + 1 + from),
                                   .daddr = htonl(NETWORK + 1 + to)};
-    /* Without a checksum, which UDP permits. */
+    /* There is no checksum, which UDP permits. */
     datagram->udp = (struct udphdr){.source = htons(spray->port),
                                     .dest = htons(spray->port),
                                     .len = htons((uint16_t)udp_bytes)};
@@ -104,7 +104,7 @@ static void send_random(struct spray *spray)
     send_payload(spray, &datagram, bytes);
 }
 
-/* What a NIC of the job might send now, except for the key. */
+/* Send a packet that a NIC of the job might send now, except for the key. */
 static void send_forged(struct spray *spray)
 {
     struct datagram datagram;
@@ -129,7 +129,7 @@ static void send_forged(struct spray *spray)
     send_payload(spray, &datagram, mcp_header_bytes(header.type));
 }
 
-/* The frames of a capture as they were, with their senders. */
+/* Send the frames of a capture unchanged, with their original senders. */
 static void replay(struct spray *spray, const char *path)
 {
     static _Alignas(struct frame) uint8_t memory[sizeof(struct frame) + FRAME_MOST];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client of myrd that is stopped must not break the NIC for others, nor find it broken. It opens
- * the daemon's NIC at a socket and prints the NIC's key. With `stop` it then stops itself while it
- * has the NIC's lock; after it was continued, the NIC must be usable. Called by
- * tests/component/myrd.sh.
+ * A client of myrd that is stopped while it holds the NIC's lock, to test that this neither breaks
+ * the NIC for other processes nor makes the client treat the NIC as broken.
+ *
+ * It opens the daemon's NIC at a socket and prints the NIC's key. With `stop` it then stops itself
+ * while it holds the lock; after it has been continued, the NIC must be usable.
+ * tests/component/myrd.sh calls it.
  */
 #include <inttypes.h>
 #include <signal.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a command without some system calls, which fail with EPERM as under a container's filter:
+ * Runs a command for which some system calls fail with EPERM, as under the seccomp filter of a
+ * container:
  *
  *   without CALL[,CALL...] COMMAND...
  *
- * Called by the scripts of tests/component. The exit status is 77, with a line, if there can be no
- * filter.
+ * The scripts of tests/component call it. If no filter can be installed, it prints a message and
+ * exits with status 77.
  */
 #include <errno.h>
 #include <linux/filter.h>

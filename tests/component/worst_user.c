@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whatever a user of the kernel's NIC does without privileges, other users' jobs must go on at
- * their speed. Called by tests/component/neighbour.sh and bench/neighbour.sh on the hosts of
- * nethosts, as another user than the one of the job there.
+ * Plays an unprivileged user who abuses the kernel's NIC, to test that the jobs of other users
+ * continue at full speed. tests/component/neighbour.sh and bench/neighbour.sh call it on the hosts
+ * of nethosts, as another user than that of the job there.
  *
  *   hoard   opens and closes groups, and keeps all their pages mapped. Prints the number of pages.
- *   once    opens groups with the same on the other host, claims once to be far ahead, and sleeps.
- *   storm   the same, and repeats the claim each millisecond.
+ *   once    opens groups with the other host, claims once to be far ahead in them, and sleeps.
+ *   storm   opens the same groups, and repeats the claim each millisecond.
  *
  * The last two print "ready" when all groups are open, and run until they are killed.
  */
@@ -26,9 +26,9 @@
 
 enum {
     NETWORK = 0x0a4d0000, /* 10.77.0.0, of nethosts */
-    PORT = 7077,          /* of all hosts' NICs */
-    MOST = 4096,          /* groups */
-    KEYS = 0x776f7273,    /* the first one's key */
+    PORT = 7077,          /* the port of all hosts' NICs */
+    MOST = 4096,          /* maximum number of groups */
+    KEYS = 0x776f7273,    /* the key of the first group */
     PAUSE_NS = 1000000
 };
 
@@ -45,7 +45,8 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* A group of the two hosts with one message each way, which plays most epochs. */
+/* Returns the request for a group of the two hosts with a single message in each direction, so that
+ * its epochs follow each other as fast as possible. */
 static struct myr_kernel_question question_for(uint32_t group)
 {
     struct myr_kernel_question question = {
@@ -65,7 +66,7 @@ static struct myr_kernel_question question_for(uint32_t group)
     return question;
 }
 
-/* Returns the system's number of the page. */
+/* Returns the kernel's number of the page. */
 static uint32_t open_group(uint32_t group)
 {
     struct myr_kernel_question question = question_for(group);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_bench must notice wrong results: preloaded into it, this makes some of MPI's results
- * wrong. bench.sh runs it.
+ * Preloaded into nicbarr_bench, this library corrupts some of MPI's results, to test that
+ * nicbarr_bench detects wrong results. bench.sh runs it.
  *
- * Each is wrong by as little as possible, and only in what nicbarr_bench measures; its own
- * bookkeeping uses other types. Sums of floats are maxima, broadcasts, gathers and scatters of
- * bytes lack the last one, and duplicates of all but MPI_COMM_WORLD have their members in reverse
- * order.
+ * Each result is wrong by as little as possible, and only in calls that nicbarr_bench measures; its
+ * own bookkeeping uses other types. Sums of floats become maxima; broadcasts, gathers and scatters
+ * of bytes lack the last byte; and duplicates of communicators other than MPI_COMM_WORLD have their
+ * members in reverse order.
  */
 #include <mpi.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scheduler of fibres; see fibres.h. It is compiled without coverage calls.
+ * Implements the scheduler of fibres (fibres.h). It is compiled without coverage calls.
  *
- * A fibre begins with setcontext(), and is left and resumed by _setjmp() and _longjmp(), which make
- * no system call. (The checked longjmp of _FORTIFY_SOURCE would take another stack for an error.)
+ * setcontext() starts a fibre; _setjmp() and _longjmp() suspend and resume it because they make no
+ * system call. (The checked longjmp of _FORTIFY_SOURCE would reject the jump to another stack as an
+ * error.)
  */
 #include "tests/fibres/fibres.h"
 
@@ -17,20 +18,20 @@
 enum { STACK = 1 << 20, NOBODY = FIBRES_MOST };
 
 static struct {
-    ucontext_t first[FIBRES_MOST]; /* where each one begins */
+    ucontext_t first[FIBRES_MOST]; /* the context in which each fibre starts */
     jmp_buf scheduler, of[FIBRES_MOST];
     char *stacks;
     fibre_fn fn;
     void *context;
     uint64_t random;
-    uint64_t blocks_left; /* of the program */
+    uint64_t blocks_left; /* basic blocks until the program counts as hanging */
     uint64_t switches;
     uint32_t count, running, live;
     uint32_t longest; /* most basic blocks of a time slice */
     uint32_t slice;   /* basic blocks left of the present time slice */
     bool started[FIBRES_MOST], ended[FIBRES_MOST];
     struct {
-        uint32_t rank; /* NOBODY: none */
+        uint32_t rank; /* NOBODY if no rank is running */
         uint64_t blocks;
         bool (*may_die)(uint32_t rank);
     } doomed;
@@ -90,7 +91,7 @@ static void resume(uint32_t rank)
     setcontext(&fibres.first[rank]);
 }
 
-/* Called when the rank was preempted after `ran` basic blocks. */
+/* End the rank if it is doomed. Called when the rank was preempted after `ran` basic blocks. */
 static void die_if_doomed(uint32_t rank, uint64_t ran)
 {
     if (rank != fibres.doomed.rank || fibres.ended[rank]) {

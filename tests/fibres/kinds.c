@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces coll_nicbarr/kinds.c: the soft NIC, and the double; and what a test asks a copy of the
- * component. */
+/*
+ * Replaces coll_nicbarr/kinds.c with the soft NIC and the test NIC (nic_double.h) as kinds, and
+ * provides access to the state of a component copy for the tests.
+ */
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/nic_double.h"
 
 const struct myr_nic_kind *const nicbarr_kinds[] = {&myr_soft_kind, &myr_double_kind, NULL};
 
-/* The note of a size class in the segment of this copy's node. */
+/* Returns the cached choice for a size class in the segment of this copy's node. */
 __attribute__((visibility("default"))) uint64_t
 double_copy_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                  uint32_t size_class);

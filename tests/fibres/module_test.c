@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole component coll/nicbarr must give right results to any legal program, and never hang it.
- * Random programs run on one node or with a node for each rank, with ranks as fibres (fibres.h)
- * over a double of Open MPI (mpi_double.h).
+ * Tests that the whole component coll/nicbarr returns correct results to any legal program and
+ * never hangs it. Random programs run on one node or with one node per rank; the ranks are fibres
+ * (fibres.h) on top of a fake Open MPI (mpi_double.h).
  *
- * All ranks follow one plan, as an MPI program does: communicators over random ranks are created
- * and freed, also while requests are outstanding. On them there are blocking, non-blocking and
- * persistent collectives of all kinds, of sizes around the borders of size classes, and reductions
- * that each rank issues from within progress at a time of its own, as MPI_Comm_idup does.
- * Conditions are random as well: a rank without the component or with another parameter, little
- * memory, a component above, forced choices, and durations, so that every choice is made and
- * unmade. Some programs survive the death of a rank (mpirun --with-ft ulfm) at any basic block,
- * which the others detect at random times. Invariants: all results are right, which arithmetic
- * alone tells. No rank leaves a barrier before all have entered it. All members call the same
- * functions below in the same order. No rank waits for ever, and no record is left at the end.
+ * All ranks follow one plan, as in an MPI program. They create and free communicators over random
+ * ranks, also while requests are outstanding. On these communicators they call:
  *
- * The state transitions that occurred are counted: NICBARR_TRANSITIONS=1 prints them.
- * NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure prints;
- * NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
+ * - blocking, non-blocking and persistent collectives of all kinds, with sizes near the boundaries
+ *   of size classes;
+ * - reductions that each rank starts from within progress at random times, as MPI_Comm_idup does.
+ *
+ * The conditions are random as well: a rank without the component or with another parameter, little
+ * memory, a component of higher priority, forced choices, and durations, so that the component
+ * makes and revises every choice. In some programs a rank dies (mpirun --with-ft ulfm) at any basic
+ * block, which the others detect at random times.
+ *
+ * Invariants:
+ *
+ * - All results are correct, as computed by arithmetic alone.
+ * - No rank leaves a barrier before all have entered it.
+ * - All members of a communicator call the same functions of the underlying components in the same
+ *   order.
+ * - No rank waits for ever, and no record is left at the end.
+ *
+ * The test counts the state transitions that occurred; NICBARR_TRANSITIONS=1 prints them.
+ * NICBARR_PROGRAMS=N runs N programs. Each has a seed of its own, which is printed if the program
+ * fails; NICBARR_SEED=SEED NICBARR_PROGRAMS=1 repeats that program alone.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,11 +47,11 @@
 enum {
     COMMS = 4,
     OPS = 80,
-    PERSISTENTS = 4,         /* of a communicator, at one time */
+    PERSISTENTS = 4,         /* persistent requests of a communicator at one time */
     FLIGHTS = 8,             /* outstanding requests of a communicator */
-    MOST_BYTES = 1 << 15,    /* of a rank's block */
-    SOME_CALLS = 40,         /* calls in a row */
-    DUEL_CALLS = 1500,       /* barriers in a row, enough for a duel */
+    MOST_BYTES = 1 << 15,    /* size of a rank's block */
+    SOME_CALLS = 40,         /* consecutive calls */
+    DUEL_CALLS = 1500,       /* consecutive barriers, enough for a duel */
     USUAL = 3,               /* collectives that a communicator calls most often */
     BLOCKS_MOST = 400000000, /* basic blocks of a program */
     GRAIN = 16,              /* basic blocks of a time slice */
@@ -58,18 +67,19 @@ struct op {
     uint32_t comm, number;
     enum collective collective;
     uint32_t root, bytes, times;
-    bool users;          /* a reduction with the program's own operation */
-    bool in_place;       /* of MPI_Allreduce */
-    bool late;           /* CLOSE: before its requests were waited for */
+    bool users;          /* the reduction uses the program's own operation */
+    bool in_place;       /* MPI_Allreduce is called in place */
+    bool late;           /* CLOSE: before its requests are complete */
     bool wrapped;        /* OPEN */
-    bool passed;         /* PROVOKE: a rank has let time pass already */
-    uint32_t entered[2]; /* ranks that have entered a barrier, a bit each; by parity of its round */
+    bool passed;         /* PROVOKE: a rank has advanced the clock already */
+    uint32_t entered[2]; /* ranks that have entered a barrier, one bit for each, by parity of its
+                            round */
 };
 
 /* A collective call of a rank. */
 struct flight {
     struct op *op;
-    uint32_t round; /* of a persistent one or of several in a row: its index */
+    uint32_t round; /* index of the call of a persistent or repeated operation */
     uint32_t rank, size;
     uint64_t *from, *to;
     ompi_request_t *request;
@@ -78,7 +88,7 @@ struct flight {
 
 /* A rank's view of a communicator. */
 struct side {
-    ompi_communicator_t *comm; /* NULL: it is closed, or this rank is no member */
+    ompi_communicator_t *comm; /* NULL if it is closed, or this rank is no member */
     uint32_t rank, size;
     struct flight flight[FLIGHTS], persistent[PERSISTENTS];
     uint32_t flights, persistents;
@@ -86,26 +96,26 @@ struct side {
     int background_from, background_to;
     uint32_t to_issue, issued;
     struct op *progress_op;
-    bool
-        failed; /* a member has died, and a collective has returned an error: no more collectives */
+    bool failed; /* a member has died and a collective has returned an error, so that no more are
+                    called */
 };
 
-/* The plan, and its state. */
+/* The plan of the program, and its state. */
 static struct program {
     uint64_t seed;
     bool across;
     uint32_t size, members[COMMS], ops;
-    uint32_t burst; /* most requests made in a row */
+    uint32_t burst; /* largest number of consecutive requests */
     struct op op[OPS + FLIGHTS + 3 * COMMS];
     struct op usual[COMMS][USUAL]; /* only collective, bytes and users are used */
     struct side side[DOUBLE_RANKS][COMMS];
-    uint64_t random[DOUBLE_RANKS]; /* each rank's own */
+    uint64_t random[DOUBLE_RANKS]; /* each rank's generator */
     uint32_t at[DOUBLE_RANKS];     /* the current operation */
     bool in_progress[DOUBLE_RANKS];
     uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
     bool doomed, died;
-    /* Whether a communicator of this size has completed a contest or duel; the same for size
-     * classes. */
+    /* Whether a communicator of this size has completed a tuning run or a duel, of barriers and
+     * of each size class. */
     bool proven[DOUBLE_RANKS + 1];
     bool proven_class[DOUBLE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
 } program;
@@ -197,7 +207,7 @@ static enum nicbarr_collective class_of(const struct op *op)
     }
 }
 
-/* The size class of a call. NULL: none that the component serves. */
+/* Returns the size class of a call, or NULL if the component does not serve it. */
 static const struct nicbarr_class *find_class(const struct side *side, const struct op *op,
                                               uint32_t *size_class)
 {
@@ -256,8 +266,8 @@ static uint32_t state_of(const struct side *side, const struct op *op)
                                      : (uint32_t)state_of_class(side, op);
 }
 
-/* A choice that counts as proven comes from a communicator that has measured it to the end, in a
- * contest or in a duel. */
+/* Check that a choice that counts as proven originates from a communicator that has measured it to
+ * the end, in a tuning run or in a duel. */
 static void check_source(const struct side *own)
 {
     const mca_coll_nicbarr_module_t *module = double_module(own->comm);
@@ -274,11 +284,11 @@ static void check_source(const struct side *own)
           "a choice among %u ranks counts as proven, but was not measured to the end", own->size);
 }
 
-/* Has this communicator decided a size class with confidence? */
+/* Returns whether this communicator has decided a size class with confidence. */
 static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                     uint32_t size_class)
 {
-    enum { PAUSE_IF_SURE = 20000 /* calls, at least; see remeasure.c */ };
+    enum { PAUSE_IF_SURE = 20000 /* minimum number of calls; see remeasure.c */ };
     const struct nicbarr_trial *trial = find_trial(module, collective, size_class);
     const struct nicbarr_class *row = module->ways[collective];
     const bool has_pause = NULL != row && row[size_class].pause >= PAUSE_IF_SURE;
@@ -289,8 +299,9 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
                                          NICBARR_WAY_OWN == row[size_class].way));
 }
 
-/* The same for the job's note of a size class. While one communicator still measures, others may
- * take the choice as proven only if one was confident. */
+/* Check that the job's cached choice for a size class originates from a communicator that has
+ * measured it to the end. While one communicator still measures, others may treat the choice as
+ * proven only if one of them was confident. */
 static void check_note(const struct side *own, const struct op *op)
 {
     const mca_coll_nicbarr_module_t *module = double_module(own->comm);
@@ -316,7 +327,7 @@ static void check_note(const struct side *own, const struct op *op)
     }
 }
 
-/* Calls until a watched choice is challenged; 0: none. */
+/* Returns the number of calls until the choice in use is challenged, or 0 if it will not be. */
 static uint32_t due_in(const struct side *side, const struct op *op)
 {
     const uint32_t state = state_of(side, op);
@@ -370,7 +381,7 @@ static bool has_root(enum collective collective)
     return REDUCE == collective || BCAST == collective || collective >= GATHER;
 }
 
-/* Bytes of one rank's block, around the borders of size classes, in units of 8. */
+/* Returns the size of one rank's block, near the boundaries of size classes, in units of 8. */
 static uint32_t draw_bytes(uint64_t *random)
 {
     static const uint32_t borders[] = {8, 32, 112, 256, 512, 560, 1120, 1152, 2048, 4096, 16256};
@@ -396,8 +407,8 @@ static void draw_what(uint64_t *random, struct op *op)
     op->users = 0 == crew_below(random, 4);
 }
 
-/* As a rule one of the communicator's usual collectives, because decisions need many calls of one
- * kind. */
+/* Append an operation, usually one of the communicator's usual collectives, because decisions
+ * need many calls of one kind. */
 static void add(uint64_t *random, enum kind kind, uint32_t comm)
 {
     struct op *op = &program.op[program.ops];
@@ -494,7 +505,7 @@ static void draw_plan(uint64_t *random)
             draw_what(random, &program.usual[c][u]);
         }
     }
-    const uint32_t calls = 1 + crew_below(random, 4); /* calls per other operation */
+    const uint32_t calls = 1 + crew_below(random, 4); /* calls between two other operations */
     program.burst = 1 + crew_below(random, FLIGHTS);
     while (program.ops < OPS) {
         const uint32_t comm = crew_below(random, COMMS);
@@ -522,7 +533,7 @@ static void set(struct double_job *job, uint32_t ranks, const char *name, const 
     job->setting[job->settings++] = (struct double_setting){ranks, name, text};
 }
 
-/* One of these words. */
+/* Returns one of these words. */
 #define ONE_OF(random, ...) one_of(random, (const char *const[]){__VA_ARGS__, NULL})
 static const char *one_of(uint64_t *random, const char *const *words)
 {
@@ -551,7 +562,7 @@ static void draw_job(uint64_t *random, struct double_job *job)
     if (0 == crew_below(random, 2)) {
         set(job, all, "tune_budget", ONE_OF(random, "0", "1", "1", "5"));
         set(job, all, "tune_share", "100");
-    } else { /* portions must not be too short, since each ends with a test of all rounds */
+    } else { /* a batch must not be too short, because each ends with a test of all rounds */
         set(job, all, "tune_budget", ONE_OF(random, "0", "5", "10"));
         set(job, all, "tune_share", ONE_OF(random, "1", "10", "50"));
     }
@@ -586,7 +597,7 @@ static void draw_job(uint64_t *random, struct double_job *job)
         set(job, all, "nic", ONE_OF(random, "auto", "soft", "double"));
         set(job, all, "network", "127.0.0.1");
         set(job, all, "join_after", ONE_OF(random, "0", "2", "30"));
-        set(job, all, "timeout", "0"); /* because time advances by leaps */
+        set(job, all, "timeout", "0"); /* because the clock advances by leaps */
         for (uint32_t r = 0; r < program.size; ++r) {
             job->refusals[r] = 0 == crew_below(random, 8) ? crew_below(random, 12) : 0;
         }
@@ -630,8 +641,8 @@ static void expect(const struct flight *flight, const uint64_t *words, uint64_t 
     }
 }
 
-/* The program's operation, which does not commute: the map x -> a x + b (mod 2^32), composed with
- * another one. The upper half of a word is a, the lower half b. */
+/* The program's operation, which is not commutative: the map x -> a x + b (mod 2^32), composed
+ * with another one. The upper half of a word is a, the lower half b. */
 static uint64_t compose(uint64_t first, uint64_t second)
 {
     const uint32_t a1 = (uint32_t)(first >> 32), b1 = (uint32_t)first;
@@ -662,7 +673,7 @@ static void expect_reduction(const struct flight *flight)
     }
 }
 
-/* Where only the root gets the result, the memory of the others is unchanged. */
+/* Check that the memory of a rank that gets no result is unchanged. */
 static void expect_nothing(const struct flight *flight)
 {
     const struct op *op = flight->op;
@@ -811,7 +822,7 @@ FORM(call_blocking, , , ())
 FORM(call_nonblocking, i, , (&f->request, ))
 FORM(make_persistent, , _init, (MPI_INFO_NULL, &f->request, ))
 
-/* Has a collective succeeded? If not, a member must have died. */
+/* Returns whether a collective has succeeded. If it has not, a member must have died. */
 static bool succeeds(struct side *side, const struct op *op, int rc)
 {
     CHECK(MPI_SUCCESS == rc ||
@@ -821,7 +832,7 @@ static bool succeeds(struct side *side, const struct op *op, int rc)
     return MPI_SUCCESS == rc;
 }
 
-/* MPI_Wait, and a check of the completed request. */
+/* Wait for a request by MPI_Wait, and check the completed request. */
 static void complete(struct side *side, struct flight *flight)
 {
     while (!REQUEST_COMPLETE(flight->request)) {
@@ -969,7 +980,7 @@ static void make(struct side *side, struct op *op)
     count_transition(side, op, before);
 }
 
-/* Start them in an order that differs between ranks. */
+/* Start the requests in an order that differs between ranks. */
 static void start(struct side *side)
 {
     const uint32_t first = crew_below(&program.random[fibres_rank()], PERSISTENTS);
@@ -981,8 +992,8 @@ static void start(struct side *side)
     }
 }
 
-/* Have what would happen after many calls or a long time happen in the next calls. All members have
- * the same counters, and set them to the same values. */
+/* Make events that otherwise need many calls or a long time happen in the next calls. All
+ * members have the same counters, and set them to the same values. */
 static void provoke(const struct side *side, struct op *op)
 {
     mca_coll_nicbarr_module_t *module = double_module(side->comm);
@@ -1050,8 +1061,8 @@ static void play(struct side *side, struct op *op)
     }
 }
 
-/* The rank does not die while it may hold the segment's lock, whose recovery is tested elsewhere
- * (tests/unit/segment_test.c). */
+/* Returns whether the rank may die now, which it may not while it may hold the segment's lock:
+ * the recovery of the lock is tested elsewhere (tests/unit/segment_test.c). */
 static bool try_to_die(uint32_t rank)
 {
     pthread_mutex_t *lock = NULL == double_segment(rank) ? NULL : &double_segment(rank)->sram->lock;
@@ -1119,8 +1130,8 @@ static void print_where(void)
 
 /* ---- programs ---- */
 
-/* Records of communicators on one node. (The node's keys have one as well, and NICs keep what
- * others may still ask for.) */
+/* Count records of communicators on one node. (The node's keys have a record as well, and NICs
+ * keep groups from which others may still request data.) */
 static void count_record(struct myr_record *record, void *context)
 {
     if (0 != record->key[1]) {
@@ -1171,7 +1182,7 @@ static void compose_all(void *from, void *to, int *count, MPI_Datatype *type)
     }
 }
 
-/* The program that the child plays; shared with the child, which may crash. */
+/* The program that the child process runs, in memory shared with the child, which may crash. */
 static uint64_t *playing;
 
 static void play_programs(uint32_t rank, void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open MPI as the component sees it; see mpi_double.h. */
+/* Implements the fake Open MPI of mpi_double.h. */
 #include "tests/fibres/mpi_double.h"
 
 #include <dlfcn.h>
@@ -31,28 +31,29 @@ static struct {
     struct double_job job;
     mca_coll_nicbarr_component_t *component[DOUBLE_RANKS];
     uint64_t (*note[DOUBLE_RANKS])(const mca_coll_nicbarr_module_t *, enum nicbarr_collective,
-                                   uint32_t); /* from kinds.c */
+                                   uint32_t); /* defined in kinds.c */
     bool open[DOUBLE_RANKS];
     uint32_t opening; /* the rank whose component is being opened or closed, or NOBODY */
     uint64_t now_ns, random;
-    uint64_t switches; /* of fibres, when the clock was last read */
+    uint64_t switches; /* number of switches of fibres at the last reading of the clock */
     char file[400];    /* the component */
-    char folder[100];  /* for the signs of the nodes' segments, and copies of the component */
-    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS]; /* by the locality seen */
+    char folder[100]; /* for the marker files of the nodes' segments, and copies of the component */
+    ompi_proc_t *near[DOUBLE_RANKS],
+        *far[DOUBLE_RANKS]; /* indexed by the locality in the view of a rank */
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;
         opal_progress_callback_t callback[CALLBACKS];
         uint32_t callbacks;
         below_request_t *pending;
-        bool detected; /* whether it has detected the death of a rank */
-        uint32_t late; /* calls of progress until it does, on average */
+        bool detected; /* whether the rank has detected the death of another one */
+        uint32_t late; /* average number of calls of progress until a rank detects a failure */
     } of[DOUBLE_RANKS];
     uint32_t dead; /* the rank that has died, or NOBODY */
     uint32_t copies;
 } world = {.opening = NOBODY, .dead = NOBODY};
 
-/* The rank that is running the component, or NOBODY. */
+/* Returns the rank that is running the component, or NOBODY. */
 static uint32_t rank_now(void)
 {
     return NOBODY != world.opening ? world.opening : fibres_rank();
@@ -60,7 +61,7 @@ static uint32_t rank_now(void)
 
 /* ---- functions of the system and of Open MPI that the component calls ---- */
 
-/* Open MPI's own function with this name. */
+/* Open MPI's own function with this name, behind the one that this file defines. */
 #define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -81,13 +82,13 @@ void double_pass(uint64_t ns)
     world.now_ns += ns;
 }
 
-/* The ranks' pids are pretended (crew.h). If one dies, the others learn of it from Open MPI. */
+/* The ranks' PIDs are simulated (crew.h). If a rank dies, Open MPI notifies the others. */
 int kill(pid_t pid, int signal)
 {
     return NOBODY == rank_now() ? (int)syscall(SYS_kill, pid, signal) : 0;
 }
 
-/* Ranks get no threads, as nothing but fibres may run. */
+/* Thread creation fails, because nothing but fibres may run. */
 int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *context)
 {
@@ -291,21 +292,21 @@ char *nicbarr_node_folder(void)
 
 enum kind { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER };
 
-/* Calls of one channel are numbered, and must be made in one order. */
+/* Calls of one channel are numbered, and all ranks must make them in the same order. */
 enum channel {
     BLOCKING,
     NONBLOCKING,
-    PERSISTENT /* one channel per persistent request from here on */,
+    PERSISTENT /* each persistent request has a channel, from this number on */,
     CHANNELS = 40
 };
 
 /* A rank's arguments. `count` and `type` are those of one rank's block. */
 struct arguments {
     enum kind kind;
-    int root; /* in the communicator; 0 if there is none */
+    int root; /* rank in the communicator; 0 if there is no root */
     const void *from;
     void *to;
-    size_t block; /* bytes of one rank's block */
+    size_t block; /* size of one rank's block */
     int count;
     ompi_datatype_t *type;
     ompi_op_t *op;
@@ -317,22 +318,22 @@ struct call {
     enum kind kind;
     int root;
     size_t block;
-    bool stray;            /* by a rank that had detected a failure */
-    uint32_t joined, left; /* ranks in the communicator, a bit each */
+    bool stray;            /* the first rank to join had already detected a failure */
+    uint32_t joined, left; /* ranks in the communicator, one bit for each */
     uint8_t *data[DOUBLE_RANKS];
 };
 
 typedef struct double_comm {
-    ompi_communicator_t super; /* first, as the component sees this */
+    ompi_communicator_t super; /* the first member, because the component uses this type */
     mca_coll_base_comm_coll_t slots;
     ompi_group_t group;
     ompi_proc_t *procs[DOUBLE_RANKS];
     uint32_t id, rank, size, numbers[CHANNELS], persistent;
     mca_coll_base_module_t *below, *above; /* above is NULL if it is not wrapped */
-    mca_coll_nicbarr_module_t *module;     /* NULL: the component does not serve it */
+    mca_coll_nicbarr_module_t *module;     /* NULL if the component does not serve it */
 } double_comm_t;
 
-/* Hashed, because roots of broadcasts run ahead by thousands of calls. */
+/* Calls are in a hash table, because roots of broadcasts run ahead by thousands of calls. */
 enum { BUCKETS = 4096 };
 static struct call *calls[BUCKETS];
 
@@ -341,8 +342,9 @@ static struct call **bucket(uint32_t comm, uint32_t channel, uint32_t number)
     return &calls[(((comm * CHANNELS + channel) << 8) + number) % BUCKETS];
 }
 
-/* NULL: this rank has detected a failure, and the others' call is a different one. They cannot
- * complete it, because their messages and this rank's have different tags. */
+/* Join a call, or create it. Returns NULL if this rank has detected a failure, and the others'
+ * call is a different one. They cannot complete it, because their messages and this rank's have
+ * different tags. */
 static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
                          const struct arguments *arguments)
 {
@@ -398,7 +400,7 @@ static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
     return call;
 }
 
-/* Can this rank's call return? */
+/* Returns whether this rank's call can return. */
 static bool is_done(const double_comm_t *comm, const struct call *call)
 {
     const bool all = call->joined == (UINT32_C(1) << comm->size) - 1;
@@ -496,7 +498,7 @@ bool nicbarr_failures_are_survived(void)
     return world.job.survives;
 }
 
-/* Has a member died, whether or not this rank has detected it? */
+/* Returns whether a member has died, even if this rank has not detected it. */
 static bool has_dead(const ompi_communicator_t *comm)
 {
     bool found = false;
@@ -512,7 +514,7 @@ int nicbarr_comm_failure(ompi_communicator_t *comm)
     return world.of[rank_now()].detected && has_dead(comm) ? NICBARR_PROC_FAILED : OMPI_SUCCESS;
 }
 
-/* In place of ompi/exits.c: ranks learn of failures at random times. */
+/* Replaces ompi/exits.c: ranks detect failures at random times. */
 void nicbarr_exits_open(struct myr_segment *segment)
 {
     (void)segment;
@@ -546,7 +548,7 @@ static int call_blocking(ompi_communicator_t *base, const struct arguments *argu
 
 struct below_request {
     ompi_request_t super;
-    below_request_t *next; /* of the pending ones */
+    below_request_t *next; /* of the list of pending requests */
     double_comm_t *comm;
     struct arguments arguments;
     uint32_t channel;
@@ -655,7 +657,7 @@ static struct arguments bytes_arguments(enum kind kind, const void *from, void *
     return (struct arguments){.kind = kind, .root = root, .from = from, .to = to, .block = block};
 }
 
-/* A collective's parameters, and the call that they make. */
+/* Define a collective in MPI's three forms, from its parameters and the arguments of the call. */
 #define THREE_FORMS(name, parameters, arguments_of)                                                \
     static int below_##name(UNPACK parameters ompi_communicator_t *comm,                           \
                             mca_coll_base_module_t *module)                                        \
@@ -686,7 +688,7 @@ static struct arguments bytes_arguments(enum kind kind, const void *from, void *
     const void *from, int count, ompi_datatype_t *type, void *to, int to_count,                    \
         ompi_datatype_t *to_type
 
-/* (On a rank that is not the root the other side's parameters are not significant.) */
+/* On a rank that is not the root, the parameters that only the root uses are not significant. */
 THREE_FORMS(barrier, (), bytes_arguments(BARRIER, NULL, NULL, 0, 0))
 THREE_FORMS(allreduce,
             (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
@@ -707,7 +709,7 @@ THREE_FORMS(scatter, (BLOCKS, int root, ),
             ((void)count, (void)type,
              bytes_arguments(SCATTER, from, to, bytes_of(to_count, to_type), root)))
 
-/* For bytes only, with padded blocks. */
+/* Supports only bytes, in padded blocks. */
 static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, void *to,
                             const int *counts, const int *places, ompi_datatype_t *to_type,
                             ompi_communicator_t *base, mca_coll_base_module_t *module)
@@ -777,7 +779,7 @@ static mca_coll_base_module_t *make_above(const double_comm_t *comm)
 
 /* ---- communicators ---- */
 
-/* As in Open MPI, a slot holds a reference. */
+/* As in Open MPI, a slot of the communicator holds a reference. */
 #define INSTALL(name)                                                                              \
     if (NULL != module->coll_##name) {                                                             \
         if (NULL != comm->slots.coll_##name##_module) {                                            \
@@ -861,7 +863,7 @@ mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm)
 
 /* ---- the job ---- */
 
-/* A copy of the file has globals of its own. */
+/* Load a copy of the component's file, so that it has globals of its own. */
 static void load(uint32_t rank)
 {
     char copy[sizeof(world.folder) + 32];
@@ -889,7 +891,7 @@ static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
     return proc;
 }
 
-/* For the sign of a node's segment, or the memory of NICs. */
+/* Create a directory for the marker file of a node's segment, or for the memory of NICs. */
 static void make_folder(const char *name, uint32_t number)
 {
     char path[sizeof(world.folder) + 32];
@@ -962,8 +964,8 @@ void double_die(uint32_t rank)
     world.dead = rank;
 }
 
-/* Discard what a dead rank has left: calls that it never joined, and a component in any state. The
- * next job gets another copy of that. */
+/* Discard the state that a dead rank has left: calls that it never joined, and a component in
+ * any state. The next job loads another copy of the component. */
 static void discard_dead(void)
 {
     for (size_t b = 0; b < BUCKETS; ++b) {

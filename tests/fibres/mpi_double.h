@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A double of Open MPI for coll/nicbarr, with ranks that are fibres of one thread (fibres.h).
+ * A fake Open MPI for tests of coll/nicbarr, whose ranks are fibres of one thread (fibres.h).
  *
  * Each rank has a copy of the component with globals of its own. Datatypes, operations and requests
- * are Open MPI's (the test is a singleton). Communicators, the modex, parameters, the progress
- * engine, the clock, and the collectives below the component are this file's. Each time slice and
- * each reading of the clock takes a random time, so that the seed decides how contests end.
+ * are those of Open MPI, in which the test is a singleton. This file implements communicators, the
+ * modex, parameters, the progress engine, the clock, and the collectives of the underlying
+ * components. Each time slice and each reading of the clock takes a random time, so that the seed
+ * determines the results of tuning runs.
  *
- * The collectives below check that the component's members agree: the n-th call on a communicator
- * must be the same collective with the same root and length on all of its ranks.
+ * The underlying collectives check that the members of a communicator agree: the n-th call must be
+ * the same collective with the same root and length on all of its ranks.
  */
 #ifndef TESTS_FIBRES_MPI_DOUBLE_H
 #define TESTS_FIBRES_MPI_DOUBLE_H
@@ -19,51 +20,52 @@
 
 enum { DOUBLE_RANKS = 4, DOUBLE_SETTINGS = 24 };
 
-/* A parameter of some ranks. */
+/* A parameter that is set on some ranks. */
 struct double_setting {
     uint32_t ranks; /* a bit each */
     const char *name, *text;
 };
 
 struct double_job {
-    uint64_t seed; /* of the clock; messages print it */
+    uint64_t seed; /* seed of the clock; messages contain it */
     uint32_t ranks;
-    uint32_t without; /* ranks without the component, a bit each */
-    bool survives;    /* the program survives the failure of ranks */
+    uint32_t without; /* ranks without the component, one bit for each */
+    bool survives;    /* failures of ranks do not end the program */
     bool across;      /* each rank is on a node of its own, with a NIC (tests/unit/nic_double.c) */
-    uint32_t refusals[DOUBLE_RANKS]; /* joins for which that has no memory, at first */
-    uint32_t step_ns;                /* most that a time slice or a reading of the clock takes */
+    uint32_t refusals[DOUBLE_RANKS]; /* number of joins that fail at first for lack of memory */
+    uint32_t step_ns; /* longest time that a time slice or a reading of the clock takes */
     uint32_t settings;
     struct double_setting setting[DOUBLE_SETTINGS];
     void (*progress)(uint32_t rank); /* additional work of a rank's progress engine */
 };
 
-/* Initialise MPI, and load the component DOUBLE_RANKS times, through copies in `folder`, which
- * stays in use. Once per process. */
+/* Initialise MPI, and load the component DOUBLE_RANKS times, through copies in the directory
+ * `folder`, which must remain until the process ends. To be called once per process. */
 void double_begin(const char *component_file, const char *folder);
 
-/* Open and close the components of a job. Outside of fibres. */
+/* Open and close the components of a job. To be called outside of fibres. */
 void double_open(const struct double_job *job);
 void double_close(void);
 
-/* Create a communicator of these ranks (a bit each), with the same `id` on all of them. `wrapped`:
- * a component above takes the calls first. double_module() is NULL where the component does not
- * serve it. */
+/* Create a communicator of these ranks (one bit for each), with the same `id` on all of them. If
+ * `wrapped` is set, a component of higher priority intercepts the calls. double_module() returns
+ * NULL if the component does not serve the communicator. */
 ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped);
 mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
 
-/* A rank dies, at any time, and never runs again. The others detect it in their progress, each at a
- * random time, and collectives below fail on communicators to which it belongs. */
+/* Let a rank die, at any time. It never runs again. The others detect the failure in their
+ * progress functions, each at a random time, and collectives of the underlying components fail
+ * on communicators to which the rank belongs. */
 void double_die(uint32_t rank);
 
-/* The job's note of a size class on this rank's node; 0: none. */
+/* Returns the job's cached choice for a size class on this rank's node, or 0 if there is none. */
 uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                      uint32_t size_class);
 
 /* Advance the clock. */
 void double_pass(uint64_t ns);
 
-/* The segment of a rank's node; NULL: the rank does not have the component. */
+/* Returns the segment of a rank's node, or NULL if the rank does not have the component. */
 struct myr_segment *double_segment(uint32_t rank);
 
 #endif

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives in the node's shared memory (libmyr/node) must give right results and never hang,
- * however ranks are scheduled. Random programs run with ranks as fibres (fibres.h).
+ * Tests that collectives in the node's shared memory (libmyr/node) return correct results and never
+ * hang, however the ranks are scheduled. Random programs run with ranks as fibres (fibres.h).
  *
- * All ranks follow one plan, as an MPI program does: communicators over random ranks are created
- * and freed. On them there are barriers, blocking and split, with any layout of words, reductions
- * through an exchange, and broadcasts through a ring, with pieces or without. Besides, each rank
- * issues reductions from within progress at times of its own, as MPI_Comm_idup does. Memory may run
- * out at any of these. Invariants: all results are right, which arithmetic alone tells. No rank
- * leaves a barrier before all have entered it. All members of a communicator get a record, or none.
- * No rank waits for ever, and no record is left at the end.
+ * All ranks follow one plan, as in an MPI program. They create and free communicators over random
+ * ranks, on which they call:
  *
- * NICBARR_PROGRAMS=N plays N programs. Each has a seed of its own, which a failure prints;
- * NICBARR_SEED=THAT NICBARR_PROGRAMS=1 repeats it alone.
+ * - blocking and split-phase barriers with any layout of words;
+ * - reductions through an exchange;
+ * - broadcasts through a ring, with or without segmentation;
+ * - reductions that each rank starts from within progress at random times, as MPI_Comm_idup does.
+ *
+ * Memory may run out in any of these calls. Invariants:
+ *
+ * - All results are correct, as computed by arithmetic alone.
+ * - No rank leaves a barrier before all have entered it.
+ * - Either all members of a communicator get a record or none does.
+ * - No rank waits for ever, and no record is left at the end.
+ *
+ * NICBARR_PROGRAMS=N runs N programs. Each has a seed of its own, which is printed if the program
+ * fails; NICBARR_SEED=SEED NICBARR_PROGRAMS=1 repeats that program alone.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,8 +44,8 @@ enum {
     OPS = 60,
     IN_PROGRESS = 30, /* reductions of a communicator from within progress */
     WORDS = MYR_SLOT_BYTES / 8,
-    PLAN_BYTES = 4096,       /* of a record, for the words of any layout */
-    BLOCKS_MOST = 100000000, /* basic blocks; programs take a hundredth of it */
+    PLAN_BYTES = 4096,       /* size of a record for the words of any layout */
+    BLOCKS_MOST = 100000000, /* basic blocks; programs need about one per cent of this */
     PROGRAMS = 300,
 };
 
@@ -48,37 +55,38 @@ enum kind { OPEN, CLOSE, BARRIER, SPLIT, REDUCE, BCAST, KINDS };
 struct op {
     enum kind kind;
     uint32_t comm, root, choice;
-    uint32_t bytes;         /* BCAST: more than a slot's capacity goes in a piece */
-    uint32_t in_background; /* OPEN: reductions from within progress */
-    uint32_t times;         /* REDUCE, BCAST: calls in a row */
+    uint32_t bytes; /* BCAST: if larger than a slot's capacity, the data are sent in chunks */
+    uint32_t in_background; /* OPEN: number of reductions from within progress */
+    uint32_t times;         /* REDUCE, BCAST: consecutive calls */
     /* Written by the ranks: */
-    uint32_t entered;       /* ranks that have entered, a bit each */
-    uint32_t had[WHATS][2]; /* OPEN: ranks without, and with such a record */
+    uint32_t entered;       /* ranks that have entered, one bit for each */
+    uint32_t had[WHATS][2]; /* OPEN: ranks without and with such a record */
 };
 
 /* A rank's view of a communicator. */
 struct side {
-    const struct op *open; /* NULL: it is closed, or this rank is no member */
-    uint32_t number;       /* of that operation */
-    uint32_t rank, size;   /* in it */
+    const struct op *open; /* NULL if it is closed, or this rank is no member */
+    uint32_t number;       /* the number of that operation */
+    uint32_t rank, size;   /* this rank's number in the communicator, and the communicator's size */
     bool has[WHATS];
     struct myr_group group;
-    struct myr_exchange exchange[2]; /* for blocking calls, and for those from within progress */
+    struct myr_exchange
+        exchange[2]; /* for blocking calls, and for reductions from within progress */
     struct myr_ring ring;
-    uint32_t issued, completed; /* from within progress */
+    uint32_t issued, completed; /* reductions from within progress */
     uint32_t round[WHATS];
 };
 
-/* The plan, and its state. */
+/* The plan of the program, and its state. */
 static struct program {
     uint64_t seed;
-    bool mixed; /* the known defect: both kinds of reductions use one exchange */
+    bool mixed; /* reintroduce the known defect: both kinds of reductions use one exchange */
     uint32_t size, members[COMMS], ops;
     struct op op[OPS + COMMS];
     struct myr_segment *segment;
     struct myr_waiter waiter;
     struct side side[RANKS][COMMS];
-    uint64_t random[RANKS]; /* each rank's own */
+    uint64_t random[RANKS]; /* each rank's generator */
     bool in_progress[RANKS];
 } program;
 
@@ -440,7 +448,8 @@ static void random_programs(void **state)
     assert_true(crew_join(crew_fork(play_programs, 0, &mixed)));
 }
 
-/* A defect of the past (MPI_Comm_idup beside reductions) is found when it is reintroduced. */
+/* Tests that a defect of the past (MPI_Comm_idup together with reductions) is found when it is
+ * reintroduced. */
 static void a_known_defect_is_found(void **state)
 {
     (void)state;

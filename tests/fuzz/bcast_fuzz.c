@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c). If it fails, a packet or
- * a host can make a NIC deliver a wrong block or overwrite one that is still being read. Packets
- * have any content, most of them with a valid key, and the host does anything that it may. Built
- * and run by run.sh. How a NIC treats packets otherwise is the subject of collective_fuzz.c.
+ * Fuzzes the broadcasts of one NIC (firmware/bcast.c, collective_bcast.c), to find packets or host
+ * behaviour that make a NIC deliver a wrong block or overwrite one that is still being read. run.sh
+ * builds and runs it. collective_fuzz.c covers the other packets of collectives.
  *
- * The NIC has a group that broadcasts, a group without a window, and a closed one. The first byte
- * selects the number of nodes and the schedule, the second one this node and the window, the third
- * one the slots, and whether the group is opened late. The rest is a sequence of steps (see `enum
- * step`). Packets are raw; or sealed by the harness, as the fuzzer would look for a check in vain;
- * or nearly right, with a plausible number, root and node, and sometimes forged.
+ * Packets have any content, but most of them carry a valid key, and the host does anything that it
+ * may. The NIC has a group that broadcasts, a group without a window, and a closed one. The first
+ * byte of an input selects the number of nodes and the schedule, the second one this node and the
+ * window, and the third one the slots and whether the group is opened late. The rest is a sequence
+ * of steps (see `enum step`). There are three sorts of packets:
  *
- * Invariants. The harness has a model of the window, with its own trees: in each step of the
- * schedule the nodes that have the block send it to those that do not. After each step each slot is
- * as in the model. So a number and a block come only from a genuine packet or from the host, and
- * within the credit, and no slot is overwritten that the host may still read. The broadcast
- * messages sent are those of the model: each new block goes once to each child; an ASK goes to the
- * parent, and only without the block; a child's ASK is answered with the slot's block, a LATER or a
- * FAIL. A packet that is not genuine changes no byte of a group and sends nothing. The tables never
- * change, nor the memory around them.
+ * - raw packets;
+ * - packets sealed by the harness, because the fuzzer would never find a valid authentication code;
+ * - nearly correct packets with a plausible number, root and node, some of them forged.
+ *
+ * The harness has a model of the window with trees of its own: in each step of the schedule, the
+ * nodes that have the block send it to those that do not. Invariants:
+ *
+ * - After each step each slot is as in the model. Therefore a number and a block come only from a
+ *   genuine packet or from the host, they are within the credit, and no slot is overwritten that
+ *   the host may still read.
+ * - The NIC sends exactly the broadcast messages of the model: each new block once to each child;
+ *   an ASK to the parent, and only without the block; and in response to a child's ASK the slot's
+ *   block, a LATER or a FAIL.
+ * - A packet that is not genuine changes no byte of a group and causes no packet.
+ * - The tables never change, nor does the memory around them.
  */
 #include "coll_nicbarr/schedule.h"
 #include "firmware/bcast.h"
@@ -31,16 +37,16 @@ enum {
     NODES = 9,
     MEMORY = 3 << 14,
     GUARD = 0x5a,
-    CAST = 0,            /* the place of the group that broadcasts */
-    PLAIN,               /* and of the one without a window */
+    CAST = 0,            /* the index of the group that broadcasts */
+    PLAIN,               /* the index of the group without a window */
     PLACES,              /* one more key is that of a closed group, and one is unknown */
     FIRST_EPOCH = -3,    /* so that epochs and numbers soon wrap around */
-    AHEAD = 4,           /* most epochs that the host has outstanding */
-    SLOTS = 8,           /* at most */
-    ROOM = 4 * 8,        /* of a slot, at most */
-    PACKET = UINT8_MAX,  /* at most */
-    SENT = 4 * NODES,    /* broadcast messages in a step, at most */
-    GROUP = 2048,        /* bytes of a group, at most */
+    AHEAD = 4,           /* largest number of outstanding epochs of the host */
+    SLOTS = 8,           /* maximum number */
+    ROOM = 4 * 8,        /* maximum size of a slot */
+    PACKET = UINT8_MAX,  /* maximum size */
+    SENT = 4 * NODES,    /* maximum number of broadcast messages in a step */
+    GROUP = 2048,        /* maximum size of a group */
     NOBODY = UINT16_MAX, /* the parent of a root */
 };
 
@@ -60,17 +66,17 @@ enum step {
 };
 
 struct place {
-    struct mcp_group *group; /* NULL: closed, or not opened yet */
+    struct mcp_group *group; /* NULL if the group is closed, or not opened yet */
     uint8_t *block;
     size_t bytes, tables;
     uint8_t as_filled[GROUP];       /* the tables up to the arrivals */
-    uint32_t entered, done, failed; /* now; after the last step */
-    bool opened, left;              /* at any time; its hosts have left */
+    uint32_t entered, done, failed; /* after the last step */
+    bool opened, left;              /* the group was opened at some time; its hosts have left */
 };
 
 /* The expected window. */
 struct model_slot {
-    uint32_t number, heard_ms, bytes; /* bytes 0: without a block */
+    uint32_t number, heard_ms, bytes; /* `bytes` is 0 if the slot has no block */
     uint8_t block[ROOM];
 };
 
@@ -95,11 +101,11 @@ static struct {
     uint32_t nodes, node, window, room;
     uint16_t parent[NODES][NODES]; /* [root][node] */
 } shape;
-static struct { /* of this step */
+static struct { /* the state of this step */
     bool
         bcast; /* a broadcast packet has arrived, or the host has called a function of broadcasts */
     struct messages sent, expected;
-    uint32_t to_peers;               /* packets to peers */
+    uint32_t to_peers;               /* number of packets to peers */
     const myr_word *woken, *to_wake; /* words of slots */
     uint8_t content;
 } current;
@@ -139,8 +145,8 @@ static struct model_slot *model_of(uint32_t number)
     return &model[number % shape.window];
 }
 
-/* Is it in its slot, or has the node entered the epoch behind it? (A failed group is in no
- * epoch.) */
+/* Returns whether the block is in its slot, or the node has entered the epoch after it. (A
+ * failed group is in no epoch.) */
 static bool model_had(uint32_t number)
 {
     return model_of(number)->number == number ||
@@ -154,7 +160,7 @@ static void expect_ask(uint32_t root, uint32_t number)
     }
 }
 
-/* A block is offered. Returns whether it is acceptable. */
+/* Offer a block to the model. Returns whether it is acceptable. */
 static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, size_t bytes)
 {
     const uint32_t entered = places[CAST].entered;
@@ -166,7 +172,7 @@ static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, siz
     if (model_had(number)) {
         return true;
     }
-    /* The host has read the block that is replaced. */
+    /* The host must have read the block that is replaced. */
     CHECK(0 == slot->bytes || myr_epoch_reached(entered * half(), slot->number));
     slot->number = number;
     slot->bytes = (uint32_t)bytes;
@@ -206,7 +212,7 @@ static void model_later(uint32_t node, uint32_t root, uint32_t number)
     }
 }
 
-/* A genuine packet for an open group. */
+/* Update the model after a genuine packet for an open group. */
 static void model_receive(const struct mcp_header *header, const uint8_t *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
@@ -251,7 +257,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     memcpy(packet + MCP_COLLECTIVE_BYTES, payload_bytes > 0 ? payload : packet, payload_bytes);
     CHECK(mcp_parse(packet, MCP_COLLECTIVE_BYTES + payload_bytes, &parsed));
     CHECK(mcp_genuine(&parsed, &secret, packet + MCP_COLLECTIVE_BYTES));
-    if (MCP_LINK_SENDER == to) { /* of a closed group */
+    if (MCP_LINK_SENDER == to) { /* a message of a closed group */
         CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
         return;
     }
@@ -266,7 +272,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
 static mcp_link hold_sender(struct mcp_board *of)
 {
     (void)of;
-    return MCP_LINK_SENDER; /* no room */
+    return MCP_LINK_SENDER; /* no capacity left */
 }
 
 static void drop(struct mcp_board *of, mcp_link link)
@@ -296,7 +302,7 @@ static void wake(struct mcp_board *of, myr_word *word)
 
 /* ---- groups ---- */
 
-/* In each step the nodes that have the block send it to those that do not. */
+/* Compute the trees: in each step the nodes that have the block send it to those that do not. */
 static void flood(const struct myr_schedule *schedules, uint32_t root)
 {
     bool has[NODES] = {false};
@@ -364,7 +370,8 @@ static void close_place(struct place *place)
     place->group = NULL;
 }
 
-/* Before the first broadcast all slots have its number - 1. (In a new group that is 0.) */
+/* Set all slots to the state before the first broadcast, whose predecessor's number they have.
+ * (In a new group the number is 0.) */
 static void fill_window(void)
 {
     memset(model, 0, sizeof(model));
@@ -489,7 +496,7 @@ static bool is_expected(const struct message *one)
         const struct message *other = &current.expected.message[e];
         if (one->type == other->type && one->node == other->node && one->root == other->root &&
             one->number == other->number) {
-            current.expected.message[e].type = 0; /* only once */
+            current.expected.message[e].type = 0; /* each expected message only once */
             return true;
         }
     }
@@ -524,7 +531,7 @@ static struct place *open_place_of(uint64_t key)
     return NULL;
 }
 
-/* Was it sealed with the secret? */
+/* Returns whether the packet was sealed with the group's secret. */
 static bool is_sealed(const struct mcp_header *header, const void *payload)
 {
     const struct mcp_secret secret = secret_of(header->key);
@@ -533,7 +540,7 @@ static bool is_sealed(const struct mcp_header *header, const void *payload)
     return again.check == header->check;
 }
 
-/* A packet that is damaged, forged, or for no open group. */
+/* Deliver a packet that is damaged, forged, or for no open group. */
 static void receive_useless(const uint8_t *packet, size_t count)
 {
     static uint8_t before[PLACES][GROUP];
@@ -549,7 +556,8 @@ static void receive_useless(const uint8_t *packet, size_t count)
 
 static void receive(const uint8_t *bytes, size_t count)
 {
-    uint8_t *packet = malloc(0 == count ? 1 : count); /* exactly its size */
+    uint8_t *packet = malloc(
+        0 == count ? 1 : count); /* exactly of the packet's size, so that overruns are detected */
     struct mcp_header header;
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);
@@ -580,25 +588,25 @@ static void receive_raw(struct input *in, bool sealed)
     receive(bytes, count);
 }
 
-/* The length of a block: a multiple of MCP_BLOCK_UNIT that fits. */
+/* Returns the length of a block: a multiple of MCP_BLOCK_UNIT that fits. */
 static uint32_t take_length(struct input *in)
 {
     return MCP_BLOCK_UNIT * (1 + take_below(in, shape.room / MCP_BLOCK_UNIT));
 }
 
-/* Each block is different. */
+/* Fill a block, each one differently. */
 static void make_block(uint8_t *block, size_t bytes)
 {
     memset(block, ++current.content, bytes);
 }
 
-/* A number near those that the host uses now. */
+/* Returns a number near those that the host uses now. */
 static uint32_t number_near(uint32_t off)
 {
     return (places[CAST].entered - 1) * half() + 1 + off;
 }
 
-/* A plausible packet. `off` makes some of its fields wrong. */
+/* Deliver a plausible packet. `off` makes some of its fields wrong. */
 static void receive_nearly(struct input *in, uint8_t argument)
 {
     static const uint8_t types[] = {MCP_BCAST,     MCP_BCAST,       MCP_BCAST,       MCP_BCAST,
@@ -644,7 +652,7 @@ static void start(struct place *place)
     }
 }
 
-/* The host is the root, perhaps of a number that is too early. */
+/* Broadcast as the root, perhaps with a number that is too early. */
 static void broadcast(struct input *in, struct place *place)
 {
     uint8_t block[ROOM];
@@ -659,7 +667,7 @@ static void broadcast(struct input *in, struct place *place)
           mcp_collective_bcast(&board, &nic->counters, place->group, number, block, bytes));
 }
 
-/* The host waits for a block that has not arrived. */
+/* Request a block that has not arrived, as a waiting host does. */
 static void ask(struct input *in)
 {
     const uint8_t argument = take_byte(in);
@@ -671,7 +679,7 @@ static void ask(struct input *in)
     }
 }
 
-/* The hosts leave. A second time the group is closed, as when it is evicted. */
+/* Let the hosts leave. The second call closes the group, as eviction does. */
 static void leave(struct place *place)
 {
     if (NULL == place->group) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_lines.c). If it
- * fails, a damaged cache file can crash a job at its start, or is overwritten. Built and run by
- * run.sh.
+ * Fuzzes the reader of the tuning cache (coll_nicbarr/files/cache_file.c, cache_lines.c), to find
+ * damaged cache files that crash a job at its start or that are overwritten. run.sh builds and runs
+ * it.
  *
- * An input is a byte for the shape, followed by the file's content. Invariants: what is read is in
- * its ranges and can be evaluated. A file that cannot be used gets a message of one line, and no
- * byte of it changes. Otherwise a measurement that is added is found again, and replaces the oldest
- * one where there are too many.
+ * An input is a byte that selects the shape, followed by the file's content. Invariants:
+ *
+ * - The values that are read are in their ranges and can be evaluated.
+ * - An unusable file causes a message of one line, and no byte of it changes.
+ * - In all other cases an added measurement is found again, and replaces the oldest one if there
+ *   are too many.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -69,7 +71,7 @@ static bool is_figure(double figure)
     return isfinite(figure) && figure > 0;
 }
 
-/* What was read could have been written by nicbarr. */
+/* Check that nicbarr could have written the measurements that were read. */
 static void check_evidence(const struct nicbarr_evidence *evidence)
 {
     struct nicbarr_finding finding;

@@ -1,33 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes one NIC's collectives (firmware/engine.c, collective.c, wire.c). If it fails, a packet can
- * release hosts too early, or overwrite memory. Packets have any content, most of them with a valid
- * key. The NIC has a few open groups, a closed one, and one that is opened late. Some groups carry
- * data. Built and run by run.sh.
+ * Fuzzes the collectives of one NIC (firmware/engine.c, collective.c, wire.c), to find packets that
+ * release hosts too early or overwrite memory. run.sh builds and runs it.
  *
- * An input is a sequence of steps (see `enum step`). Packets are raw; or sealed by the harness with
- * the magic number, a valid key and its check, as the fuzzer would look for these in vain; or
- * nearly right, of a plausible epoch and slot.
+ * Packets have any content, but most of them carry a valid key. The NIC has a few open groups, a
+ * closed one, and one that is opened late; some groups carry data. An input is a sequence of steps
+ * (see `enum step`). There are three sorts of packets:
  *
- * Invariants after each step: the groups are in a possible state, and no host was released from an
- * epoch that it has not started. The groups' tables never change, nor the memory around them.
- * Packets sent are well formed, and go to a member of a group or back to a sender. Their payload is
- * the beginning of their epoch's buffer. A packet changes only the bytes of a buffer that belong to
- * its slot, and none if it is not sealed.
+ * - raw packets;
+ * - packets that the harness seals with the magic number, a valid key and its authentication code,
+ *   because the fuzzer would never find these;
+ * - nearly correct packets with a plausible epoch and slot.
+ *
+ * Invariants after each step:
+ *
+ * - The groups are in a possible state, and no host was released from an epoch that it has not
+ *   started.
+ * - The groups' tables never change, nor does the memory around them.
+ * - Packets sent are well formed, and their destination is a member of a group or the sender of a
+ *   packet. Their payload is the beginning of their epoch's buffer.
+ * - A packet changes only the bytes of a buffer that belong to its slot, and none if it is not
+ *   sealed.
  */
 #include "firmware/mcp.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
     PORTS = 4,       /* none of which is open */
-    CONNECTIONS = 3, /* soon used up */
+    CONNECTIONS = 3, /* few, so that they are soon used up */
     MEMORY = 1 << 17,
     GROUPS = 4, /* the last one is opened by a step of the input; another one is closed */
     GUARD = 0x5a,
     PEERS = 3,
     FIRST_EPOCH = -3, /* so that epochs soon wrap around */
     STRANGER = 99,
-    PLACES = 1 + 0 + 1 + 2, /* of a buffer */
+    PLACES = 1 + 0 + 1 + 2, /* number of places in a buffer */
     UNIT_MOST = 24,
     BUFFERS = 2 * PLACES * UNIT_MOST,
 };
@@ -39,7 +46,7 @@ static const struct mcp_step all_at_once[] = {{PEERS, PEERS}},
                              one_by_one[] = {{1, 1}, {1, 1}, {1, 1}};
 
 struct place {
-    struct mcp_group *group; /* NULL: closed */
+    struct mcp_group *group; /* NULL if the group is closed */
     uint8_t *block;
     size_t bytes, tables;
     const uint8_t *as_filled; /* the tables up to the arrivals */
@@ -51,7 +58,7 @@ static struct mcp_nic *nic;
 static struct place places[GROUPS];
 static uint64_t clock_ns;
 static uint32_t transmitted, asked;
-static uint32_t held; /* links to senders */
+static uint32_t held; /* number of links to senders */
 
 /* ---- keys ---- */
 
@@ -60,7 +67,7 @@ static uint64_t key_of(int g)
     return 0x1111111111111111u * (uint64_t)(g + 1);
 }
 
-/* Messages between ports have none. */
+/* Returns the secret of a packet's group; messages between ports have none. */
 static struct mcp_secret secret_of(uint8_t type, uint64_t key)
 {
     return mcp_is_collective(type) ? (struct mcp_secret){{key, ~key}} : (struct mcp_secret){{0, 0}};
@@ -119,7 +126,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     CHECK(0 != header->key && MCP_DATA != header->type);
     if (!mcp_is_collective(header->type)) {
         CHECK(STRANGER == to);
-    } else if (MCP_LINK_SENDER == to) { /* of a closed group */
+    } else if (MCP_LINK_SENDER == to) { /* a message of a closed group */
         CHECK(MCP_DONE == header->type || MCP_FAIL == header->type);
     } else {
         CHECK(MCP_DONE != header->type && to <= PEERS);
@@ -134,7 +141,7 @@ static mcp_link hold_sender(struct mcp_board *of)
     return STRANGER;
 }
 
-/* Connections made by packets stay. */
+/* No link may be dropped, because connections that packets have created stay open. */
 static void drop(struct mcp_board *of, mcp_link link)
 {
     (void)of;
@@ -229,7 +236,7 @@ static void begin(void)
         place->as_filled = tables[g];
     }
     CHECK(free_memory < memory + MEMORY);
-    /* The closed group is where the last one will be. */
+    /* The closed group used the memory that the last one will use. */
     struct place *last = &places[GROUPS - 1];
     last->group->key = key_of(GROUPS);
     last->group->secret = secret_of(MCP_ARRIVE, key_of(GROUPS));
@@ -255,7 +262,7 @@ static void check_group(struct place *place)
     const uint32_t done = myr_load_acquire(&group->done);
     CHECK(myr_epoch_reached(group->started, done));
     CHECK(myr_epoch_reached(done, place->done));
-    /* A FAIL with the key is believed. Then no epoch is completed or waited for. */
+    /* The NIC accepts a FAIL with the key. After that no epoch is completed or waited for. */
     CHECK(0 == place->failed || (group->failed == place->failed && done == place->done));
     CHECK(0 == group->failed ||
           (group->failed <= PEERS + 1 && !mcp_group_waits_now(group) && !group->active));
@@ -270,21 +277,23 @@ static void check_group(struct place *place)
         waits += mcp_group_steps(group)[s].waits;
     }
     CHECK(sends == group->first_send && waits == group->first_wait);
-    if (mcp_group_waits_now(group)) { /* all is sent; an arrival is missing */
+    if (mcp_group_waits_now(group)) { /* all messages are sent, and an arrival is missing */
         struct mcp_message message;
         uint32_t cursor = 0;
         CHECK(group->step < group->nsteps);
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
         if (0 == group->farewell ||
-            0 != group->backoff.ends_ns) { /* after a farewell it may be silent */
+            0 != group->backoff
+                     .ends_ns) { /* after a close message the group need not send anything */
             CHECK(group->active && 0 != group->backoff.ends_ns && 0 != mcp_deadline_ns(nic));
             CHECK(mcp_deadline_ns(nic) <= group->backoff.ends_ns);
         }
     } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);
     }
-    for (uint32_t w = 0; 0 == group->failed && w < PEERS; ++w) { /* otherwise they are not used */
+    for (uint32_t w = 0; 0 == group->failed && w < PEERS;
+         ++w) { /* in a failed group the buffers are not used */
         CHECK(myr_epoch_reached(done + 2, mcp_group_arrivals(group)[w]));
     }
     CHECK(0 == group->places || myr_epoch_reached(done + 1, group->started));
@@ -303,7 +312,8 @@ static void check_groups(void)
     CHECK(asked == nic->counters.asked && transmitted >= asked + nic->counters.answered);
 }
 
-/* Between the groups, where closed ones were, before the NIC and behind all of it. */
+/* Check the memory between the groups, where closed ones were, before the NIC and after all of
+ * it. */
 static void check_memory(void)
 {
     check_guard(board.memory, (const uint8_t *)nic);
@@ -329,7 +339,8 @@ static void copy_buffers(void)
     }
 }
 
-/* A message may have arrived for this group (-1: for none), slot and epoch. */
+/* Check the buffers after a message may have arrived for this group (-1: for none), slot and
+ * epoch. */
 static void check_buffers(int of, uint32_t slot, uint32_t epoch)
 {
     for (int g = 0; g < GROUPS; ++g) {
@@ -350,7 +361,8 @@ static void check_buffers(int of, uint32_t slot, uint32_t epoch)
 
 static void receive(const uint8_t *bytes, size_t count, bool sealed)
 {
-    uint8_t *packet = malloc(0 == count ? 1 : count); /* exactly its size */
+    uint8_t *packet = malloc(
+        0 == count ? 1 : count); /* exactly of the packet's size, so that overruns are detected */
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);
     struct mcp_header header;
@@ -408,7 +420,7 @@ static void open_last(void)
     }
 }
 
-/* The hosts leave. A second time the group is closed, as when it is evicted. */
+/* Let the hosts leave. The second call closes the group, as eviction does. */
 static void leave(struct place *place)
 {
     if (0 != place->group->farewell ||
@@ -417,7 +429,7 @@ static void leave(struct place *place)
     }
 }
 
-/* A plausible packet for one of the groups. */
+/* Deliver a plausible packet for one of the groups. */
 static void receive_nearly(struct input *in, uint8_t argument)
 {
     const uint8_t kind = take_byte(in), off = take_byte(in);
@@ -432,14 +444,16 @@ static void receive_nearly(struct input *in, uint8_t argument)
     };
     const struct mcp_secret secret = secret_of(header.type, header.key);
     const size_t payload = data && MCP_ARRIVE == header.type ? take_byte(in) : 0;
-    uint8_t *packet = malloc(MCP_COLLECTIVE_BYTES + payload); /* exactly its size */
+    uint8_t *packet =
+        malloc(MCP_COLLECTIVE_BYTES +
+               payload); /* exactly of the packet's size, so that overruns are detected */
     CHECK(NULL != packet);
     memset(packet + MCP_COLLECTIVE_BYTES, kind, payload);
     mcp_seal(&header, &secret, packet + MCP_COLLECTIVE_BYTES, payload);
     memcpy(packet, &header, MCP_COLLECTIVE_BYTES);
     copy_buffers();
     mcp_receive(nic, &board, packet, MCP_COLLECTIVE_BYTES + payload);
-    const int of = argument % (GROUPS + 1); /* another one at times, or none */
+    const int of = argument % (GROUPS + 1); /* sometimes another group, or none */
     check_buffers(MCP_ARRIVE == header.type && of < GROUPS ? of : -1, header.collective.slot,
                   header.collective.epoch);
     free(packet);

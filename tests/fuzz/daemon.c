@@ -16,7 +16,7 @@
 
 enum {
     VISITORS = 64, /* connections that are not accepted yet */
-    IDLE = 4,      /* polls without an event, after which the input is finished */
+    IDLE = 4,      /* number of polls without an event after which the input is finished */
     POLLS_MOST = 100000,
 };
 
@@ -50,7 +50,7 @@ int __wrap_poll(struct pollfd *watched, nfds_t count, int timeout_ms)
     CHECK(ready >= 0);
     idle = more || ready > 0 ? 0 : idle + 1;
     if (idle > IDLE) {
-        watched[0].revents = POLLIN; /* asks the daemon to end */
+        watched[0].revents = POLLIN; /* makes the daemon exit */
         return 1;
     }
     return ready;
@@ -68,7 +68,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return status;
 }
 
-/* Connections are accepted in the order in which they were made. */
+/* Returns the credentials of the next connection; connections are accepted in the order in which
+ * they were made. */
 bool __wrap_myr_talk_peer(int connection, struct ucred *peer)
 {
     (void)connection;

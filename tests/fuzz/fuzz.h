@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the fuzzers have in common: they read their input as a sequence of steps, and check their
- * invariants after each of them.
+ * Reads the input of a fuzzer as a sequence of steps; all fuzzers include it, and check their
+ * invariants after each step.
  *
- * libFuzzer calls LLVMFuzzerTestOneInput() with any bytes. Invariant: beyond its end an input
- * yields zeros, so that each prefix of an input is an input, and libFuzzer can cut and splice.
+ * libFuzzer calls LLVMFuzzerTestOneInput() with arbitrary bytes. Invariant: reading beyond the end
+ * of an input yields zeros. Therefore each prefix of an input is an input, and libFuzzer can cut
+ * and splice inputs.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libFuzzer shows and keeps the input that has failed. */
+/* Abort on a violated invariant; libFuzzer then prints and keeps the input that has failed. */
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -44,7 +45,8 @@ static inline uint32_t take_below(struct input *in, uint32_t end)
     return take_byte(in) % end;
 }
 
-/* A small number as a rule: a byte stands for -8 to 7, or for a power of two with either sign. */
+/* Returns a number that is usually small: a byte represents -8 to 7, or a power of two with
+ * either sign. */
 static inline uint32_t take_step(struct input *in)
 {
     const uint8_t byte = take_byte(in);
@@ -55,7 +57,7 @@ static inline uint32_t take_step(struct input *in)
     return 0 != (byte & 1) ? power : 0u - power;
 }
 
-/* Up to `room` bytes of the input, or as many as are left. */
+/* Copy up to `room` bytes of the input, or as many as are left. Returns their number. */
 static inline size_t take_bytes(struct input *in, void *to, size_t room)
 {
     const size_t count = room < in->left ? room : in->left;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the hellos of processes (coll_nicbarr/hello.c), and how nodes are counted from them
- * (census.c). If it fails, members of a communicator can disagree about its nodes, and hang. Built
- * and run by run.sh.
+ * Fuzzes the parser of hellos (coll_nicbarr/hello.c), the records in which processes publish their
+ * addresses, and the count of nodes that is derived from them (census.c). A bug there could make
+ * members of a communicator disagree about its nodes, and hang. run.sh builds and runs it.
  *
- * An input is a list of hellos, each preceded by its length. Invariants: what is read is within its
- * bounds, and is written as the same bytes again. Whatever processes publish, all members count the
- * same nodes, and the count is that of a plain comparison of all pairs.
+ * An input is a list of hellos, each preceded by its length. Invariants:
+ *
+ * - The values that are read are within their bounds, and are written as the same bytes again.
+ * - Whatever processes publish, all members count the same nodes, and the count is that of a plain
+ *   comparison of all pairs.
  */
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/hello.h"
@@ -47,7 +49,7 @@ static void check_hello(const struct nicbarr_hello *hello, size_t count)
     CHECK(nicbarr_hello_read(again, length, &same) && is_same(hello, &same));
 }
 
-/* The number of this identity among those met so far, as peers.c assigns it. */
+/* Returns the number of this identity among those seen so far, as peers.c assigns it. */
 static uint32_t number_of(uint32_t nic, uint32_t rank, uint64_t identity)
 {
     if (0 == identity) {
@@ -76,7 +78,7 @@ static void describe(uint32_t rank)
     }
 }
 
-/* The nodes are sets of ranks that share a NIC of kind `by`. */
+/* Check that the nodes are the sets of ranks that share a NIC of kind `by`. */
 static void check_nodes(uint32_t rank, const struct nicbarr_nodes *nodes)
 {
     uint32_t distinct = 0, node = 0, locals = 0, local = 0;
@@ -133,7 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint32_t by_segment = take_byte(&in);
     while (in.left > 0 && w.size < MOST) {
         const size_t length = take_byte(&in) + (size_t)(take_byte(&in) & 3) * 256;
-        uint8_t *bytes = malloc(length + 1); /* exactly its size, or one byte if it is empty */
+        uint8_t *bytes =
+            malloc(length + 1); /* exactly of the hello's size, or one byte if it is empty */
         CHECK(NULL != bytes);
         const size_t count = take_bytes(&in, bytes, length);
         uint8_t *exact = realloc(bytes, 0 == count ? 1 : count);

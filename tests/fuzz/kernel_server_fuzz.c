@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes requests of any user's processes to the owner of the kernel's NIC (myrd/kernel_server.c,
- * kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and packets of other hosts,
- * over the test double of that NIC. If it fails, a user can crash the daemon or see another user's
- * groups. Built and run by run.sh.
+ * Fuzzes requests of arbitrary users' processes to the owner of the kernel's NIC
+ * (myrd/kernel_server.c, kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and
+ * packets of other hosts, to find input with which a user can crash the daemon or access another
+ * user's groups. The NIC is a fake (kernel_double.h). run.sh builds and runs the fuzzer.
  *
- * Invariants: each valid request gets one answer, sooner or later. An invalid one gets one, and the
- * connection is closed. A page comes with MYR_OK and only then, with a buffer if the group carries
- * data or broadcasts, and only for processes of the group's user. A report contains its reader's
- * groups only. When all clients have disconnected and all farewells are over, no group is open and
- * no descriptor is left.
+ * Invariants:
+ *
+ * - Each valid request eventually gets one response. An invalid one gets one as well, and the
+ *   connection is closed.
+ * - A response contains a page if and only if it is MYR_OK, with a buffer if the group carries data
+ *   or broadcasts, and only for processes of the group's user.
+ * - A report contains only the groups of its reader.
+ * - When all clients have disconnected and all close messages have been exchanged, no group is open
+ *   and no descriptor is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,27 +30,28 @@
 
 enum {
     CLIENTS = 6,
-    HOSTS = 3, /* besides ours */
+    HOSTS = 3, /* besides this host */
     KEYS = 5,  /* keys of groups are 1 to KEYS - 1; 0 is invalid */
     STEPS_MOST = 150,
-    OUTSTANDING = 16, /* requests of a client without an answer */
-    WAITS_MOST = 300, /* of a quarter of a second each: each request may wait for a host */
+    OUTSTANDING = 16, /* maximum number of a client's requests without a response */
+    WAITS_MOST = 300, /* maximum number of waits, of a quarter of a second each: each request may
+                         wait for a host */
 };
 
 struct client {
-    int connection; /* -1: none */
+    int connection; /* -1 if there is none */
     uid_t uid;
     uint32_t asked, answered;
-    uint32_t ask[OUTSTANDING]; /* kinds of requests; 0: invalid */
+    uint32_t ask[OUTSTANDING]; /* kinds of requests without a response; 0: invalid */
     bool buffer[OUTSTANDING];  /* the group of the request has a buffer */
-    bool broken;               /* the server closes the connection, or has done so */
+    bool broken;               /* the server closes the connection, or has closed it */
 };
 
 static struct {
     struct input in;
     uint32_t steps, waited, disconnected;
     struct client client[CLIENTS];
-    struct myr_kernel_question question; /* the last one, which the next one modifies */
+    struct myr_kernel_question question; /* the previous request, which the next one modifies */
 } w;
 
 /* The NICs of all hosts have the same port. */
@@ -71,7 +76,7 @@ static void send_as_host(uint32_t number, uint8_t kind, uint64_t random)
                   (const struct sockaddr *)&daemon, sizeof(daemon));
 }
 
-/* The hosts answer queries. Answers to them are as long as a query. */
+/* Respond to queries on behalf of the hosts. A response has the length of its query. */
 static void answer_as_hosts(void)
 {
     for (uint32_t h = 0; h < HOSTS; ++h) {
@@ -86,9 +91,9 @@ static void answer_as_hosts(void)
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* All kinds of answers begin with the same word. */
+/* All kinds of responses begin with the same word. */
 union words {
     uint32_t magic;
     struct myr_kernel_answer answer;
@@ -109,7 +114,8 @@ static void check_answer(const struct client *client, const struct myr_kernel_an
 static void check_received(struct client *client, const union words *words, size_t bytes, bool page)
 {
     CHECK(bytes >= sizeof(words->magic) && MYR_KERNEL_MAGIC == words->magic);
-    if (client->answered == client->asked) { /* it was refused before its first request */
+    if (client->answered ==
+        client->asked) { /* the server refused the client before its first request */
         CHECK(sizeof(words->answer) == bytes && MYR_OK != words->answer.status && !page);
         client->broken = true;
         return;
@@ -130,7 +136,7 @@ static void check_received(struct client *client, const union words *words, size
     }
 }
 
-/* Descriptors that were not expected are not taken. */
+/* Receive a response. Descriptors that were not expected are not accepted. */
 static ssize_t receive(const struct client *client, union words *words, bool *page)
 {
     const uint32_t count = client->buffer[client->answered % OUTSTANDING] ? 2 : 1;
@@ -189,8 +195,9 @@ static void send_request(struct client *client, const void *words, size_t bytes,
     }
 }
 
-/* A valid part of a barrier: `count` steps, each with a message to another node and one from it. If
- * `carries` is set, each has a block of data; `broadcasts`: a group that broadcasts. */
+/* Plan a valid part of a barrier: `count` steps, each with a message to another node and one
+ * from it. If `carries` is set, each has a block of data; if `broadcasts` is set, the group
+ * broadcasts. */
 static void plan(struct myr_kernel_question *question, uint32_t count, bool carries,
                  bool broadcasts)
 {
@@ -222,7 +229,7 @@ static void ask(struct client *client)
         memset(&question->nodes, 0,
                sizeof(*question) - offsetof(struct myr_kernel_question, nodes));
         plan(question, 1 + kind % 3, KEYS - 1 == question->key, KEYS - 2 == question->key);
-    } else { /* one byte or word of it is changed */
+    } else { /* change one byte or word of it */
         const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
         const uint32_t by = take_step(&w.in);
         const size_t room = sizeof(*question) - place;
@@ -244,7 +251,7 @@ static void send_invalid(struct client *client)
     }
 }
 
-/* A request with descriptors, which the server does not expect. */
+/* Send a request with descriptors, which the server does not expect. */
 static void send_with_descriptors(struct client *client)
 {
     const int unexpected[MYR_TALK_DESCRIPTORS] = {0, 0};
@@ -313,7 +320,7 @@ static void take_step_of(struct input *in)
     case REPORT:
         double_tell(key, argument >> 4 & 3, argument >> 6);
         break;
-    case WAIT: /* meanwhile another host sends a query, or an answer without one */
+    case WAIT: /* meanwhile another host sends a query, or a response without a query */
         send_as_host(argument % HOSTS, argument / HOSTS % 4, argument);
         break;
     case STEPS:
@@ -332,7 +339,7 @@ static bool all_is_answered(void)
     return true;
 }
 
-/* Called when the daemon would wait. */
+/* Execute the next step of the input. Called when the daemon would wait. */
 static bool step(void *context)
 {
     (void)context;
@@ -346,7 +353,7 @@ static bool step(void *context)
         return true;
     }
     if (w.waited < WAITS_MOST && (w.waited < 4 || !all_is_answered())) {
-        ++w.waited; /* an absent host is waited for */
+        ++w.waited; /* a request waits for an absent host */
         daemon_pass_ms(256);
         return true;
     }
@@ -358,7 +365,7 @@ static bool step(void *context)
         }
     }
     daemon_pass_ms(MYRD_FAREWELL_MS);
-    return w.disconnected++ < 4; /* until it has closed all groups */
+    return w.disconnected++ < 4; /* until the daemon has closed all groups */
 }
 
 /* ---- the daemon ---- */
@@ -390,7 +397,7 @@ static bool bind_hosts(void)
     return true;
 }
 
-/* A port that is free at all hosts, and another one each time. */
+/* Bind a port that is free at all hosts, a new one each time. */
 static void begin_hosts(void)
 {
     for (uint32_t h = 0; h < HOSTS && 0 != nic_port; ++h) {
@@ -402,7 +409,7 @@ static void begin_hosts(void)
     } while (!bind_hosts());
 }
 
-/* Another process may have the port at our own address. */
+/* Open the daemon; another process may have the port at this host's address. */
 static void *open_daemon(void)
 {
     struct myr_error error = {.text = ""};

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fuzzes the messages between ports (firmware/port_table.c, connection.c, sdma.c, send.c, recv.c,
- * rdma.c), over the test double of the wire. If it fails, messages can be lost, damaged or
- * delivered to another process. Built and run by run.sh.
+ * rdma.c) over the fake wire, to find input with which messages are lost, damaged or delivered to
+ * another process. run.sh builds and runs it.
  *
  * Two NICs have two hosts each, which follow the rules unless a step says otherwise. A third NIC is
- * a peer that sends anything: packets that are nearly right, changed copies of others' packets, raw
- * bytes. It knows all keys. An input is a sequence of steps (see `enum step`).
+ * a malicious peer that knows all keys and sends anything: packets that are nearly correct, changed
+ * copies of others' packets, and raw bytes. An input is a sequence of steps (see `enum step`).
  *
  * Invariants after each step:
  *
  * - a message is delivered whole, once and in order, and before its sender is notified;
  * - each token is returned once;
- * - the NICs access no memory but the rings of open ports, provided buffers, and messages under
- *   way: all else is poisoned for AddressSanitizer;
+ * - the NICs access no memory but the rings of open ports, provided buffers, and messages in
+ *   transit: all other memory is poisoned for AddressSanitizer;
  * - each connection's numbers, queues, links and deadlines are possible;
- * - each packet that a NIC sends is valid, and goes to the NIC whose key it has.
+ * - each packet that a NIC sends is valid, and its destination is the NIC whose key it contains.
  *
- * At the end the wire is healed, and all messages to open ports must arrive. The peer does not know
- * the secret of the two NICs, so that its packets in their name have no effect.
+ * At the end the wire becomes lossless, and all messages to open ports must arrive. The malicious
+ * peer does not know the secret of the two NICs, so that packets that it sends in their name have
+ * no effect.
  */
 #include <sanitizer/asan_interface.h>
 
@@ -28,29 +29,29 @@
 
 enum {
     NICS = 3,
-    PEER = 2,  /* the NIC that sends anything */
+    PEER = 2,  /* the malicious NIC */
     HOSTS = 4, /* host h is on NIC h % 2 */
-    SENDS = 4, /* tokens of a port */
+    SENDS = 4, /* number of tokens of a port */
     RECEIVES = 4,
-    LONGEST = 9000, /* bytes of a message: four of them fill a window */
+    LONGEST = 9000, /* maximum size of a message: four of these fill a window */
     MTU = 576,
     MEMORY = 256 << 10,
-    RECORDED = 8, /* packets that can be repeated */
+    RECORDED = 8, /* number of packets that can be repeated */
     STEPS_MOST = 400,
 };
 
-#define HEALING_MS 3000 /* of a millisecond each */
+#define HEALING_MS 3000 /* number of iterations of a millisecond each */
 
-/* The beginning of each message, as far as it fits; the rest follows from it. */
+/* The header of each message, as far as it fits; the rest of the contents depends on it. */
 struct letter {
-    uint32_t from_key, to_key; /* of the ports */
+    uint32_t from_key, to_key; /* keys of the ports */
     uint32_t index;            /* number of earlier messages between these two */
     uint32_t bytes;
 };
 
 struct host {
     struct wire_nic *nic;
-    uint32_t number, key; /* key 0: the port is closed */
+    uint32_t number, key; /* key 0 if the port is closed */
     struct mcp_port shape;
     struct mcp_rings *rings;
     size_t rings_bytes;
@@ -61,20 +62,20 @@ struct host {
     struct {
         bool used, arrived;
         struct letter letter;
-        uint32_t to; /* host */
+        uint32_t to; /* the destination host */
     } sending[SENDS];
-    uint32_t provided[RECEIVES]; /* bytes + 1; 0: not provided */
+    uint32_t provided[RECEIVES]; /* size of the buffer plus 1; 0: not provided */
     uint32_t next_to[HOSTS];     /* index of the next message to each host */
-    uint32_t next_from[HOSTS];   /* the least index that may arrive next */
+    uint32_t next_from[HOSTS];   /* the smallest index that may arrive next */
     uint32_t connection[2], to_peer;
 };
 
 static struct {
     struct wire wire;
     struct host hosts[HOSTS];
-    uint32_t keys;   /* of ports, so far */
+    uint32_t keys;   /* number of ports that were opened */
     bool tainted[2]; /* one of its hosts was wild, and its messages may still arrive */
-    uint8_t lose;    /* bit n: the nth packet from now on is lost */
+    uint8_t lose;    /* bit n is set if the nth packet from now on is lost */
     uint32_t nrecorded;
     struct {
         struct mcp_header header;
@@ -87,7 +88,7 @@ static const struct mcp_secret secret_of_two = {{UINT64_C(0x0123456789abcdef), 1
 
 /* ---- memory ---- */
 
-/* Each piece is followed by a line that must not be accessed. */
+/* Allocate memory followed by a cache line that must not be accessed. */
 static uint8_t *get_memory(struct wire_nic *nic, size_t bytes)
 {
     uint8_t *memory = wire_memory(nic, bytes + MYR_LINE);
@@ -100,7 +101,8 @@ static mcp_offset place_of(const struct host *host, const void *memory)
     return mcp_offset_of(&host->nic->board, memory);
 }
 
-/* What follows a message's head: a part of one long text, which is fast to write and to compare. */
+/* Returns the rest of a message after its header: a part of one long text, which is fast to
+ * write and to compare. */
 static const uint8_t *body_of(const struct letter *letter)
 {
     enum { PLACES = 4096 };
@@ -156,7 +158,7 @@ static void open_port(struct host *host, uint32_t number)
         w.hosts[h].next_to[host - w.hosts] = w.hosts[h].next_from[host - w.hosts] = 0;
     }
     host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
-    if (MCP_NO_PORT == host->number) { /* another host has this number now */
+    if (MCP_NO_PORT == host->number) { /* another host uses this number now */
         wish.number = MCP_ANY_PORT;
         host->number = mcp_port_open(host->nic->mcp, &host->nic->board, &wish);
     }
@@ -216,7 +218,8 @@ static void put_buffer(struct host *host, uint32_t memory, uint32_t bytes)
     }
 }
 
-/* The rings of a wild port may be full of invalid tokens. */
+/* Provide a buffer. Returns false if the host has none left, or if its port is wild, since the
+ * rings of a wild port may be full of invalid tokens. */
 static bool provide(struct host *host, uint32_t bytes)
 {
     for (uint32_t i = 0; 0 != host->key && !host->wild && i < RECEIVES; ++i) {
@@ -264,7 +267,7 @@ static void send_letter(struct host *host, uint32_t to, uint32_t bytes, bool rin
 
 /* ---- events ---- */
 
-/* A message was delivered. Is it the next one of an open port? */
+/* Check that a delivered message is the next one of an open port. */
 static void note_arrival(struct host *host, const uint8_t *memory, const struct mcp_event *event)
 {
     struct letter letter;
@@ -294,7 +297,7 @@ static void note_arrival(struct host *host, const uint8_t *memory, const struct 
             found = sender->sending[t].arrived = true;
         }
     }
-    CHECK(found); /* the sender was not notified before */
+    CHECK(found); /* the sender has not been notified before the delivery */
 }
 
 static void take_message(struct host *host, const struct mcp_event *event)
@@ -334,7 +337,7 @@ static void take_end(struct host *host, const struct mcp_event *event)
     ASAN_POISON_MEMORY_REGION(host->out[event->what], LONGEST);
 }
 
-/* Take a host's events: either those of messages that were received, or the others. */
+/* Take a host's events: either those of received messages, or the others. */
 static void look(struct host *host, bool arrivals)
 {
     for (uint32_t e = host->events;; ++e) {
@@ -352,7 +355,8 @@ static void look(struct host *host, bool arrivals)
     }
 }
 
-/* Received messages first: no sender is notified before its message is there. */
+/* Take all hosts' events, received messages first, because no sender may be notified before its
+ * message is delivered. */
 static void look_all(void)
 {
     for (int arrivals = 1; arrivals >= 0; --arrivals) {
@@ -377,7 +381,7 @@ static void inject_copy(uint32_t to, const struct mcp_header *header, const void
     wire_inject(&w.wire, &w.wire.nics[PEER], &w.wire.nics[to], packet, head + bytes);
 }
 
-/* The peer seals its own packets without a secret. */
+/* Inject a packet of the malicious peer, which seals its own packets without a secret. */
 static void inject_own(uint32_t to, struct mcp_header *header, const void *payload, uint32_t bytes)
 {
     mcp_seal(header, &mcp_open_secret, payload, bytes);
@@ -393,9 +397,9 @@ static uint64_t take_source(struct input *in, uint32_t to)
         return 0;
     case 1:
         return w.wire.nics[to].mcp->key;
-    case 2: /* it pretends to be the other NIC */
+    case 2: /* impersonate the other NIC */
         return w.wire.nics[1 - to].mcp->key;
-    default: /* itself or another NIC, so that the table of connections is soon full */
+    default: /* its own name or another NIC's, so that the table of connections is soon full */
         return own + (kind < 8 ? 0 : kind);
     }
 }
@@ -408,7 +412,7 @@ static uint32_t take_length(struct input *in)
     return byte < 16 ? lengths[byte] : byte < 64 ? byte : byte * UINT32_C(37);
 }
 
-/* A packet that would nearly be right now. */
+/* Send a packet that would nearly be correct now. */
 static void send_nearly(struct input *in)
 {
     static const uint8_t nothing[4 * MTU];
@@ -523,7 +527,7 @@ static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
     w.recorded[place].header = *header;
     w.recorded[place].bytes = (uint32_t)bytes;
     w.recorded[place].to = to - 1;
-    if (PEER == to - 1) { /* which sends it back */
+    if (PEER == to - 1) { /* the peer sends it back */
         w.recorded[place].header.key = from->mcp->key;
         w.recorded[place].header.message.source = w.wire.nics[PEER].mcp->key;
         w.recorded[place].to = from->number;
@@ -636,7 +640,7 @@ static uint32_t check_connection(const struct wire_nic *nic, const struct mcp_co
            check_queue(&nic->board, &c->aside, number, MCP_ASIDE, 0);
 }
 
-/* Returns how many of its messages are under way. */
+/* Returns the number of the port's outstanding messages. */
 static uint32_t check_port(const struct wire_nic *nic, struct mcp_port *port)
 {
     uint32_t under_way = 0;
@@ -695,8 +699,8 @@ static void drop_messages_of_peer(struct wire_nic *nic)
     }
 }
 
-/* Nothing is lost any more, and there are tokens: messages to open ports arrive. A message that the
- * peer has begun would hold a token until its end. */
+/* Stop the loss of packets and provide tokens, so that all messages to open ports arrive. A
+ * message that the peer has begun would hold a token until its end. */
 static void heal(void)
 {
     w.wire.faults = (struct wire_faults){.delay_least_ns = 1000, .delay_most_ns = 1000};
@@ -771,7 +775,7 @@ static void put_bad_token(struct input *in, struct host *host)
               &(struct mcp_send_token){
                   .token = kind % (SENDS + 1),
                   .memory = memory,
-                  /* Only of its own memory, as other memory may be in use. */
+                  /* Only a part of its own memory, because other memory may be in use. */
                   .bytes = place_of(host, host->own) == memory && bytes < MEMORY ? bytes % LONGEST
                                                                                  : bytes | 1 << 19,
                   .connection = kind & 0x40 ? kind % 4 : (uint32_t)MCP_SAME_NIC - (kind & 0x20),
@@ -781,7 +785,7 @@ static void put_bad_token(struct input *in, struct host *host)
     ring(host);
 }
 
-/* Unresponsive peers are reported only to a port that sends to them, and once. */
+/* Check that unresponsive peers are reported only to a port that sends to them, and once. */
 static void look_for_unresponsive(struct wire_nic *nic, uint8_t argument)
 {
     const uint32_t number = argument / 2 % (WIRE_PORTS + 1), who = 1 + argument % 5;
@@ -807,8 +811,8 @@ static void send_to_peer(struct input *in, struct host *host)
         return;
     }
     host->sending[token].used = true;
-    /* The key is no host's, so that no arrival is expected. The peer may also refuse what it has
-     * accepted. */
+    /* The key is no host's, so that no arrival is expected. The peer may also refuse a message
+     * that it has accepted. */
     host->sending[token].to = (uint32_t)(host - w.hosts);
     host->sending[token].arrived = false;
     host->sending[token].letter = (struct letter){host->key, UINT32_MAX, 0, bytes};
@@ -886,7 +890,7 @@ static void take_one(struct input *in)
                        place_of(host, host->own) == memory ? take_length(in) % LONGEST : 1 << 19);
         }
         break;
-    case BELLS: /* of any port, without a reason */
+    case BELLS: /* the doorbell of any port, without a reason */
         mcp_messages_sdma(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
         mcp_messages_provided(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
         break;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes the reader of report files (tools/report_file.c) and what prints them (report_text.c,
- * text.c). If it fails, a file that a user was sent can crash `nicbarr report` or write to the
- * terminal what it likes. Built and run by run.sh.
+ * Fuzzes the reader of report files (tools/report_file.c) and the code that prints them
+ * (report_text.c, text.c), to find files that crash `nicbarr report` or make it write control
+ * characters to the terminal of the user who received the file. run.sh builds and runs it.
  *
- * An input is a file's content. Invariants: what is read is in its ranges, and is printed as lines
- * of printable text. A file that cannot be read is refused with one such line.
+ * An input is a file's content. Invariants: the values that are read are in their ranges, and are
+ * printed as lines of printable text. A file that cannot be read is rejected with one such line.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/report_file.h"
 #include "tools/report_text.h"
 #include "tools/text.h"
 
-/* Making printable text printable does not change it. */
+/* Check that making printable text printable does not change it. */
 static void check_printable(const char *text)
 {
     char *again = text_printable(text, strlen(text) + 3);

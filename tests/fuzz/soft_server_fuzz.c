@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes what processes send to the daemon of a user's soft NIC (myrd/server.c). If it fails,
- * another user can get its memory, or one process can stop it for all others. Built and run by
- * run.sh.
+ * Fuzzes the requests of processes to the daemon of a user's soft NIC (myrd/server.c), to find
+ * input with which another user gets the daemon's memory, or one process blocks the daemon for all
+ * others. run.sh builds and runs it.
  *
- * Invariants: memory and socket go to processes of the same user that have sent a valid hello, and
- * to no others. Each hello has at most one answer. No descriptor is left when all clients have
- * disconnected, and the daemon still accepts a valid hello at the end.
+ * Invariants:
+ *
+ * - The daemon passes memory and socket only to processes of the same user that have sent a valid
+ *   hello.
+ * - Each hello has at most one response.
+ * - When all clients have disconnected, no descriptor is left, and the daemon still accepts a valid
+ *   hello.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,16 +25,16 @@
 
 enum {
     CLIENTS = 5,
-    PROCESSES = 3, /* as which the clients connect */
+    PROCESSES = 3, /* number of processes as which the clients connect */
     STEPS_MOST = 60,
     MEMORY = 4 << 20,
 };
 
 struct client {
-    int connection; /* -1: none */
+    int connection; /* -1 if there is none */
     pid_t pid;
-    bool stranger; /* another user's */
-    bool valid;    /* it has sent a valid hello, before anything else */
+    bool stranger; /* it belongs to another user */
+    bool valid;    /* its first message is a valid hello */
     bool has_sent;
     bool answer;
 };
@@ -72,7 +76,7 @@ static void send_words(struct client *client, const void *words, size_t bytes, b
     }
 }
 
-/* A valid hello, or nearly. */
+/* Send a hello that is valid or nearly valid. */
 static void send_hello(struct client *client, uint8_t argument)
 {
     struct myr_daemon_hello hello = {MYR_DAEMON_MAGIC, myr_daemon_layout(), client->pid, 0};
@@ -150,7 +154,7 @@ static void take_step_of(struct input *in)
     }
 }
 
-/* Called when the daemon would wait. */
+/* Execute the next step of the input. Called when the daemon would wait. */
 static bool step(void *context)
 {
     struct client *last = &w.client[0];
@@ -163,7 +167,7 @@ static bool step(void *context)
         take_step_of(&w.in);
         return true;
     }
-    switch (w.last_steps++) { /* a client without faults */
+    switch (w.last_steps++) { /* run a client without faults */
     case 0:
         connect_client(last, CLIENTS);
         return true;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes an endpoint for tagged messages (libmyr/messages/tagged*.c). If it fails, a peer can make
- * a process of an MPI job write beyond a receive's buffer. What arrives through its inlet and its
- * port is anything, most of it with plausible heads, and the host does anything that it may. Built
- * and run by run.sh.
+ * Fuzzes an endpoint for tagged messages (libmyr/messages/tagged*.c), to find messages with which a
+ * peer makes a process of an MPI job write beyond the buffer of a receive. Messages that arrive
+ * through the endpoint's inlet and port have any content, but most of them have plausible headers,
+ * and the host does anything that it may. run.sh builds and runs it.
  *
- * Below the endpoint is a double of the port: what it sends is recorded, and acknowledged when the
- * input says so. There are three peers: one on this node, one on this node whose memory can be read
- * (it is this process, so that an address exists or not), and one on another node. A fourth number
- * is unknown. Long messages of the second peer may be read in pieces, of which several are under
- * way and end in any order. The input is a sequence of steps (see `enum step`).
+ * The port below the endpoint is a fake, which records what the endpoint sends, and acknowledges it
+ * when the input says so. There are three peers: one on this node, one on this node whose memory
+ * can be read (it is this process, so that an address exists or not), and one on another node. A
+ * fourth number is unknown. Long messages of the second peer may be read in chunks, several of
+ * which are outstanding and complete in any order. The input is a sequence of steps (see `enum
+ * step`).
  *
- * Invariants. A request is completed once, and not while a piece of it is under way. Nothing is
- * written beyond a receive's buffer. As many buffers are sent as there are. At the end, when all is
- * closed, no memory is leaked (LeakSanitizer).
+ * Invariants:
+ *
+ * - A request is completed once, and not while one of its chunks is outstanding.
+ * - Nothing is written beyond the buffer of a receive.
+ * - The endpoint sends no more buffers than exist.
+ * - At the end, when everything is closed, no memory is leaked (LeakSanitizer).
  */
 #include <unistd.h>
 
@@ -24,15 +28,15 @@
 
 enum {
     BUFFERS = 8,
-    BUFFER = 512, /* bytes */
-    SMALL = 1024, /* as the endpoint's small ones */
+    BUFFER = 512, /* in bytes */
+    SMALL = 1024, /* like the endpoint's small buffers */
     ARENA = 1 << 15,
     REQUESTS = 24,
-    ROOM = 900, /* of a receive, at most */
+    ROOM = 900, /* maximum size of a receive */
     GUARD = 0x5a,
     PEERS = 3,
-    PIECE = 64, /* bytes */
-    PIECES = 6, /* under way, at most */
+    PIECE = 64, /* size of a chunk, in bytes */
+    PIECES = 6, /* maximum number of outstanding chunks */
     FIRST_ID = 100,
 };
 
@@ -53,7 +57,7 @@ enum step {
     STEPS
 };
 
-/* ---- the port's double ---- */
+/* ---- the fake port ---- */
 
 struct sent {
     myr_sent_fn callback;
@@ -196,7 +200,7 @@ bool myr_soft_broken(struct myr_soft_nic *nic)
 
 struct pending {
     struct myr_tagged_request request;
-    uint8_t *buffer; /* NULL: free */
+    uint8_t *buffer; /* NULL if the entry is free */
     uint32_t room;
     bool receive;
 };
@@ -215,7 +219,7 @@ static struct pending *free_one(void)
     return NULL;
 }
 
-/* Those that are being read. */
+/* The chunks that are being read. */
 static struct myr_tagged_piece pieces[PIECES];
 static uint32_t npieces;
 
@@ -265,7 +269,8 @@ static struct mcp_pattern some_pattern(struct input *in)
     return (struct mcp_pattern){some_envelope(in), take_below(in, MCP_MATCH_CLASSES)};
 }
 
-/* As in libmyr/messages/tagged_inside.h; written here again, so that a change there shows here. */
+/* Defined as in libmyr/messages/tagged_inside.h, and repeated here so that a change there is
+ * detected. */
 struct heads {
     uint8_t kind, credits;
     uint16_t slots;
@@ -291,7 +296,7 @@ static uint32_t write_nearly(struct input *in, uint8_t *to, uint32_t room)
     const uint32_t place = take_byte(in);
     heads.at = 0 == (place & 1)   ? take_byte(in) * 2u
                : 0 == (place & 2) ? 0u - (uint64_t)take_byte(in)
-                                  : (uint64_t)(uintptr_t)arena; /* which can be read */
+                                  : (uint64_t)(uintptr_t)arena; /* an address that can be read */
     memcpy(to, &heads, sizeof(heads));
     const uint32_t data = take_byte(in) % (room - (uint32_t)sizeof(heads) + 1);
     memset(to + sizeof(heads), (int)data, data);

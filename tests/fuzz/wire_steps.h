@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps that messages_fuzz.c passes to the test double of the wire (tests/unit/wire_double.h).
+ * Defines steps that messages_fuzz.c passes to the fake wire (tests/unit/wire_double.h).
  */
 #ifndef TESTS_FUZZ_WIRE_STEPS_H
 #define TESTS_FUZZ_WIRE_STEPS_H
@@ -10,7 +10,7 @@
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND UINT64_C(1000000)
 
-/* Let `count` events happen, as long as there are any. */
+/* Process up to `count` events, as long as there are any. */
 static inline void wire_step_events(struct wire *wire, uint32_t count)
 {
     while (count > 0 && wire_next(wire)) {
@@ -18,13 +18,13 @@ static inline void wire_step_events(struct wire *wire, uint32_t count)
     }
 }
 
-/* Let 1 us to 131 ms pass. */
+/* Advance the clock by 1 us to 131 ms. */
 static inline void wire_step_time(struct wire *wire, uint8_t argument)
 {
     wire_pass(wire, MICROSECOND << argument % 18);
 }
 
-/* Set the faults of the wire, with the longest detour of a packet. */
+/* Set the faults of the wire, and the longest additional delay of a packet. */
 static inline void wire_step_faults(struct wire *wire, uint8_t argument, uint64_t detour_most_ns)
 {
     wire->faults = (struct wire_faults){

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two jobs that hang, for which `nicbarr status` must name the missing ranks:
+ * Provides jobs that hang, for which `nicbarr status` must name the missing ranks:
  *
  *   absent FILE     the last rank enters MPI_Barrier only once FILE exists
  *   absent --wrong  even ranks call MPI_Allreduce, odd ones MPI_Barrier: an error that hangs for
  *                   ever
  *
- * And two whose launcher does not end them although rank 1 is killed:
+ * In two further jobs rank 1 is killed and the launcher does not end the job:
  *
  *   absent --dies   the others wait for it in MPI_Barrier
- *   absent --idies  ... in MPI_Ibarrier
+ *   absent --idies  the others wait for it in MPI_Ibarrier
  */
 #include <mpi.h>
 #include <signal.h>

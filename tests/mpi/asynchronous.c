@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Ibarrier and MPI_Iallreduce must progress while a process makes no MPI call, or a program
- * gets no overlap.
+ * Tests that MPI_Ibarrier and MPI_Iallreduce progress while a process makes no MPI call, because
+ * otherwise a program gets no overlap of communication and computation.
  *
- * Rank 0 starts one. The others learn so from a file, start it as well, and wait until it is
- * complete. Each of them then creates another file, and only after that rank 0 calls MPI again. In
- * a schedule with several steps the others need messages of rank 0's node that it can send only
- * after it has received theirs. If nothing else sends these, the watchdog ends the program.
+ * Rank 0 starts an operation. The other ranks detect this through a file, start it as well, and
+ * wait until it is complete. Each of them then creates another file, and only after that rank 0
+ * calls MPI again. In a schedule with several steps the others need messages of rank 0's node that
+ * it can send only after it has received theirs. If nothing else sends these, the watchdog ends the
+ * program.
  */
 #include "common.h"
 
@@ -36,7 +37,7 @@ static void create_file(long round)
     TEST_CHECK(file && fclose(file) == 0, "files", "cannot write %s", path);
 }
 
-/* Without an MPI call. */
+/* Wait for the file without an MPI call. */
 static void wait_for(long round, int rank)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

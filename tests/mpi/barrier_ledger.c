@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No process may leave an MPI_Barrier before all have entered it, or programs read data that are
- * not there yet.
+ * Tests that no process leaves an MPI_Barrier before all have entered it, because otherwise
+ * programs read data that has not been written yet.
  *
  * The ledger (common.h) checks this on a few overlapping communicators, in phases that each provoke
  * another kind of error:
  *
- * - back to back: the same communicator again and again, where a fast process laps a slow one and
- *   may take a slot of the previous barrier for this one's;
- * - alternating: two communicators in turn, which detects state that is wrongly shared between
+ * - back to back: all processes call barriers on the same communicator again and again, so that a
+ *   fast process laps a slow one and may mistake a slot of the previous barrier for one of this
+ *   barrier;
+ * - alternating: two communicators alternate, which detects state that is wrongly shared between
  *   communicators;
- * - random: any communicator, so that disjoint parts of the job drift apart.
+ * - random: each barrier uses any communicator, so that disjoint parts of the job drift apart.
  *
- * In each phase a random half of the processes is slow at random moments, and each phase draws
- * another half. So every rank is first, last and in between.
+ * In each phase a random half of the processes is slow at random moments, and each phase selects
+ * another half. Therefore every rank is sometimes the first, sometimes the last, and sometimes in
+ * between.
  */
 #include "common.h"
 
@@ -31,9 +33,9 @@ static const struct test_option options[] = {
 
 enum { PHASE_LENGTH = 100 };
 
-/* Is there another barrier? Beyond those that were asked for, a whole phase or none. A script that
- * disturbs the job waits for the line that is printed here, after which no communicator is set up
- * any more. */
+/* Returns whether there is another barrier. After the requested number of barriers, either a
+ * whole phase follows or none. A script that disturbs the job waits for the message that is
+ * printed here, after which no communicator is set up any more. */
 static bool goes_on(long done, struct ledger ledgers[])
 {
     if (done < iterations)
@@ -70,7 +72,7 @@ int main(int argc, char **argv)
             pattern = (unsigned)(i / PHASE_LENGTH) % PATTERNS;
             one = rng_below(&plan, USUAL_COMMUNICATORS);
             other = rng_below(&plan, USUAL_COMMUNICATORS);
-            /* In every fourth phase no process is slow: barriers at full speed. */
+            /* In every fourth phase no process is slow, so that barriers run at full speed. */
             slow = rng_below(&mine, 2) && (i / PHASE_LENGTH) % 4 != 3;
         }
         if (slow)
@@ -82,7 +84,7 @@ int main(int argc, char **argv)
         checked_barrier(&ledgers[choice]);
     }
 
-    /* On all processes, whatever was drawn: enough that the choice is made
+    /* Executed on all processes, whatever was drawn: enough calls that the choice is made
      * (coll_nicbarr_tune_after). */
     for (int i = 0; i < 25; ++i) {
         checked_barrier(&ledgers[0]);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the MPI tests have in common; see common.h.
+ * Implements the utilities that the MPI tests share (common.h).
  *
  * Invariants: a cell of the ledger has one writer, its process (threads of a process use different
- * slots). Cells only grow. Nothing here calls MPI_Barrier except the wrappers under test, so that
- * the tests' bookkeeping neither hides nor causes what they look for.
+ * slots). The values of cells only increase. Nothing here calls MPI_Barrier except the wrappers
+ * under test, so that the tests' bookkeeping neither hides nor causes the errors that they must
+ * detect.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
@@ -138,7 +139,7 @@ void test_begin(int argc, char **argv, const char *name, const struct test_optio
 
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    /* Short enough to be typed. */
+    /* The seed is short enough to be typed. */
     uint64_t seed = option_seed >= 0 ? (uint64_t)option_seed
                                      : (uint64_t)(now.tv_nsec ^ now.tv_sec) % 1000000000u;
     MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
@@ -254,7 +255,7 @@ void delay_random(struct rng *rng)
     if (kind < 60)
         return;
     if (kind < 90) {
-        /* Volatile, so that the loop is not optimised away; up to some microseconds. */
+        /* `volatile` prevents that the loop is optimised away; it takes up to some microseconds. */
         for (volatile unsigned i = rng_below(rng, 3000); i > 0; i--)
             ;
     } else if (kind < 96) {
@@ -291,7 +292,7 @@ static int open_arena_file(MPI_Comm base, int rank)
             snprintf(path, sizeof(path), "%s", option_ledger);
             fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         } else {
-            /* Without a name in any file system, so that nothing is left behind. */
+            /* The memory has no name in any file system, so that nothing is left behind. */
             fd = memfd_create("nicbarr-test-ledger", MFD_CLOEXEC);
             snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fd);
         }
@@ -313,7 +314,8 @@ void arena_open(struct arena *arena, MPI_Comm base, unsigned slots)
     MPI_Comm_rank(base, &arena->rank);
     MPI_Comm_size(base, &arena->size);
     arena->slots = slots;
-    /* Whole cache lines per slot. Processes of one row share lines, which only slows them down. */
+    /* A slot consists of whole cache lines. Processes of one row share lines, which only slows
+     * them down. */
     arena->stride = ((size_t)arena->size + 15) / 16 * 16;
     arena->bytes = arena->stride * slots * sizeof(uint32_t);
 
@@ -325,7 +327,7 @@ void arena_open(struct arena *arena, MPI_Comm base, unsigned slots)
     if (arena->cells == MAP_FAILED)
         test_fail("ledger", "mmap: %s", strerror(errno));
     /* The others open the memory through rank 0's descriptor, which is closed only when all have
-     * it. A reduction ensures that without a barrier. */
+     * opened it. A reduction ensures that without a barrier. */
     int one = 1, all = 0;
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, base);
     close(fd);
@@ -349,7 +351,7 @@ void ledger_open(struct ledger *ledger, struct arena *arena, unsigned slot, MPI_
     if (slot >= arena->slots)
         test_fail(ledger->name, "the test uses ledger slot %u of %u", slot, arena->slots);
 
-    /* On an intercommunicator MPI promises only that the other group has entered. */
+    /* On an intercommunicator MPI guarantees only that the other group has entered. */
     MPI_Group group;
     int inter;
     MPI_Comm_test_inter(comm, &inter);
@@ -381,8 +383,9 @@ void ledger_close(struct ledger *ledger)
     ledger->members = NULL;
 }
 
-/* The store is a release and the loads are acquires, and no more. That others see after a barrier
- * what a process wrote before it is the barrier's own work, which is tested. */
+/* The store is a release and the loads are acquires, and nothing stronger: that other processes
+ * see after a barrier the memory that a process wrote before it is the barrier's own work, which
+ * is tested. */
 uint32_t ledger_enter(struct ledger *ledger)
 {
     uint32_t k = ++ledger->entered;
@@ -442,7 +445,7 @@ void usual_close(struct ledger ledgers[USUAL_COMMUNICATORS])
 
 /* ---- barriers under test ---- */
 
-/* Which barriers are omitted: a function of what all members know. */
+/* Returns whether a barrier is omitted: a function of values that all members know. */
 static bool is_broken(const struct ledger *ledger, uint32_t k)
 {
     if (test.break_every <= 0)
@@ -491,7 +494,7 @@ void checked_ibarrier(struct ledger *ledger)
 
 bool persistent_barrier_init(struct ledger *ledger, MPI_Request *request)
 {
-    /* A persistent request that waits without MPI does not exist. */
+    /* There is no persistent request that waits without MPI. */
     if (is_broken(ledger, 1) && !test.break_waits) {
         MPI_Send_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
         return true;

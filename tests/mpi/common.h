@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the MPI tests have in common: start and end of a test program, options, a seeded random
- * generator, the watchdog, the ledger that checks the barrier property, and barriers that are
- * broken on purpose.
+ * Utilities that the MPI tests share: start and end of a test program, options, a seeded random
+ * generator, the watchdog, the ledger that checks the barrier property, and deliberately broken
+ * barriers.
  *
- * All C programs in this folder use it. Nothing here depends on nicbarr: the same programs pass
- * with plain Open MPI, so that a failure is the component's.
+ * All C programs in this directory use them. Nothing here depends on nicbarr: the same programs
+ * pass with plain Open MPI, so that a failure is the component's.
  *
  * The ledger. Every communicator under test has a row in memory that all processes of the job map.
  * A process has one cell in the row, in which it counts the barriers that it has entered. After
  * barrier k it reads the cells of all members, each of which must be at least k. This needs no
- * clock and is exact: a process that is released too early and reads before the late one enters is
- * always detected.
+ * clock and is exact: if a process is released too early and reads the cells before the late
+ * process enters, the ledger always detects it.
  *
- * Broken barriers. A test that cannot fail proves nothing: with NICBARR_TEST_BREAK=N in the
- * environment every Nth barrier on average (1: every one) is omitted. All members agree on which
- * ones, so that the ledger detects it rather than a mismatch. With a negative N broken barriers
- * wait as they should, but without calling MPI: a barrier that makes no progress, and an
- * MPI_Ibarrier that blocks. The watchdog detects that (give --watchdog a few seconds).
+ * Broken barriers. They show that the tests can fail: with NICBARR_TEST_BREAK=N in the environment
+ * every Nth barrier on average (1: every one) is omitted. All members agree on the omitted ones, so
+ * that the ledger detects an early release and not a mismatch of calls. With a negative N broken
+ * barriers wait as they should, but without calling MPI: an MPI_Barrier makes no progress, and an
+ * MPI_Ibarrier blocks. The watchdog detects this (give --watchdog a few seconds).
  *
  * Options of all programs: --seed N, --watchdog SECONDS, --ledger PATH, --hold PATH, --help.
  */
@@ -30,8 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name of a function that creates a persistent collective: PERSISTENT(Barrier_init). Not
- * defined where MPI has none. */
+/* Expands to the name of the function that creates a persistent collective:
+ * PERSISTENT(Barrier_init). Not defined if MPI has no such function. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define PERSISTENT(name) MPI_##name
 #elif defined(OPEN_MPI)
@@ -78,14 +78,14 @@ void test_begin(int argc, char **argv, const char *name, const struct test_optio
                 size_t n_options, int thread_level);
 
 /* Sums up the checks, prints "ok NAME ..." on rank 0, and finalises MPI. Returns 0. `note` is
- * appended to the line; it may be empty. */
+ * appended to the printed text; it may be empty. */
 int test_end(const char *note);
 
-/* Prints one line and exits with TEST_SKIPPED. All ranks must call it. */
+/* Prints a message and exits with TEST_SKIPPED. All ranks must call it. */
 _Noreturn void test_skip(const char *why);
 
-/* Prints rank, place and message, and aborts the job. `where` is the name of a communicator or
- * phase. */
+/* Prints rank, `where` and the message, and aborts the job. `where` is the name of a
+ * communicator or phase. */
 _Noreturn void test_fail(const char *where, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -98,10 +98,10 @@ _Noreturn void test_fail(const char *where, const char *format, ...)
     } while (0)
 void test_count_check(void);
 
-/* What this process is doing, for the watchdog's message. text must stay valid. */
+/* Sets the current activity of this process for the watchdog's message. text must stay valid. */
 void test_phase(const char *text);
 
-/* Prints a line of a report on rank 0 (figures that are not checked). */
+/* Prints a line of a report on rank 0 (measurements that are not checked). */
 void test_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Seconds of the monotonic clock, for reports only. */
@@ -109,8 +109,8 @@ double test_seconds(void);
 
 /* ---- random numbers ---- */
 
-/* splitmix64. A stream with the same seed on all ranks is the plan on which they agree without
- * communication; one whose seed depends on the rank is private. */
+/* splitmix64. A stream with the same seed on all ranks determines the plan, so that they agree
+ * without communication; a stream whose seed depends on the rank is private. */
 struct rng {
     uint64_t state;
 };
@@ -122,35 +122,36 @@ unsigned rng_below(struct rng *rng, unsigned n);
 /* A random permutation of 0..n-1 (Fisher and Yates). */
 void rng_permutation(struct rng *rng, int *order, int n);
 
-/* Lets a random time pass: mostly none, often some computing, seldom a sleep of up to 2 ms. */
+/* Delays for a random time: mostly not at all, often by some computing, seldom by a sleep of up
+ * to 2 ms. */
 void delay_random(struct rng *rng);
 
-/* From now on process_vm_readv() and process_vm_writev() fail in this process. Skips the test where
- * that cannot be done. */
+/* Makes process_vm_readv() and process_vm_writev() fail in this process from now on. Skips the
+ * test if that is impossible. */
 void forbid_reading(void);
 
 /* ---- the ledger ---- */
 
 /* Memory that all processes of base map, divided into slots; every process has one cell in each
- * slot. A slot that is never used only takes address space. */
+ * slot. A slot that is never used only occupies address space. */
 struct arena {
     MPI_Group group; /* of base: a process's cell is its rank there */
     int size, rank;
     unsigned slots;
-    size_t stride; /* cells from slot to slot */
+    size_t stride; /* distance between the cells of consecutive slots */
     size_t bytes;
     _Atomic uint32_t *cells;
 };
 
-/* Collective over base (an intracommunicator), without a barrier. */
+/* Opens the arena. Collective over base (an intracommunicator), without a barrier. */
 void arena_open(struct arena *arena, MPI_Comm base, unsigned slots);
 void arena_close(struct arena *arena);
 
 /* The barriers of one communicator, or of one persistent request: operations that are matched by
  * their order share a ledger. */
 struct ledger {
-    MPI_Comm
-        comm; /* may be replaced by another one of the same members while no barrier is under way */
+    MPI_Comm comm; /* may be replaced by another one of the same members while no barrier is
+                      outstanding */
     char name[48];
     _Atomic uint32_t *cells;
     unsigned slot;
@@ -160,15 +161,16 @@ struct ledger {
     uint32_t entered; /* barriers that this process has entered */
 };
 
-/* slot: the same on all members, and not used by another ledger with a common member. Local. */
+/* Opens a ledger. slot: the same on all members, and not used by another ledger with a common
+ * member. Local. */
 void ledger_open(struct ledger *ledger, struct arena *arena, unsigned slot, MPI_Comm comm,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 void ledger_close(struct ledger *ledger);
 /* Counts this process's entry. Returns this barrier's number, for ledger_left. */
 uint32_t ledger_enter(struct ledger *ledger);
-/* Fails unless all have entered barrier number k. `how` names the call in the message. */
+/* Fails unless all members have entered barrier number k. `how` names the call in the message. */
 void ledger_left(const struct ledger *ledger, uint32_t k, const char *how);
-/* Have all entered barrier k? */
+/* Returns whether all members have entered barrier k. */
 bool ledger_complete(const struct ledger *ledger, uint32_t k);
 
 /* A few overlapping communicators, for tests whose subject is not their shape: WORLD, a dup,

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes that wait in a barrier for a late one must not take processor time from those that have
- * work, where there are more processes than processors.
+ * Tests that processes that wait in a barrier for a late one do not take CPU time from those that
+ * compute, when the machine is oversubscribed.
  *
  * One process sleeps (or computes, --compute) for a second while the others wait. Each of them
- * reports its user + system time (getrusage) as a fraction of the time that it waited.
+ * reports its user and system time (getrusage) as a fraction of the time that it waited.
  *
- * This is a report by default. --max-fraction F makes it a check: the fraction of every waiting
- * process is at most F. Processor time is what the process itself used, so that load on the machine
+ * By default the program only reports. --max-fraction F makes it a check: the fraction of every
+ * waiting process is at most F. CPU time is that of the process itself, so that load on the machine
  * does not increase it.
  *
- * Load decreases it, also for a process that never sleeps. --never-sleeps checks that no waiting
- * process did. Such a process either runs or is queued for a processor (schedstat), and both times
- * are known, so that load does not matter.
+ * Load decreases the CPU time, however, even that of a process that never sleeps. Therefore
+ * --never-sleeps checks separately that no waiting process slept. A process that does not sleep
+ * either runs or is queued for a core (schedstat), and both times are known, so that load does not
+ * affect the check.
  */
 #include "common.h"
 
@@ -50,8 +51,8 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* How long this thread was queued for a processor (proc(5), schedstat); below 0: the kernel does
- * not say. */
+/* Returns how long this thread was queued for a core (proc(5), schedstat), or a negative number
+ * if the kernel does not report it. */
 static double queued_seconds(void)
 {
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
         TEST_CHECK(cpu <= max_fraction * wall, "MPI_COMM_WORLD",
                    "waited %.3f s and used %.3f s of CPU time, expected at most %.3f", wall, cpu,
                    max_fraction * wall);
-    /* Some of it may be the system's: page faults, interrupts. */
+    /* Some of the CPU time may be the kernel's, for page faults and interrupts. */
     if (test.rank != late && never_sleeps)
         TEST_CHECK(
             cpu >= 0.9 * (wall - queued), "MPI_COMM_WORLD",

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a process dies, mpirun must end the job and nothing of it may be left. This is the job, which
- * run_killed.sh watches from outside.
+ * Tests that mpirun ends the job and leaves nothing of it behind if a process dies. This program is
+ * the job, which run_killed.sh observes from outside.
  *
  * All processes call barriers on several communicators, or reductions and broadcasts, or put into
- * each other's windows, for ever. A timer ends one of them (by SIGKILL to itself, or MPI_Abort)
- * wherever it is: in a barrier, between two, while it creates or frees a communicator, or while it
- * sets up shared memory. What must hold afterwards (mpirun exits with a non-zero status, nothing is
- * left of the job) cannot be checked from inside.
+ * each other's windows, for ever. A timer ends one of them (by SIGKILL to itself, or MPI_Abort) at
+ * any point: in a barrier, between two, while it creates or frees a communicator, or while it sets
+ * up shared memory. The conditions afterwards (mpirun exits with a non-zero status, nothing is left
+ * of the job) cannot be checked from inside.
  *
- * --pretend makes the script's own checks fail: "nobody-dies" (the job ends well), "leftover" (a
- * file whose name contains nicbarr stays in /dev/shm), "orphan" (a process stays).
+ * --pretend makes the script's own checks fail: "nobody-dies" (the job ends successfully),
+ * "leftover" (a file whose name contains nicbarr remains in /dev/shm), "orphan" (a process
+ * remains).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* setitimer */
@@ -24,7 +25,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { LARGE = 8000 /* of a broadcast, which goes in pieces */ };
+enum { LARGE = 8000 /* size of a broadcast that is sent in chunks */ };
 
 static const char *mode = "barrier";
 static const char *pretend = "";
@@ -53,11 +54,11 @@ static void die(int signal_number)
         kill(getpid(), SIGKILL);
 }
 
-/* The victim has no watchdog any more, since its alarm is the end. */
+/* Start the timer that ends the victim, which therefore has no watchdog any more. */
 static void arm(struct rng *plan)
 {
     long rank = victim >= 0 ? victim : (long)rng_below(plan, (unsigned)test.size);
-    /* Half of them while communicators are created and used for the first time. */
+    /* Half of the timers expire while communicators are created and used for the first time. */
     unsigned range = rng_below(plan, 2) ? 5000 : 300000;
     long when = after_us >= 0 ? after_us : (long)rng_below(plan, range);
     if (test.rank != rank || strcmp(pretend, "nobody-dies") == 0)
@@ -74,7 +75,8 @@ static void misbehave(void)
     if (strcmp(pretend, "leftover") == 0)
         close(open("/dev/shm/nicbarr-pretended-leftover", O_CREAT | O_RDWR, 0600));
     if (strcmp(pretend, "orphan") == 0 && fork() == 0) {
-        /* Out of reach of mpirun, which ends its children and their process groups; for a while. */
+        /* Leave the session for a while, out of reach of mpirun, which ends its children and
+         * their process groups. */
         setsid();
         for (int fd = 0; fd < 1024; fd++)
             close(fd);
@@ -95,7 +97,7 @@ static void make_use_free(struct ledger *on_dup, struct ledger *on_half)
     MPI_Comm_free(&on_dup->comm);
 }
 
-/* Instead of a barrier. One broadcast in four is large. */
+/* Called instead of a barrier. One broadcast in four is large. */
 static void carry_data(const struct ledger *ledger, long number)
 {
     static long data[LARGE];
@@ -120,7 +122,8 @@ static void carry_data(const struct ledger *ledger, long number)
     TEST_CHECK(sum == size, ledger->name, "expected %d, found %g", size, sum);
 }
 
-/* Instead of a barrier. Each process has a part of every window, and there is a shared counter. */
+/* Called instead of a barrier. Each process has a part of every window, and there is a shared
+ * counter. */
 static void use_windows(long number)
 {
     static MPI_Win window;
@@ -150,7 +153,7 @@ int main(int argc, char **argv)
     misbehave();
     arm(&plan);
     usual_open(&arena, usual);
-    /* Ledgers with the members of the short-lived communicators, used for each of them in turn. */
+    /* Ledgers with the members of the short-lived communicators, used for one after the other. */
     ledger_open(&on_dup, &arena, USUAL_COMMUNICATORS, usual[2].comm, "short-lived dup");
     ledger_open(&on_half, &arena, USUAL_COMMUNICATORS + 1, usual[4].comm, "short-lived half");
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each message must go to the receive that MPI says: all processes send and receive at random, and
- * afterwards rank 0 compares all that has happened.
+ * Tests that each message is received by the receive that MPI prescribes: all processes send and
+ * receive at random, and afterwards rank 0 compares the records of all processes.
  *
- * A round is a game on a few communicators: sends in all modes (standard, synchronous, buffered);
- * receives with source and tag given or not, with room for the whole message or a part; probes,
- * matched probes, cancelled receives. At the end each process receives what is left.
+ * A round uses a few communicators: sends in all modes (standard, synchronous, buffered); receives
+ * with or without wildcards for source and tag, with buffers for the whole message or a part;
+ * probes, matched probes, and cancelled receives. At the end each process receives the remaining
+ * messages.
  *
  * MPI requires (MPI 4.0, 3.5): of two messages from one sender on one communicator, the earlier one
- * goes to the earlier one of two receives if both receives match it and the earlier one matches
+ * matches the earlier one of two receives if both receives match it and the earlier one matches
  * both. Each message contains its sender and its number, so that rank 0 can check all pairs. A
- * receive that was never matched must not have been passed over.
+ * receive that was never matched must not have been skipped.
  *
  * --spoil shows that the test can fail: two receives claim to have been posted in reverse order.
  */
@@ -23,7 +24,7 @@
 enum {
     COMMUNICATORS = 3,
     TAGS = 4,
-    MOST = 400, /* sends, and receives, of a process in a round */
+    MOST = 400, /* maximum number of sends, and of receives, of a process in a round */
     LARGE = 100000,
     HEAD = 2, /* longs at the beginning of a message: the sender's rank, and its number */
 };
@@ -44,7 +45,7 @@ static const struct test_option options[] = {
 
 static MPI_Comm comms[COMMUNICATORS];
 
-/* ---- records of what has happened; plain longs, so that rank 0 can gather them ---- */
+/* ---- records of the calls; plain longs, so that rank 0 can gather them ---- */
 
 struct sent {
     long from, to; /* ranks in MPI_COMM_WORLD */
@@ -54,10 +55,10 @@ struct sent {
 struct received {
     long at; /* rank in MPI_COMM_WORLD */
     long comm;
-    long source, tag;  /* as requested; source in MPI_COMM_WORLD; -1: any */
+    long source, tag;  /* requested source in MPI_COMM_WORLD and tag; -1: wildcard */
     long posted;       /* order of posting, or of the matched probe */
-    long from, number; /* of the message; -1: none, as it was cancelled */
-    long waited;       /* 1: until the end of the game, without a message */
+    long from, number; /* of the message; -1: the receive was cancelled */
+    long waited;       /* 1 if it waited until the end of the round without a message */
 };
 
 static struct {
@@ -168,7 +169,7 @@ static void receive_one(struct rng *rng)
     MPI_Irecv(game.buffer[i], (int)room, MPI_BYTE, source, tag, comms[comm], &game.receive[i]);
 }
 
-/* A receive has completed, with this error. */
+/* Record that a receive has completed with this error. */
 static void take_result(int i, int error, const MPI_Status *status)
 {
     int cancelled, class = MPI_SUCCESS;
@@ -255,7 +256,8 @@ static void act(struct rng *rng)
     }
 }
 
-/* The number of messages that this process gets. (Open MPI's own collective sums it up.) */
+/* Returns the number of messages that this process gets. (Open MPI's own collective computes the
+ * sum.) */
 static long expected(void)
 {
     long *to = calloc((size_t)test.size, sizeof(*to)), mine;
@@ -285,12 +287,12 @@ static void receive_rest(void)
         }
     }
     MPI_Waitall(game.sends, game.send, MPI_STATUSES_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD); /* otherwise messages of the next game could arrive */
+    MPI_Barrier(MPI_COMM_WORLD); /* otherwise messages of the next round could arrive */
 }
 
 /* ---- evaluation ---- */
 
-/* All processes' records on rank 0, which frees them. */
+/* Gather all processes' records on rank 0, which frees them. */
 static void *gather(const void *own, int count, size_t bytes, int *all)
 {
     int *counts = calloc((size_t)test.size, sizeof(*counts));
@@ -378,7 +380,7 @@ static void evaluate(void)
     free(received);
 }
 
-/* ---- a game ---- */
+/* ---- a round ---- */
 
 static void play(struct rng *rng)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Users see in the performance variables of mtl/myr how their messages went. Rank 0 sends rank 1
- * short, medium and long messages, half of them before they are received, and both ranks check the
- * counters. (MPI's own messages may count as well, so that each counter must have grown by at least
- * as much.)
+ * Tests the performance variables of mtl/myr, from which users see which protocol their messages
+ * used. Rank 0 sends rank 1 short, medium and long messages, half of them before they are
+ * received, and both ranks check the counters. (MPI's own messages may be counted as well.
+ * Therefore the test requires only that each counter has grown by at least the number of its
+ * messages.)
  */
 #include "common.h"
 
@@ -66,8 +67,8 @@ static unsigned long long value_of(enum variable variable)
     return value;
 }
 
-/* Messages from rank 0 to rank 1, which arrive before rank 1 posts its receives (`early`), or after
- * that. Another message synchronises them. */
+/* Send messages from rank 0 to rank 1, which arrive before rank 1 posts its receives (`early`),
+ * or after that. Another message synchronises the ranks. */
 static void exchange(int rank, char *buffer, int bytes, bool early)
 {
     enum { MESSAGE = 1, GO = 2 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that rely on what Open MPI does if the root broadcasts or scatters another number of
- * bytes than a rank expects must get the same with nicbarr. Where there are more, that rank's error
- * is MPI_ERR_TRUNCATE; where there are fewer, it gets those, and the rest of its buffer is
- * unchanged. Open MPI's own functions do so among two processes. The calls that follow are right
- * again.
+ * Tests that programs in which the root broadcasts or scatters another number of bytes than a rank
+ * expects get the same result with nicbarr as with Open MPI alone. If the root sends more bytes,
+ * the rank gets the error MPI_ERR_TRUNCATE; if it sends fewer, the rank gets those, and the rest of
+ * its buffer is unchanged. Open MPI's own functions behave in this way between two processes. The
+ * calls that follow must be correct again.
  */
 #include "common.h"
 
@@ -40,8 +40,8 @@ static int call_and_wait(enum kind kind, int sent, void *to, int count, MPI_Data
     return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-/* Rank 0 sends `sent` bytes, to all or to each. The last rank expects another number, with or
- * without gaps between them. */
+/* Rank 0 sends `sent` bytes, to all ranks or to each one. The last rank expects another number,
+ * with or without gaps between the elements. */
 static void call(enum kind kind, int sent, int expected, bool with_gaps, int number)
 {
     const bool scatters = kind == SCATTER || kind == ISCATTER;
@@ -69,8 +69,8 @@ static void call(enum kind kind, int sent, int expected, bool with_gaps, int num
     }
 }
 
-/* Few and many bytes take different paths, with limits of their own. Across hosts both numbers must
- * be of one size class. */
+/* Few and many bytes use different algorithms, with limits of their own. Across hosts both
+ * numbers must be of one size class. */
 static const int on_one_host[][2] = {{100, 60},      {60, 100},      {500, 250},     {250, 500},
                                      {500, 500},     {20000, 200},   {200, 20000},   {113, 112},
                                      {112, 113},     {1112, 100},    {100, 1112},    {32512, 20000},
@@ -81,7 +81,7 @@ static const int across[][2] = {{100, 60},    {60, 100},    {500, 300},   {300, 
                                 {1209, 1208}, {2400, 3624}, {3624, 2400}, {2416, 2415},
                                 {2415, 2416}, {2416, 2417}, {2417, 2416}, {4096, 4096}};
 
-/* The part of each rank. */
+/* Returns the size of each rank's part. */
 static int part_of(int bytes)
 {
     return (bytes + test.size - 1) / test.size;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With coll_nicbarr_check a wrong program must get an error instead of hanging: one mistake at a
- * time, for which all ranks get an error, after which calls are right again. Before that, each
- * collective is called correctly in several ways, without an error.
+ * Tests that coll_nicbarr_check returns an error to a wrong program, which otherwise hangs. The
+ * program makes one mistake at a time, for which all ranks must get an error, and after which calls
+ * must succeed again. Before that, it calls each collective correctly in several ways, which must
+ * not cause an error.
  *
  *   mistakes [--kind KIND]     only this mistake; otherwise all of them
  */
@@ -19,7 +20,7 @@ enum { RANKS_MOST = 16, VALUES = 4 };
 static int from[RANKS_MOST * VALUES], to[RANKS_MOST * VALUES], counts[RANKS_MOST],
     places[RANKS_MOST], bytes[RANKS_MOST];
 
-/* Every collective, with all roots in turn, in place, and with different types of equal size. */
+/* Call every collective, with each root, in place, and with different types of equal size. */
 static void call_all(int root)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;
@@ -66,7 +67,7 @@ enum mistake {
     KINDS
 };
 
-/* The last rank makes another call. */
+/* Make a call on the last rank that differs from those of the other ranks. */
 static int call_wrongly(enum mistake mistake)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A long message must be transferred while its sender and its receiver make no MPI call, or a
- * program gets no overlap.
+ * Tests that a long message is transferred while its sender and its receiver make no MPI call,
+ * because otherwise a program gets no overlap of communication and computation.
  *
- * Rank 0 posts a receive, and creates a file. Rank 1 then starts to send. From then on both make no
- * MPI call: rank 0 reads its buffer until the whole message is there, and creates another file, for
- * which rank 1 waits. If nothing else transfers the message, the watchdog ends the program.
+ * Rank 0 posts a receive, and creates a file. Rank 1 then starts to send. From then on neither
+ * calls MPI: rank 0 reads its buffer until the whole message has arrived, and creates another file,
+ * for which rank 1 waits. If nothing else transfers the message, the watchdog ends the program.
  */
 #include "common.h"
 
@@ -52,7 +52,7 @@ static void wait_for(long round, const char *what)
         rest();
 }
 
-/* Never 0, which the buffer contains before. */
+/* Returns a byte of the message, which is never 0, the initial value of the buffer. */
 static unsigned char byte_of(long round, long at)
 {
     return (unsigned char)(1 + (round * 31 + at * 7) % 255);

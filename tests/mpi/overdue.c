@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A barrier from which a process or host is missing must fail after the timeout, and other
- * communicators must go on working. overdue.sh disturbs this program from outside.
+ * Tests that a barrier from which a process or host is missing fails after the timeout, and that
+ * other communicators continue to work. overdue.sh causes the fault from outside.
  *
- * All processes call barriers on one communicator until a file "stop" exists in the folder, or a
+ * All processes call barriers on one communicator until a file "stop" exists in the directory, or a
  * barrier fails. A process whose barrier has failed creates a file "failed.RANK", and waits for a
  * file "resume". Then it calls barriers on another communicator, which must be correct. Nothing
  * here depends on time, except for the watchdog.
@@ -62,8 +62,9 @@ static int one_barrier(MPI_Comm comm)
     return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-/* Stop (SIGSTOP) if a file "halt.RANK" exists. Between two barriers this process does not run the
- * node's NIC; if it were stopped while it does, it would keep all others of the node from it. */
+/* Stop (SIGSTOP) if a file "halt.RANK" exists. Between two barriers this process does not run
+ * the node's NIC; if it were stopped while it does, all other processes of the node could not
+ * run the NIC. */
 static void stop_if_requested(void)
 {
     char path[500];
@@ -72,7 +73,7 @@ static void stop_if_requested(void)
         raise(SIGSTOP);
 }
 
-/* The barrier before which all stop, once rank 0 has decided on it; -1: not yet. */
+/* Returns the barrier before which all stop, or -1 if rank 0 has not decided on it yet. */
 static long last_one(void)
 {
     char path[500];
@@ -86,10 +87,11 @@ static long last_one(void)
     return last;
 }
 
-/* Do all stop before barrier i? This is not communicated by MPI messages: one may be lost with the
- * host that is cut off, and a process that waits for it is in no barrier, so that it is late
- * instead of silent, and its barriers never fail. Rank 0 writes the number down BETWEEN_LOOKS
- * barriers before, so that all that get there can read it. */
+/* Returns whether all processes stop before barrier i. This is not communicated by MPI messages,
+ * because a message may be lost with the host that is cut off. A process that waits for it is in
+ * no barrier, so that it would count as late instead of silent, and its barriers would never
+ * fail. Therefore rank 0 writes the number to a file BETWEEN_LOOKS barriers before, so that all
+ * processes that get there can read it. */
 static bool stops_before(long i)
 {
     if (i % BETWEEN_LOOKS != 0)
@@ -101,7 +103,7 @@ static bool stops_before(long i)
     return last == i;
 }
 
-/* Barriers on the other communicator, by its members. */
+/* Execute barriers on the other communicator, by its members. */
 static void others(struct ledger *other, int count)
 {
     for (int i = 0; i < count && other->comm != MPI_COMM_NULL; i++)

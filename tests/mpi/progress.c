@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that waits in a barrier must serve the messages of the others, or programs deadlock.
+ * Tests that a process that waits in a barrier progresses the messages of other processes, because
+ * otherwise programs deadlock.
  *
- * One process is late. It enters only after its communication with the waiting ones is complete, in
- * which they must take part: messages by rendezvous in both directions, and one-sided access to
- * their windows. If a barrier waits without calling Open MPI's progress engine, this is a deadlock,
- * which the watchdog ends. Sometimes the late process waits before, so that the others have gone to
- * sleep.
+ * One process is late. It enters the barrier only after it has communicated with the waiting ones,
+ * by rendezvous messages in both directions and by one-sided access to their windows, which needs
+ * progress in the waiting processes. If a barrier waits without calling Open MPI's progress engine,
+ * this is a deadlock, which the watchdog ends. Sometimes the late process delays its communication
+ * until the others have gone to sleep.
  *
- * The contents are checked as well, since the progress within a barrier must not lose or repeat
+ * The program also checks the contents, since progress within a barrier must not lose or repeat
  * anything.
  *
  * --bandwidth reports how fast large messages arrive at processes that wait in a barrier, compared
@@ -38,17 +39,17 @@ static const struct test_option options[] = {
 
 enum { TAG = 11, MESSAGES = 3, MIN_BYTES = 64 * 1024 };
 
-/* The parameters of one try, on which all members of the barrier's communicator agree. */
+/* The parameters of one test, on which all members of the barrier's communicator agree. */
 struct scene {
-    struct ledger *ledger; /* of the barrier */
+    struct ledger *ledger; /* the ledger of the barrier */
     int late;              /* rank in WORLD */
-    int bytes;             /* of each message */
-    unsigned char
-        mark; /* the byte with which the late process fills its data; the others have their own */
+    int bytes;             /* size of each message */
+    unsigned char mark;    /* the byte with which the late process fills its data; the others have
+                              bytes of their own */
 };
 
 static struct arena arena;
-/* MESSAGES messages each; `received` is also the window. */
+/* Buffers of MESSAGES messages each; `received` is also the window. */
 static unsigned char *sent, *received;
 static MPI_Win window;
 
@@ -62,7 +63,8 @@ static void check_filled(const struct scene *scene, int from, const char *what)
     unsigned char expected = mark_of(scene, from);
     for (int m = 0; m < MESSAGES; m++) {
         const unsigned char *message = received + (size_t)m * (size_t)scene->bytes;
-        /* All bytes equal the first one: compare the message with itself, shifted by one byte. */
+        /* Check that all bytes equal the first one, by comparing the message with itself,
+         * shifted by one byte. */
         TEST_CHECK(message[0] == expected &&
                        !memcmp(message, message + 1, (size_t)scene->bytes - 1),
                    scene->ledger->name,
@@ -72,9 +74,9 @@ static void check_filled(const struct scene *scene, int from, const char *what)
     }
 }
 
-/* ---- what the late process does while the others wait, and what these prepare and check ---- */
+/* ---- actions of the late process while the others wait, and their preparation and checks ---- */
 
-/* Calls act for all other members of the barrier's communicator. */
+/* Call `act` for all other members of the barrier's communicator. */
 static void for_each_other(const struct scene *scene, void (*act)(const struct scene *, int peer))
 {
     for (int i = 0; i < scene->ledger->n_members; i++)
@@ -157,8 +159,8 @@ static void post_sends(const struct scene *scene, MPI_Request requests[MESSAGES]
                   MPI_COMM_WORLD, &requests[m]);
 }
 
-/* Local access to the own window is an epoch, too. filled: with the own mark, otherwise with
- * zeros. */
+/* Fill the own window, in an access epoch, with the own byte if `filled` is set, and otherwise
+ * with zeros. */
 static void prepare_window(const struct scene *scene, bool filled)
 {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, test.rank, 0, window);
@@ -171,7 +173,7 @@ static const struct kind {
     void (*late)(const struct scene *scene, int peer);
     /* Posts the requests of the waiting processes before the barrier; NULL for one-sided kinds. */
     void (*post)(const struct scene *scene, MPI_Request requests[MESSAGES]);
-    bool lands;  /* afterwards the waiting processes have the late one's data */
+    bool lands;  /* afterwards the waiting processes must have the late one's data */
     bool filled; /* one-sided: the window initially has data instead of zeros */
 } kinds[] = {
     {"MPI_Send to a waiting process", send_plain, post_receives, true, false},
@@ -183,13 +185,13 @@ static const struct kind {
     {"MPI_Accumulate to a waiting process", accumulate_there, NULL, true, false},
 };
 
-/* ---- a try ---- */
+/* ---- one test ---- */
 
 enum barrier { BLOCKING, NONBLOCKING, PERSISTENT, BARRIERS };
 static const char *const barrier_names[] = {"MPI_Barrier", "MPI_Ibarrier + MPI_Wait",
                                             "MPI_Start + MPI_Wait"};
 
-/* One persistent barrier per communicator, each with a ledger. */
+/* One persistent barrier for each communicator, each with a ledger. */
 static struct {
     struct ledger ledger;
     MPI_Request request;
@@ -218,8 +220,8 @@ static void play(const struct kind *kind, const struct scene *scene, struct ledg
     memset(sent, mark_of(scene, test.rank), (size_t)scene->bytes * MESSAGES);
     if (!kind->post)
         prepare_window(scene, kind->filled);
-    /* Windows must be ready before the late process goes ahead, and for messages it should find the
-     * others waiting. A barrier of another kind ensures both. */
+    /* Windows must be ready before the late process continues, and the other processes should be
+     * waiting when it sends messages. A barrier of another kind ensures both. */
     do_barrier(usual, comm, (how + 1) % BARRIERS);
 
     if (test.rank == scene->late) {
@@ -278,8 +280,9 @@ static void play_all(struct ledger *usual)
 
 /* ---- the report ---- */
 
-/* MB/s of `n` messages from the last process to process 0, which waits for them in the barrier or,
- * for comparison, in MPI_Waitall. All others wait in the barrier in both cases. */
+/* Returns the bandwidth in MB/s of `n` messages from the last process to process 0, which waits
+ * for them in the barrier or, for comparison, in MPI_Waitall. All others wait in the barrier in
+ * both cases. */
 static double measure(struct ledger *world, int bytes, int n, bool in_barrier)
 {
     int sender = test.size - 1;
@@ -310,7 +313,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Interleaved, because the machine's speed changes within seconds; medians. */
+/* The measurements are interleaved, because the machine's speed changes within seconds, and
+ * their medians are reported. */
 static void report_bandwidth(struct ledger *world)
 {
     enum { TRIES = 15, BYTES_A_TRY = 64 << 20 };

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages between processes must arrive once, whole, in order and with the right content, or
- * programs compute with garbage.
+ * Tests that messages between processes arrive once, whole, in order and with the correct content.
  *
- * Sizes are around those at which a transport changes its method (empty, small, eager, fragments, a
- * copy from memory to memory), up to --largest. All processes agree on the plan of a round without
- * communication, so that a receiver knows what must arrive; every byte depends on sender, receiver,
- * round and position. The phases: all to all at once, in all sending modes and with gaps in the
- * buffers on either side; messages that are probed for; a flood of unexpected messages; one-sided
- * communication; several threads at once (--threads); processes that are spawned, and groups that
- * connect to each other (--spawn).
+ * Sizes are near the thresholds at which a transport changes its protocol (empty, small, eager,
+ * fragments, a copy from memory to memory), up to --largest. All processes compute the same plan of
+ * a round without communication, so that a receiver knows which messages must arrive; every byte
+ * depends on sender, receiver, round and position. The phases are:
+ *
+ * - all to all at once, in all sending modes and with gaps in the buffers on either side;
+ * - messages that are probed for;
+ * - a flood of unexpected messages;
+ * - one-sided communication;
+ * - several threads at once (--threads);
+ * - processes that are spawned, and groups that connect to each other (--spawn).
  *
  * --no-read forbids this process to read other processes' memory after MPI_Init, which a transport
- * on one node must cope with. --spoil shows that the test can fail: now and then a byte is changed
+ * on one node must tolerate. --spoil shows that the test can fail: now and then a byte is changed
  * before it is sent.
  */
 #ifndef _GNU_SOURCE
@@ -85,7 +88,8 @@ static void compare(const struct message *message, const uint8_t *buffer, const 
     test_count_check();
 }
 
-/* Mostly around a size at which something changes, often small, seldom the largest. */
+/* Returns a size that is mostly near a threshold at which the protocol changes, often small, and
+ * rarely the largest. */
 static size_t random_size(struct rng *rng)
 {
     static const size_t edges[] = {0, 1, 8, 256, 2048, 4096, 8192, 32768, 65536, 131072, 1 << 20};
@@ -99,7 +103,7 @@ static size_t random_size(struct rng *rng)
     case 2:
         bytes = rng_below(rng, 300);
         break;
-    default: /* up to 64 bytes below (there are headers) or a few above */
+    default: /* up to 64 bytes below (for headers) or a few above */
         bytes = edge + rng_below(rng, 72);
         bytes = bytes > 64 ? bytes - 64 : bytes;
     }
@@ -116,7 +120,7 @@ static void *allocate(size_t bytes)
 
 /* ---- all to all ---- */
 
-/* A buffer with a gap after every `run` bytes, or without. A message is one item of the type. */
+/* A buffer with or without a gap after every `run` bytes. A message is one element of the type. */
 struct layout {
     size_t run; /* 0: no gaps */
     MPI_Datatype type;
@@ -149,7 +153,7 @@ static void gather(const struct layout *layout, size_t bytes, const uint8_t *buf
         dense[i] = buffer[layout->run ? i / layout->run * 2 * layout->run + i % layout->run : i];
 }
 
-/* One of the messages of a round, at one of its ends. */
+/* One end of a message of a round. */
 struct transfer {
     struct message message;
     struct layout layout;
@@ -159,7 +163,7 @@ struct transfer {
 static void transfer_open(struct transfer *transfer, const struct message *message, unsigned kind,
                           bool sending)
 {
-    /* Gaps on neither side, on one, on both. */
+    /* There are gaps on neither side, on one, or on both. */
     const bool gaps = kind == 1 ? sending : kind == 2 ? !sending : kind == 3;
     transfer->message = *message;
     transfer->layout = layout_make(message->bytes, gaps ? 24 : SIZE_MAX);
@@ -197,7 +201,7 @@ static void start_sending(const struct transfer *transfer, unsigned mode, MPI_Co
                   request);
 }
 
-/* All messages of a round are under way at once. Receives are posted before or after the sends. */
+/* Exchange all messages of a round at once. Receives are posted before or after the sends. */
 static void all_to_all(MPI_Comm comm, unsigned round, const char *where)
 {
     int rank, size;
@@ -237,8 +241,8 @@ static void all_to_all(MPI_Comm comm, unsigned round, const char *where)
 
 /* ---- probed for ---- */
 
-/* Every process sends `messages` messages to random others, which do not know their sizes. Those of
- * one sender arrive in order. */
+/* Every process sends `messages` messages to random others, which do not know their sizes.
+ * Messages of one sender must arrive in order. */
 static void probed(MPI_Comm comm, unsigned messages)
 {
     int rank, size;
@@ -294,7 +298,8 @@ static void probed(MPI_Comm comm, unsigned messages)
 
 /* ---- the flood ---- */
 
-/* All send to rank 0, which does something else meanwhile, and then receives them in order. */
+/* All processes send to rank 0, which does something else meanwhile, and then receives the
+ * messages in order. */
 static void flooded(MPI_Comm comm)
 {
     int rank, size;
@@ -321,7 +326,7 @@ static void flooded(MPI_Comm comm)
 
 /* ---- one-sided ---- */
 
-/* Each process has a block for every other one in its window. */
+/* Test a window in which each process has a block for every other one. */
 static bool one_sided(void)
 {
     enum { BLOCK = 50000 };
@@ -341,7 +346,7 @@ static bool one_sided(void)
             fill(&message, block);
             MPI_Put(block, BLOCK, MPI_BYTE, peer, (MPI_Aint)test.rank * BLOCK, BLOCK, MPI_BYTE,
                     window);
-            MPI_Win_fence(0, window); /* the block is reused */
+            MPI_Win_fence(0, window); /* so that the block can be reused */
         }
         for (int peer = 0; peer < test.size; peer++) {
             const struct message message = {peer, test.rank, 4, BLOCK};
@@ -374,7 +379,7 @@ struct worker {
     int number;
 };
 
-/* In a ring: to the right, from the left. */
+/* Send to the right neighbour in a ring, and receive from the left one. */
 static void *work(void *opaque)
 {
     const struct worker *worker = opaque;
@@ -422,9 +427,10 @@ static void threaded(void)
         MPI_Comm_free(&workers[w].comm);
 }
 
-/* ---- processes that come later ---- */
+/* ---- processes that are spawned or connect later ---- */
 
-/* The same on both sides of an intercommunicator. */
+/* Exchange messages between both groups of an intercommunicator; the call is the same on both
+ * sides. */
 static void across(MPI_Comm both, bool first)
 {
     MPI_Comm together;
@@ -444,7 +450,8 @@ static void spawned(const char *program)
     char options_for_child[3][16] = {"--child", "--seed", "--largest"};
     char *arguments[] = {
         options_for_child[0], options_for_child[1], seed, options_for_child[2], size, NULL};
-    for (int round = 0; round < 2; round++) { /* the second ones after the first ones have exited */
+    for (int round = 0; round < 2;
+         round++) { /* the second round starts after the processes of the first one have exited */
         MPI_Comm both;
         MPI_Comm_spawn(program, arguments, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both,
                        MPI_ERRCODES_IGNORE);
@@ -452,7 +459,7 @@ static void spawned(const char *program)
     }
 }
 
-/* Two halves of the job connect to each other. */
+/* Connect two halves of the job to each other. */
 static void connected(void)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -505,7 +512,7 @@ int main(int argc, char **argv)
     test_phase("flood");
     flooded(MPI_COMM_WORLD);
     test_phase("one-sided");
-    const bool with_windows = !no_read && one_sided(); /* Open MPI itself reads there */
+    const bool with_windows = !no_read && one_sided(); /* Open MPI itself reads memory there */
     const bool with_threads = threads > 0 && test.provided == MPI_THREAD_MULTIPLE;
     if (with_threads) {
         test_phase("threads");

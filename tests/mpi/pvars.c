@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Users and tools read the NICs' counters as MPI performance variables. Each must have a
- * description, and the one that counts a NIC's barriers must grow by those that the NIC has done.
+ * Tests the NICs' counters that users and tools read as MPI performance variables. Each must have a
+ * description, and the counter of a NIC's barriers must grow by the number that the NIC has
+ * executed.
  *
- * With --done the NIC must have done all barriers (the job is across nodes, and an algorithm is
- * forced); without it the number is not checked. With --ibarrier or --persistent no MPI_Barrier
- * precedes them: an MPI_Allreduce sets up the first, the second does so itself. With --ibcast an
- * MPI_Bcast sets up, and the NIC counts the broadcasts that arrive. With --iallreduce the same
- * holds for MPI_Allreduce, whose results come back by broadcasts. With --persistent as well, these
- * are persistent.
+ * With --done the NIC must have executed all barriers (the job is across nodes, and an algorithm is
+ * forced); without it the number is not checked. The other options select the calls:
+ *
+ * - With --ibarrier or --persistent no MPI_Barrier precedes the calls: for --ibarrier an
+ *   MPI_Allreduce sets up the communicator, and a persistent barrier does so itself.
+ * - With --ibcast an MPI_Bcast sets up the communicator, and the NIC counts the broadcasts that
+ *   arrive.
+ * - With --iallreduce an MPI_Allreduce sets it up; the results return by broadcasts, which are
+ *   counted.
+ * - Together with --persistent, these operations are persistent.
  */
 #include "common.h"
 
@@ -30,7 +35,7 @@ static const struct test_option options[] = {
 enum { BARRIERS = 200, TEXT = 256, LEAST = 10 };
 static const char prefix[] = "coll_nicbarr_";
 
-/* Is variable `index` one of nicbarr's? If so, check its description. */
+/* Returns whether variable `index` is one of nicbarr's, and checks its description if so. */
 static bool ours(int index, char name[TEXT])
 {
     char text[TEXT];
@@ -51,7 +56,7 @@ static bool ours(int index, char name[TEXT])
     return true;
 }
 
-/* The index of the variable that counts the NIC's barriers. Checks all of nicbarr's. */
+/* Returns the index of the variable that counts the NIC's barriers. Checks all of nicbarr's. */
 static int look_at_all(void)
 {
     char name[TEXT], wanted[TEXT];
@@ -106,7 +111,7 @@ static void one_barrier(void)
     }
 }
 
-/* Have the NICs' groups set up. Returns false if this MPI has no such barriers. */
+/* Set up the NICs' groups. Returns false if this MPI has no such barriers. */
 static bool set_up(void)
 {
     if (persistent) {
@@ -134,7 +139,8 @@ static bool set_up(void)
     return true;
 }
 
-/* Otherwise a root would start while others have not read the counter yet. */
+/* Synchronise the ranks; otherwise a root would start while others have not read the counter
+ * yet. */
 static void meet(void)
 {
     if (broadcast || reduction) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that use one session of MPI 4 after the other must work, and not leak memory. With the
- * last session of a process Open MPI closes all of its components, and opens them again with the
- * next one. Each time barriers of all kinds work, and no memory stays open (memfd; Open MPI 5.0.7
- * itself leaves some pipes and events open each time).
+ * Tests that programs can use one session of MPI 4 after the other without leaking memory. With the
+ * last session of a process Open MPI closes all of its components, and the next session opens them
+ * again. Each time barriers of all kinds must work, and no shared memory may stay open (memfd; Open
+ * MPI 5.0.7 itself leaves some pipes and events open each time).
  *
- * A process that has not finished after WATCHDOG_S seconds prints its stack, and stays there.
+ * A process that has not finished after WATCHDOG_S seconds prints its stack, and does not exit.
  *
- * The program does not call MPI_Init, which would keep the components open, and so uses nothing of
- * common.h except its exit status.
+ * The program does not call MPI_Init, which would keep the components open, and therefore uses
+ * nothing of common.h except its exit status.
  */
 #include "common.h"
 
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Open MPI 5.0 has sessions, but says that it is MPI 3. */
+/* Open MPI 5.0 has sessions, but reports that it is MPI 3. */
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 int main(void)
 {
@@ -71,7 +71,7 @@ static void barriers(MPI_Comm comm)
     MPI_Request_free(&request);
 }
 
-/* Returns this process's rank. */
+/* Run one session. Returns this process's rank. */
 static int one_session(void)
 {
     MPI_Session session;

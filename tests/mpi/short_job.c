@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job must end properly however short it is: it calls collectives of all sorts on communicators
- * that are created and freed, and then MPI_Finalize.
+ * Tests that a job ends properly however short it is: it calls collectives of all kinds on
+ * communicators that are created and freed, and then MPI_Finalize.
  *
- * Its subject is the end. Processes start, use what the component has, and exit at once, while
- * other jobs load the machine (tests/component/short_jobs.sh). Results are checked, so that a job
- * that did nothing cannot pass.
+ * The subject is the end of the job. Processes start, use the component's features, and exit at
+ * once, while other jobs load the machine (tests/component/short_jobs.sh). Results are checked, so
+ * that a job that did nothing cannot pass.
  *
- * --allreduces N calls MPI_Allreduce N times on MPI_COMM_WORLD before anything else, so that the
- * choice is made in these calls. --bcasts N does the same with MPI_Bcast, whose root is rank 0, and
- * once another one. --leave does not free communicators, windows of messages and persistent
- * requests at the end, as some programs leave that to MPI_Finalize. --tools opens MPI's tools
- * interface before MPI_Init and closes it before MPI_Finalize; --tools-twice opens and closes it
- * once more before that, so that Open MPI loads its components twice. (After MPI_Finalize it cannot
- * be closed: Open MPI 4.1.4 crashes there, also with its own components only.)
+ * - --allreduces N calls MPI_Allreduce N times on MPI_COMM_WORLD first, so that the algorithm is
+ *   chosen during these calls.
+ * - --bcasts N does the same with MPI_Bcast, whose root is rank 0, except for one call.
+ * - --leave does not free communicators, windows of messages and persistent requests, because some
+ *   programs leave that to MPI_Finalize.
+ * - --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
+ *   --tools-twice opens and closes it once more before that, so that Open MPI loads its components
+ *   twice. (It cannot be closed after MPI_Finalize, because Open MPI 4.1.4 crashes there, also with
+ *   its own components only.)
  */
 #include "common.h"
 
@@ -41,7 +43,8 @@ static const struct test_option options[] = {
 
 enum { COUNT = 100, BARRIERS = 30, LEFT = 4 };
 
-/* Not commutative: of two pairs it takes the outer ends. A pair is {first rank, last rank}. */
+/* A reduction operation that is not commutative: it joins two pairs into one of the outer ends.
+ * A pair is {first rank, last rank}. */
 static void join_ends(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     const int *left = in;
@@ -101,7 +104,7 @@ static void barriers(MPI_Comm comm)
     MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
 }
 
-/* The last communicators stay, each with a request. */
+/* The last communicators are not freed, each with a request. */
 static void use(MPI_Op ends, MPI_Datatype pair)
 {
     MPI_Comm kept[LEFT];
@@ -133,7 +136,7 @@ static void use(MPI_Op ends, MPI_Datatype pair)
     }
 }
 
-/* Options are read in MPI_Init, which comes later. */
+/* Returns whether an option is given, because options are read only in MPI_Init. */
 static bool given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++)

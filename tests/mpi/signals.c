@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that a component starts must block all signals: otherwise one of them would take a signal
- * for which the program waits (sigwait, signalfd), or be ended by it.
+ * Tests that the threads which a component starts block all signals. Otherwise such a thread would
+ * take a signal for which the program waits (sigwait, signalfd), or would run its default action
+ * and end the program.
  *
  * Linux shows each thread's name and blocked signals (proc(5)).
  */
@@ -22,7 +23,7 @@ static const struct test_option options[] = {
 
 enum { TEXT = 300 };
 
-/* The value of a line "key:\tvalue" of the thread's status. Returns false if there is none. */
+/* Read the value of a line "key:\tvalue" of the thread's status. Returns false if there is none. */
 static bool read_status(const char *thread, const char *key, char value[TEXT])
 {
     char path[2 * TEXT], line[TEXT];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators that are created and freed must not leak memory, descriptors or mappings.
+ * Tests that creating and freeing communicators leaks no memory, descriptors or mappings.
  *
- * The program creates, uses and frees communicators in cycles, mostly duplicates of WORLD. A few
- * exist at a time, so that pools hand out in another order what was returned to them. After a
- * warm-up (pools fill, Open MPI's free lists grow) each process reads its state in /proc; at the
- * end it does so again, and must not have grown. At both times none of its own communicators
- * exists.
+ * The program creates, uses and frees communicators in cycles, mostly duplicates of MPI_COMM_WORLD.
+ * A few exist at a time, so that pools reuse entries in another order than that in which they were
+ * returned. After a warm-up (pools fill, Open MPI's free lists grow) each process reads its state
+ * in /proc; at the end it does so again, and the values must not have grown. At both times none of
+ * its own communicators exists.
  *
  * Bytes and counts are checked; the time per cycle of the first and of the last tenth is only
  * reported.
@@ -38,10 +38,11 @@ static const struct test_option options[] = {
 
 enum { ALIVE = 8 };
 
-/* ---- what a process holds ---- */
+/* ---- the resources of a process ---- */
 
 struct holdings {
-    long rss_kib, descriptors, mappings, shared_kib, pinned_kib; /* the last: by RDMA devices */
+    long rss_kib, descriptors, mappings, shared_kib,
+        pinned_kib; /* the last one: pinned by RDMA devices */
 };
 
 static long count_descriptors(void)
@@ -82,7 +83,7 @@ static struct holdings look(void)
     return holdings;
 }
 
-/* Reports the largest growth over all processes; each process checks its own. */
+/* Report the largest growth over all processes, and check the growth of this one. */
 static void compare_figure(const char *what, long before, long after, long allowed)
 {
     long mine = after - before, largest, figures[2] = {before, after};
@@ -96,8 +97,8 @@ static void compare_figure(const char *what, long before, long after, long allow
 
 /* ---- cycles ---- */
 
-/* Ledgers are created once and used for each communicator in turn, as the test itself must not
- * grow. */
+/* The ledgers are created once and used for one communicator after the other, because the memory
+ * of the test itself must not grow. */
 static struct ledger on_dups[ALIVE], on_half, on_single;
 
 /* Does nothing if the place is empty. */
@@ -115,7 +116,8 @@ static void leak_something(void)
         test_fail("soak", "cannot even leak");
 }
 
-/* One cycle: most use a new duplicate in one of the places, and free the previous one there. */
+/* Execute one cycle: most use a new duplicate in one of the places, and free the previous one
+ * there. */
 static void cycle(struct rng *plan)
 {
     int place = (int)rng_below(plan, ALIVE);

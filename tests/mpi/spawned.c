@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job that starts on one host and grows onto others must get right barriers among all its
- * processes: it spawns processes onto another host, and all of them together spawn more.
+ * Tests that a job that starts on one host and grows onto others gets correct barriers among all
+ * its processes: it spawns processes onto another host, and all of them together spawn more.
  *
- * Each generation is merged with all earlier ones. Barriers of all processes are checked by the
- * ledger, together with those of the previous generation's communicator. So processes meet that
- * have known each other since their start, since another communicator, or not at all.
+ * Each generation is merged with all earlier ones. The ledger checks barriers of all processes,
+ * together with those of the previous generation's communicator. The communicator therefore has
+ * pairs of processes that have known each other since their start, since another communicator, or
+ * not at all.
  *
- * With --strangers it starts two jobs instead, each on a host of its own, and passes one job's port
- * to the other. The two do not know each other until they connect.
+ * With --strangers the program starts two jobs instead, each on a host of its own, and passes one
+ * job's MPI port to the other. The two jobs do not know each other until they connect.
  *
- * Open MPI gives a merged communicator no name, nor does the program.
+ * Neither Open MPI nor the program names a merged communicator.
  */
 #include "common.h"
 
@@ -40,7 +41,7 @@ static const struct test_option options[] = {
     {"--cells", OPTION_TEXT, &ledger_path, "the value of --ledger for spawned processes"},
 };
 
-/* Start processes on these hosts, with this option and all others. */
+/* Start processes on these hosts, with this option and all other options. */
 static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, const char *option,
                       const char *value)
 {
@@ -67,7 +68,7 @@ static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, con
     return between;
 }
 
-/* The next generation, merged with `comm`, whose processes come first. */
+/* Returns the next generation, merged with `comm`, whose processes come first. */
 static MPI_Comm spawn(const char *program, MPI_Comm comm, long next)
 {
     char number[24];
@@ -89,8 +90,8 @@ static MPI_Comm join_parents(void)
     return merged;
 }
 
-/* Barriers of both kinds on `comm`, and between them some on the previous communicator, if there is
- * one. */
+/* Execute barriers of both kinds on `comm`, and between them some on the previous communicator,
+ * if there is one. */
 static void check(MPI_Comm comm, MPI_Comm before, long number)
 {
     struct arena arena;
@@ -115,9 +116,9 @@ static void check(MPI_Comm comm, MPI_Comm before, long number)
     arena_close(&arena);
 }
 
-/* ---- strangers ---- */
+/* ---- unknown processes ---- */
 
-/* Start both jobs, and pass one's port to the other. */
+/* Start both jobs, and pass one's MPI port to the other. */
 static void introduce(const char *program)
 {
     char port[MPI_MAX_PORT_NAME];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that read a status must find in it what MPI promises (MPI 4.0, 3.2.5): calls with a
- * single status never change MPI_ERROR, be they probes, receives or completions, successful,
- * truncated or cancelled, and set everything else.
+ * Tests that calls return the statuses that MPI prescribes (MPI 4.0, 3.2.5): calls with a single
+ * status set all fields except MPI_ERROR, which they never change. This holds for probes, receives
+ * and completions, whether they are successful, truncated or cancelled.
  *
  * Every process sends its right neighbour, which may be itself, one message per call, with the
  * call's number as tag, and makes the calls for the messages of its left neighbour.
@@ -22,7 +22,7 @@ static const struct test_option options[] = {
 enum { KEPT = 4711 /* not an error class */ };
 
 static int left, right;
-static int *buffer; /* for the longest message */
+static int *buffer; /* of the longest message's size */
 
 /* ---- receiving calls: each receives the message with this tag ---- */
 
@@ -172,7 +172,7 @@ static void check_kept(const MPI_Status *status, const char *call)
     TEST_CHECK(KEPT == status->MPI_ERROR, call, "has written %d into MPI_ERROR", status->MPI_ERROR);
 }
 
-/* All calls, for messages of this length. */
+/* Test all calls, for messages of this length. */
 static void play(int count)
 {
     MPI_Request sends[CALLS];
@@ -196,7 +196,8 @@ static void play(int count)
     free(content);
 }
 
-/* A message that is too long: the call returns the error, and the status does not have it. */
+/* Receive a message that is too long: the call returns the error, and the status does not
+ * contain it. */
 static void truncate_one(int count)
 {
     MPI_Status status = poisoned();

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that survives failures (mpirun --with-ft ulfm, since Open MPI 5.0) must get an error
- * from each collective that a dead process leaves incomplete. Processes call random collectives on
- * a communicator. At a random call one of them kills itself, immediately or a moment later in the
- * middle of anything, or it revokes the communicator. All others must get an error of that class,
+ * Tests that a program that survives failures (mpirun --with-ft ulfm, since Open MPI 5.0) gets an
+ * error from each collective that a dead process leaves incomplete. Processes call random
+ * collectives on a communicator. At a random call one of them kills itself, immediately or a moment
+ * later at any point, or it revokes the communicator. All others must get an error of that class,
  * and continue with a communicator of the survivors, until two are left.
  *
- * A collective that succeeds must have the right result, and no process leaves a barrier before all
- * have entered it, whatever happens to others meanwhile.
+ * A collective that succeeds must have the correct result, and no process may leave a barrier
+ * before all have entered it, whatever happens to others meanwhile.
  *
- * With --unaided a process stops the launcher before it kills itself, so the first of the others
- * gets its error without the launcher. With --times each survivor prints for each failure how long
- * it took to get the error.
+ * With --unaided a process stops the launcher before it kills itself, so that the first of the
+ * others gets its error without the launcher. With --times each survivor prints for each failure
+ * the time until it got the error.
  */
 #include "common.h"
 
@@ -46,11 +46,11 @@ static struct generation {
     struct ledger ledger;
 } now;
 
-/* Its end: the rank that fails, at which call, and how. */
+/* The end of a communicator: the rank that fails, at which call, and how. */
 struct ending {
     int rank;
     long at;
-    bool revoked, later; /* only revoked; a moment after the call has begun */
+    bool revoked, later; /* the communicator is only revoked; a moment after the call has begun */
 };
 
 /* One call, the same on all members. */
@@ -83,7 +83,7 @@ struct flight {
     uint64_t *from, *to;
 };
 
-/* When it ended (microseconds, modulo 2^32), visible to all processes. */
+/* The time at which it ended (microseconds, modulo 2^32), visible to all processes. */
 static _Atomic uint32_t *ended_us;
 
 static uint32_t now_us(void)
@@ -100,7 +100,7 @@ static void die(int signal)
     kill(getpid(), SIGKILL);
 }
 
-/* The words that a rank contributes. */
+/* Returns a word that a rank contributes. */
 static uint64_t word(const struct call *call, int rank, int i)
 {
     return call->salt * 2654435761u + (uint64_t)rank * 40503u + (uint64_t)i;
@@ -160,7 +160,7 @@ static int begin(const struct call *call, uint64_t *from, uint64_t *to, MPI_Requ
     return MPI_ERR_OTHER;
 }
 
-/* The expected result at index `i`. */
+/* Returns the expected result at index `i`. */
 static uint64_t expected(const struct call *call, int i)
 {
     switch (call->kind) {
@@ -214,7 +214,7 @@ static struct ending draw_ending(struct rng *plan)
                            rng_below(plan, 2)};
 }
 
-/* This process ends the communicator now. */
+/* End the communicator now, in this process. */
 static void end_it(const struct ending *ending, struct rng *mine)
 {
     if (ending->revoked) {
@@ -243,7 +243,7 @@ static int finish(struct flight *flight, bool wait)
 
 static struct flight flights[OUTSTANDING + 1]; /* the last one is for blocking calls */
 
-/* Random calls until one of them fails; returns its error. */
+/* Execute random calls until one of them fails; returns its error. */
 static int play(const struct ending *ending, struct rng *plan, struct rng *mine, bool *non_blocking)
 {
     int rc = MPI_SUCCESS;
@@ -270,7 +270,8 @@ static int play(const struct ending *ending, struct rng *plan, struct rng *mine,
     return rc;
 }
 
-/* Does MPI know which process has failed? (5.0.7 may let collectives fail before that.) */
+/* Returns whether MPI knows which process has failed. (5.0.7 may let collectives fail before
+ * that.) */
 static bool is_failure_known(void)
 {
     MPI_Group failed;
@@ -282,8 +283,8 @@ static bool is_failure_known(void)
     return count > 0;
 }
 
-/* All that is outstanding ends as well, with success or with an error of the same kind. (Open MPI's
- * own non-blocking collectives return MPI_ERR_OTHER at times.) */
+/* Check that all outstanding requests end as well, with success or with an error of the same
+ * kind. (Open MPI's own non-blocking collectives sometimes return MPI_ERR_OTHER.) */
 static void check_errors(int rc, bool non_blocking, const struct ending *ending)
 {
     int class;
@@ -367,12 +368,13 @@ int main(int argc, char **argv)
     MPI_Comm_free(&now.comm);
     printf("survived %u generations\n", number);
     fflush(stdout);
-    /* A process that ends here has failed, for one that is still in the last shrink. */
+    /* If a process ends here, a process that is still in the last shrink must treat it as
+     * failed. */
     _Atomic uint32_t *through = &arena.cells[2 * GENERATIONS * arena.stride];
     atomic_fetch_add(through, 1);
     while (*through < (uint32_t)now.size)
         sched_yield();
-    _exit(0); /* MPI_Finalize of 5.0.7 hangs at times when processes have failed */
+    _exit(0); /* MPI_Finalize of 5.0.7 sometimes hangs when processes have failed */
 }
 #else
 int main(void)

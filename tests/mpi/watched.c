@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A choice that is challenged during the program's own barriers (coll_nicbarr_tune_watch) must not
- * harm them: whichever algorithm plays them, each is a barrier, and all processes count the same
- * duels and the same switches.
+ * Tests that re-evaluating a choice during the program's own barriers (coll_nicbarr_tune_watch)
+ * does not break them. In such a duel the component compares the algorithm in use with another
+ * candidate. Whichever algorithm executes them, the calls must be barriers, and all processes must
+ * count the same duels and the same switches.
  *
- * --least N: there must be at least N duels. --most N: and at most N. Whether a duel is lost
- * depends on the machine, so that this is not checked; the report line has it.
+ * --least N and --most N bound the number of duels. Their outcome depends on the machine, and is
+ * therefore reported instead of checked.
  *
- * --data: the same for collectives with data, whose choices are measured again. Results are
- * compared bit by bit, also of non-blocking calls meanwhile, and of communicators that are created
- * and freed. How soon there is time for that depends on the machine, so that calls continue until
- * it has happened --least times, or --calls were made.
+ * --data does the same for collectives with data, whose choices are measured again. The program
+ * compares results bit by bit, also those of non-blocking calls meanwhile, and of communicators
+ * that are created and freed. The machine determines how soon there is time for a measurement;
+ * calls therefore continue until it has happened --least times, or --calls were made.
  */
 #include "common.h"
 
@@ -28,7 +29,8 @@ static const struct test_option options[] = {
     {"--late", OPTION_FLAG, &late, "processes are late by random times"},
 };
 
-/* The performance variable coll_nicbarr_NAME; it counts from here on. */
+/* Returns a handle of the performance variable coll_nicbarr_NAME, which counts from this call
+ * on. */
 static MPI_T_pvar_handle counter(MPI_T_pvar_session session, const char *name)
 {
     char full[64];
@@ -50,7 +52,7 @@ static unsigned long long read_counter(MPI_T_pvar_session session, MPI_T_pvar_ha
     return value;
 }
 
-/* All processes have the same value. */
+/* Check that all processes have the same value. */
 static void check_same(const char *name, unsigned long long mine)
 {
     unsigned long long low, high;
@@ -79,7 +81,7 @@ static void play_barriers(struct rng *mine)
 
 enum { LONGER = 40 /* doubles, another size class */, SEVERAL = 500 /* calls */ };
 
-/* What `rank` contributes to call number `i`. Sums of these are exact. */
+/* Returns the contribution of `rank` to call number `i`. Sums of these are exact. */
 static double given(long i, int rank)
 {
     return (double)(i % 1000 * 64 + rank);
@@ -109,7 +111,7 @@ static void reduce_and_check(MPI_Comm comm, long i, int count)
     check_all(all, count, sum_of_given(i), "allreduce", i);
 }
 
-/* One of each, with a constant root and with one that changes. */
+/* Make one call of each collective, with a constant root and with one that changes. */
 static void call_and_check(long i)
 {
     const int root = (int)(i % test.size);
@@ -134,7 +136,7 @@ static void call_and_check(long i)
     free(all);
 }
 
-/* The same while others are under way. */
+/* Make the same calls while non-blocking ones are outstanding. */
 static void call_within(long i)
 {
     MPI_Request pending[2];
@@ -156,7 +158,7 @@ static void use_new_communicator(long i)
     MPI_Comm_free(&comm);
 }
 
-/* Each rank knows when to stop, as all have the same counts. */
+/* Each rank knows when to stop, because all have the same counts. */
 static void play_data(MPI_T_pvar_session session, MPI_T_pvar_handle remeasured, struct rng *mine)
 {
     test_phase("collectives that carry data");

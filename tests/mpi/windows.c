@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-sided communication must be right: what is put arrives, a get returns what is there, and no
+ * Tests one-sided communication: puts arrive, a get returns the current contents, and no
  * accumulation is lost, for all kinds of windows, synchronisation, sizes and types.
  *
- * A random game. Each process keeps a copy of all processes' windows, the reference. In a round
- * each window is divided into extents that do not overlap. The plan, on which all agree without
- * communication, says what is done to each extent and by which processes: puts by one process, also
- * of derived types; gets, accumulations, fetch-and-adds and compare-and-swaps by several. So the
- * contents after the round are known, except for the winner of a compare-and-swap, which reports
- * itself. Each process then compares its window with the reference, byte by byte. What is fetched
- * is compared at once, as far as it does not depend on the order.
+ * The operations are random. Each process keeps a copy of all processes' windows as the reference.
+ * In a round each window is divided into extents that do not overlap. A plan that all processes
+ * compute without communication assigns operations and processes to each extent:
+ *
+ * - puts by one process, also of derived types;
+ * - gets, accumulations, fetch-and-adds and compare-and-swaps by several.
+ *
+ * Therefore the contents after the round are known, except for the winner of a compare-and-swap,
+ * which reports itself. Each process then compares its window with the reference, byte by byte.
+ * Fetched values are compared at once if they do not depend on the order.
  *
  * --no-read forbids this process to read and write other processes' memory. --spoil shows that the
  * test can fail: now and then a byte of a window is changed.
@@ -50,9 +53,9 @@ struct game {
     enum flavor flavor;
     MPI_Win window;
     uint8_t *memory;     /* this process's window */
-    size_t *bytes;       /* of each process's window */
+    size_t *bytes;       /* sizes of all processes' windows */
     MPI_Aint *base;      /* added to a displacement */
-    uint8_t **reference; /* of each process's window */
+    uint8_t **reference; /* copies of all processes' windows */
     enum synchronisation synchronisation;
     char name[80];
 };
@@ -82,7 +85,7 @@ static void game_open(struct game *game, struct rng *plan, unsigned number)
     for (int r = 0; r < test.size; r++) {
         const size_t most[] = {64, 5000, (size_t)largest, 0};
         game->bytes[r] = rng_below(plan, (unsigned)most[rng_below(plan, 4)] + 1) & ~(size_t)7;
-        if (r == 0) /* at least one has room for all extents */
+        if (r == 0) /* at least one has enough space for all extents */
             game->bytes[r] = (size_t)largest & ~(size_t)7;
         game->base[r] = 0;
         game->reference[r] = allocate(game->bytes[r]);
@@ -134,18 +137,18 @@ struct number_type {
     bool whole;
 };
 
-/* What is done to one extent of one process's window. */
+/* The operation on one extent of one process's window. */
 struct extent {
     enum kind kind;
     int target;
     size_t begin, bytes;
     struct number_type type; /* of accumulations */
     unsigned operation;
-    int count;      /* elements; of a strided put: blocks */
-    uint64_t key;   /* of its contents */
-    uint8_t *by;    /* for each process: does it take part? */
+    int count;      /* number of elements; of a strided put: number of blocks */
+    uint64_t key;   /* determines its contents */
+    uint8_t *by;    /* for each process: whether it participates */
     uint8_t *mine;  /* this process's input */
-    uint8_t *found; /* what this process got */
+    uint8_t *found; /* the values that this process fetched */
 };
 
 enum { BLOCK = 3, STRIDE = 5, MOST_EXTENTS = 60 };
@@ -166,10 +169,10 @@ static const struct {
                   {"band", MPI_BAND},   {"bor", MPI_BOR},        {"bxor", MPI_BXOR},
                   {"land", MPI_LAND},   {"lor", MPI_LOR},        {"lxor", MPI_LXOR},
                   {"no-op", MPI_NO_OP}, {"replace", MPI_REPLACE}};
-/* Those whose order does not matter come first, and of these those for all numbers. */
+/* Operations whose order does not matter come first, and of these those for all numbers. */
 enum { SUM = 0, BXOR = 5, FOR_ALL = 3, IN_ANY_ORDER = 9, NO_OP = 9, OPERATIONS = 11 };
 
-/* Numbers with exact sums. Integers have all bits random. */
+/* Write numbers whose sums are exact. All bits of integers are random. */
 static void some_numbers(const struct extent *extent, int rank, uint8_t *to)
 {
     struct rng content = {extent->key + (uint64_t)rank};
@@ -185,7 +188,7 @@ static void some_numbers(const struct extent *extent, int rank, uint8_t *to)
     }
 }
 
-/* The value that a process swaps in: different for each process, and for each round. */
+/* Returns the value that a process swaps in: different for each process, and for each round. */
 static int64_t swapped_in(const struct extent *extent, int rank)
 {
     return (int64_t)(extent->key % 8000000) * 256 + rank + 1;
@@ -196,7 +199,7 @@ static bool takes_part(const struct extent *extent)
     return extent->by[test.rank];
 }
 
-/* Draw what is done to the bytes from `begin` on, up to `room` of them. */
+/* Draw the operation on the bytes from `begin` on, up to `room` of them. */
 static struct extent some_extent(struct rng *plan, int target, size_t begin, size_t room)
 {
     struct extent extent = {.kind = (enum kind)rng_below(plan, KINDS),
@@ -209,7 +212,7 @@ static struct extent some_extent(struct rng *plan, int target, size_t begin, siz
         extent.kind == PUT || extent.kind == PUT_STRIDED || extent.kind == GET_ACCUMULATE;
     const unsigned chosen = rng_below(plan, (unsigned)test.size);
     for (int r = 0; r < test.size;
-         r++) /* drawn for each one, so that the plan stays the same on all */
+         r++) /* drawn for each process, so that the plan remains the same on all */
         extent.by[r] = rng_below(plan, 2) ? !alone : false;
     extent.by[chosen] = true;
     extent.operation = rng_below(plan, extent.type.whole ? IN_ANY_ORDER : FOR_ALL);
@@ -233,14 +236,14 @@ static struct extent some_extent(struct rng *plan, int target, size_t begin, siz
         extent.count = 1;
         extent.bytes = extent.type.bytes;
         break;
-    default: /* mostly few numbers, which take another path */
+    default: /* mostly few numbers, which use another code path */
         extent.count =
             1 + (int)rng_below(plan, (unsigned)(rng_below(plan, 2) && room > 40 ? 40 : room) /
                                          (unsigned)extent.type.bytes);
         if (extent.kind == GET_ACCUMULATE && rng_below(plan, 3) == 0)
             extent.operation = NO_OP + rng_below(plan, OPERATIONS - NO_OP);
         if (extent.kind == GET_ACCUMULATE && extent.operation == SUM && extent.count > 512)
-            extent.count = 512; /* Open MPI 4.1.4 gives wrong bytes for more, with any BTL */
+            extent.count = 512; /* Open MPI 4.1.4 returns wrong bytes for more, with any BTL */
         extent.bytes = (size_t)extent.count * extent.type.bytes;
     }
     return extent;
@@ -336,7 +339,7 @@ static const char *describe(const struct extent *extent)
     return text;
 }
 
-/* Check what was fetched, and update the reference. */
+/* Check the fetched values, and update the reference. */
 static void settle(const struct game *game, struct extent *extent)
 {
     uint8_t *content = game->reference[extent->target] + extent->begin;
@@ -409,7 +412,7 @@ static void free_extent(struct extent *extent)
     free(extent->found);
 }
 
-/* This process's part of a round, between opening and closing the epoch. */
+/* Execute this process's part of a round, between opening and closing the epoch. */
 static void play(struct game *game, struct extent *extents, int n)
 {
     MPI_Group all;

@@ -24,7 +24,7 @@ void collectives_close(void)
 
 /* ---- the words of a step ---- */
 
-/* Words of a step have dashes for the blanks of names. */
+/* Compare a name with a word of a step, which has dashes in place of the blanks. */
 static bool same_name(const char *name, const char *word)
 {
     while (*name && *word && (*name == *word || (*name == ' ' && *word == '-'))) {
@@ -70,7 +70,7 @@ static bool has_root(enum collective what)
     return what == REDUCE || what == BCAST || what == GATHER || what == SCATTER;
 }
 
-/* The root is constant, changes in turn, or jumps. */
+/* Returns the root's rank: it is constant, cyclic, or random. */
 static int root_rank_of(const struct call *call, int size)
 {
     long first = step_number(call->step, "root", 0);
@@ -83,8 +83,8 @@ static int root_rank_of(const struct call *call, int size)
 
 /* ---- roles ---- */
 
-/* Of the two groups of an intercommunicator, is this process in the one with the lower first
- * member? */
+/* Returns whether this process is in the group of an intercommunicator that has the lower first
+ * member. */
 static bool on_left(const struct place *place)
 {
     return place->members[0] < place->remote[0];
@@ -125,7 +125,7 @@ static void find_roles(struct call *call)
 
 /* ---- data ---- */
 
-/* The values of a group of processes. */
+/* Returns the values of a group of processes. */
 static struct data_values values_of(const struct call *call, const unsigned char *members)
 {
     struct data_values values = call->values;
@@ -152,7 +152,7 @@ static void put(const struct call *call, const struct data_values *values, int r
     }
 }
 
-/* The first of the root's elements that a rank gets by MPI_Scatter. */
+/* Returns the first of the root's elements that a rank gets by MPI_Scatter. */
 static size_t first_of(const struct call *call, size_t block)
 {
     return call->what == SCATTER ? block * call->n : 0;
@@ -166,7 +166,7 @@ static void fill_send(struct call *call)
         put(call, &values, call->place.rank, first_of(call, block), &call->send, NULL, block);
 }
 
-/* The contents of the receive buffer before the call: the input, if it is in place. */
+/* Fill the receive buffer before the call: with the input if the call is in place. */
 static void fill_receive(struct call *call)
 {
     layout_clear(&call->receive);
@@ -244,8 +244,8 @@ static size_t blocks_of(const struct call *call, bool receive)
     return 1;
 }
 
-/* MPI_IN_PLACE: the input is in the receive buffer. A reduction with absolute addresses must be in
- * place, as both buffers have one type. */
+/* Returns whether MPI_IN_PLACE is passed, so that the input is in the receive buffer. A
+ * reduction with absolute addresses must be in place, because both buffers have one type. */
 static bool is_in_place(const struct call *call)
 {
     if (call->place.inter || call->what == BCAST || call->what == BARRIER || !call->takes ||
@@ -255,7 +255,7 @@ static bool is_in_place(const struct call *call)
     return absolute || step_number(call->step, "inplace", 0);
 }
 
-/* Both buffers of a reduction have the type of `send`. */
+/* Open the buffers. Both buffers of a reduction have the type of `send`. */
 static void open_buffers(struct call *call)
 {
     const struct data_type *type = call->values.type;
@@ -328,8 +328,8 @@ void call_refill(struct call *call, const struct step *step)
 
 /* ---- calls ---- */
 
-/* The arguments passed; those that are not significant in this process are invalid, as MPI must not
- * use them. */
+/* The arguments of the call; those that are not significant in this process are invalid, because
+ * MPI must not use them. */
 struct arguments {
     const void *send;
     void *receive;
@@ -360,7 +360,8 @@ static struct arguments arguments_of(const struct call *call)
     return a;
 }
 
-/* One type and one count for both sides, or for the side that takes part. */
+/* Returns arguments with one type and one count for both sides, or for the side that
+ * participates. */
 static struct arguments joined(const struct call *call)
 {
     struct arguments a = arguments_of(call);
@@ -368,7 +369,8 @@ static struct arguments joined(const struct call *call)
         a.send_count = a.receive_count;
         a.send_type = a.receive_type;
     }
-    if (a.send_type == MPI_DATATYPE_NULL) /* on processes beside the root of an intercommunicator */
+    if (a.send_type == MPI_DATATYPE_NULL) /* on processes other than the root in the root's group of
+                                             an intercommunicator */
         a.send_type = call->values.type->mpi;
     if (call->what == BCAST && call->send.memory)
         a.receive = call->send.buffer;
@@ -495,7 +497,7 @@ void call_persistent(struct call *call, MPI_Request *request)
 
 /* ---- results ---- */
 
-/* "line 4, step 17, call 3, ...", for a message. */
+/* Returns "line 4, step 17, call 3, ...", for a message. */
 static const char *describe(const struct call *call, char text[200])
 {
     snprintf(text, 200, "line %d, step %u, call %d, %s c=%s", call->step->line, call->step->id,

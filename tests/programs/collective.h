@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One call of a collective: its data, the call itself, and the expected result.
+ * Makes one call of a collective with generated data, and checks its result. player.c uses it.
  *
- * Used by player.c. Everything follows from the step, the iteration and the communicator, so that
- * each process computes what the others send. Nothing is communicated except by the call itself.
+ * Data and expected result depend only on the step, the iteration and the communicator, so that
+ * each process computes what the others send. The processes communicate only by the call itself.
  *
  * A call exists until call_close; between the call and call_check its buffers belong to MPI.
  *
@@ -19,11 +19,11 @@ enum collective { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER,
 
 struct call {
     const struct step *step;
-    struct place place; /* a copy, as the program may free the communicator meanwhile */
+    struct place place; /* a copy, because the program may free the communicator meanwhile */
     enum collective what;
     int iteration, thread;
     int64_t position;
-    /* Whether this process has input and output. */
+    /* whether this process has input and output */
     bool gives, takes, in_place;
     int root;      /* passed to MPI */
     int root_rank; /* the root's rank in its group */
@@ -35,7 +35,7 @@ struct call {
     unsigned char *sent, *expected;
 };
 
-/* Types and operations. Local. */
+/* Creates types and operations. Local. */
 void collectives_open(void);
 void collectives_close(void);
 
@@ -47,7 +47,7 @@ void call_nonblocking(struct call *call, MPI_Request *request);
 void call_persistent(struct call *call, MPI_Request *request);
 /* Frees the datatypes and the program's operation while the call is outstanding. */
 void call_free_types(struct call *call);
-/* New data for the next start of a persistent call. */
+/* Fills the buffers with new data for the next start of a persistent call. */
 void call_refill(struct call *call, const struct step *step);
 void call_check(struct call *call);
 void call_close(struct call *call);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types, operations and values; see data_types.h.
+ * Implements types, operations and values (data_types.h).
  *
- * Invariant: exact values cause no rounding, no overflow and no negative zero in any order of
- * combination, on up to DATA_RANKS ranks. So results can be compared bit by bit.
+ * Invariant: combining exact values causes no rounding, no overflow and no negative zero in any
+ * order, on up to DATA_RANKS ranks. Therefore results can be compared bit by bit.
  */
 #include "data_types.h"
 #include "../mpi/common.h"
@@ -49,7 +49,7 @@ struct record {
 #define LOCATED (BIT(DATA_MAXLOC) | BIT(DATA_MINLOC))
 #define SUM_PROD (BIT(DATA_SUM) | BIT(DATA_PROD))
 
-/* Names without MPI_, as a macro would be replaced before it becomes text. */
+/* Names have no MPI_, because a macro would be replaced before it becomes text. */
 #define NAMED(type) .name = "MPI_" #type, .mpi = MPI_##type
 #define SHAPE(ctype, fields) .extent = sizeof(ctype), .align = _Alignof(ctype), .n_fields = (fields)
 #define SINGLE(type, kind_, ops_, ctype, real)                                                     \
@@ -85,7 +85,7 @@ struct record {
     SINGLE(type, DATA_SIGNED, ARITHMETIC | LOGICALS | BITWISE, ctype, false)
 #define C_UNSIGNED(type, ctype)                                                                    \
     SINGLE(type, DATA_UNSIGNED, ARITHMETIC | LOGICALS | BITWISE, ctype, false)
-/* Of Fortran and of all languages: no logical operations. */
+/* Integers of Fortran and of all languages have no logical operations. */
 #define INTEGER(type, ctype) SINGLE(type, DATA_SIGNED, ARITHMETIC | BITWISE, ctype, false)
 #define REAL(type, ctype) SINGLE(type, DATA_REAL, ARITHMETIC, ctype, true)
 #define COMPLEX(type, ctype) TWO(type, DATA_COMPLEX, SUM_PROD, ctype, true)
@@ -179,7 +179,7 @@ static struct {
     [DATA_COPY] = {"", MPI_OP_NULL},
 };
 
-/* First the left map, then the right one: right(left(x)). */
+/* Composes the left map with the right one: right(left(x)). */
 static void compose(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const uint32_t *a = left;
@@ -200,7 +200,7 @@ static void exclusive_or(void *left, void *right, int *count, MPI_Datatype *type
         b[i] ^= a[i];
 }
 
-/* The type of a structure of double, int and char. */
+/* Create the type of a structure of double, int and char. */
 static void make_structure(struct data_type *type)
 {
     int lengths[] = {1, 1, 1};
@@ -214,7 +214,8 @@ static void make_structure(struct data_type *type)
     MPI_Type_commit(&type->mpi);
 }
 
-/* Open MPI without Fortran has names for Fortran's types, but no types behind them. */
+/* Returns whether the type exists. Open MPI without Fortran has names for Fortran's types, but
+ * no types behind them. */
 static bool exists(const struct data_type *type)
 {
     int size;
@@ -271,7 +272,7 @@ const char *data_op_name(enum data_op op)
     return ops[op].name;
 }
 
-/* Products of complex numbers may be computed in several ways. */
+/* Products of complex numbers are not rough, because they may be computed in several ways. */
 bool data_can_be_rough(const struct data_type *type, enum data_op op)
 {
     return (type->kind == DATA_REAL && (op == DATA_SUM || op == DATA_PROD)) ||
@@ -338,8 +339,9 @@ static void put_bytes(const struct data_field *field, uint64_t lot, unsigned cha
         to[i] = (unsigned char)(lot >> 8 * (i % 8));
 }
 
-/* Half of the elements are true on all ranks for AND (false for OR), and few ranks differ in the
- * others. If all values were drawn evenly, all results would be the same. */
+/* Returns a logical value. Half of the elements are true on all ranks for AND (false for OR),
+ * and few ranks differ in the others. If all values were drawn evenly, all results would be the
+ * same. */
 static bool truth(enum data_op op, uint64_t lot, uint64_t of_element)
 {
     bool differs = of_element % 2 && lot % 8 == 0;
@@ -352,7 +354,8 @@ static uint64_t bits(enum data_op op, uint64_t lot)
     return op == DATA_BAND ? lot | more | most : op == DATA_BOR ? lot & more & most : lot;
 }
 
-/* Sums and products stay in range, as overflow of signed numbers is undefined. */
+/* Returns a signed value. Sums and products stay in range, because overflow of signed numbers is
+ * undefined. */
 static uint64_t signed_value(enum data_op op, size_t size, uint64_t lot, int rank)
 {
     if (op == DATA_SUM) /* DATA_RANKS of them fit, and one bit is the sign */
@@ -373,12 +376,12 @@ static uint64_t integer_value(const struct data_values *values, size_t size, uin
         return truth(op, lot, of_element) ? lot | 1 : 0;
     if (values->type->kind == DATA_SIGNED)
         return signed_value(op, size, lot, rank);
-    if (op == DATA_SUM) /* no overflow, as Open MPI's vector code saturates */
+    if (op == DATA_SUM) /* no overflow, because Open MPI's vector code saturates */
         return lot >> (64 - (8 * (int)size - 6));
     return op == DATA_PROD ? lot | 1 : bits(op, lot);
 }
 
-/* +-[1, 2) */
+/* Returns a number in +-[1, 2). */
 static long double mantissa(uint64_t lot)
 {
     long double size = ldexpl((long double)(lot >> 1 | UINT64_C(1) << 63), -63);
@@ -399,8 +402,8 @@ static int largest_exponent(size_t size)
                                     : LDBL_MAX_EXP;
 }
 
-/* An element is of one sort on all ranks: as a rule of very different magnitudes, at times
- * subnormal, so large that sums overflow, or mostly zeros of both signs. */
+/* Returns a rough value. An element is of one sort on all ranks: usually of very different
+ * magnitudes, sometimes subnormal, so large that sums overflow, or mostly zeros of both signs. */
 static long double rough_value(enum data_op op, size_t size, uint64_t lot, uint64_t of_element)
 {
     uint64_t other = data_hash(lot, 5, 6);
@@ -427,8 +430,8 @@ static long double exact_value(enum data_op op, uint64_t lot)
     return (long double)((lot >> 8) % 1024) - 511.5L; /* never 0 */
 }
 
-/* Powers of 1 + 2i have no part that is 0, so that no sign of a zero depends on the order. 16 of
- * them are exact as float. */
+/* Write a factor of a complex product. Powers of 1 + 2i have no part that is 0, so that no sign of
+ * a zero depends on the order. 16 of them are exact as float. */
 static void put_complex_factor(const struct data_type *type, uint64_t lot, int rank,
                                unsigned char *to)
 {
@@ -449,7 +452,7 @@ static void put_number(const struct data_values *values, const struct data_field
         put_integer(field, integer_value(values, field->size, lot, of_element, rank), to);
 }
 
-/* Few different values, so that the index often decides. */
+/* Write a value with an index. There are few different values, so that the index often decides. */
 static void put_located(const struct data_field *field, int64_t number, unsigned char *to)
 {
     if (field->real)
@@ -513,7 +516,7 @@ void data_reduce(const struct data_values *values, int n_ranks, size_t elements,
     unsigned char *all = calloc((size_t)n_ranks, bytes);
     if (!all)
         test_fail("reference", "out of memory");
-    /* Where the result of the block that begins with this rank is. */
+    /* The address of the result of the block that begins with this rank. */
     unsigned char *of[DATA_RANKS] = {all};
     for (int rank = 0; rank < n_ranks; rank++) {
         of[rank] = all + (size_t)rank * bytes;

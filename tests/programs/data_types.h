@@ -3,15 +3,16 @@
  * Data for the tests of collectives: types, operations, values that every process can compute, and
  * the expected results of reductions.
  *
- * Used by collective.c and layout.c. Nothing here communicates.
+ * collective.c and layout.c use it. Nothing here communicates.
  *
  * A value is a function of a key (for the operation of a test), a rank and the index of the
- * element. So every process knows what all others send.
+ * element. Therefore every process knows the data of all others.
  *
- * The reference of a reduction combines by MPI_Reduce_local, in one order: neighbouring complete
- * subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... There are two sorts of values:
+ * The reference of a reduction combines values by MPI_Reduce_local in one order: neighbouring
+ * complete subtrees of ranks, lower ranks on the left ((0 1)(2 3))(4 5) ... There are two sorts of
+ * values:
  *
- * - exact: in any order there is one result, to the bit (floating-point values are small integers
+ * - exact: the result is the same to the bit in any order (floating-point values are small integers
  *   and powers of two);
  * - rough: sums and products of floating-point values are rounded, overflow and underflow, so that
  *   another order gives other bits.
@@ -77,20 +78,20 @@ struct data_type {
     bool structure; /* made of the fields by data_types_open */
 };
 
-/* Makes the derived types and the operations; returns the number of types. Types that this MPI
+/* Creates the derived types and the operations; returns the number of types. Types that this MPI
  * lacks are omitted. */
 int data_types_open(void);
 void data_types_close(void);
 const struct data_type *data_type(int i);
 MPI_Op data_op_mpi(enum data_op op);
 const char *data_op_name(enum data_op op);
-/* Whether there are rough values. */
+/* Returns whether this type and operation have rough values. */
 bool data_can_be_rough(const struct data_type *type, enum data_op op);
 
-/* A hash of three numbers. */
+/* Returns a hash of three numbers. */
 uint64_t data_hash(uint64_t a, uint64_t b, uint64_t c);
 
-/* What determines an operation's values. */
+/* The parameters that determine an operation's values. */
 struct data_values {
     const struct data_type *type;
     enum data_op op;
@@ -101,15 +102,16 @@ struct data_values {
 /* Writes the fields of one element of a rank, and leaves its gaps unchanged. */
 void data_put(const struct data_values *values, int rank, size_t element, unsigned char *to);
 
-/* The reduction of `elements` elements over the ranks 0..n_ranks-1. tree: in the order above;
- * otherwise from rank 0 on, one after the other. Only the fields of the result are significant. */
+/* Computes the reduction of `elements` elements over the ranks 0..n_ranks-1. tree: in the order
+ * described above; otherwise from rank 0 on, one after the other. Only the fields of the result
+ * are significant. */
 void data_reduce(const struct data_values *values, int n_ranks, size_t elements, bool tree,
                  unsigned char *result);
 
-/* The number of significant bytes of a field: x86's long double is padded. */
+/* Returns the number of significant bytes of a field: x86's long double is padded. */
 size_t data_field_bytes(const struct data_field *field);
-/* Whether a byte of an element is such padding. Gaps between the fields are the program's, which
- * MPI does not change. */
+/* Returns whether a byte of an element is such padding. Gaps between the fields belong to the
+ * program, and MPI does not change them. */
 bool data_is_padding(const struct data_type *type, size_t byte);
 
 #endif

@@ -9,13 +9,14 @@
 
 enum { GUARD = 64, PATTERN = 0xa5 };
 
-/* What an operation must know of a type that is not plain. MPI may keep a type after MPI_Type_free,
- * but not its attributes, so that the handle identifies it until another type gets it. */
+/* The properties of a type that an operation needs unless the type is plain. MPI may keep a type
+ * after MPI_Type_free, but not its attributes; therefore the handle identifies it until another
+ * type gets this handle. */
 static struct hint {
     MPI_Datatype type;
     enum layout_kind kind;
     size_t n, extent;
-    MPI_Aint base; /* where the elements begin, for absolute addresses */
+    MPI_Aint base; /* the address of the first element, for absolute addresses */
     struct hint *next;
 } * hints;
 static pthread_mutex_t hints_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,7 +32,7 @@ static bool is_whole(enum layout_kind kind)
     return kind == LAYOUT_REVERSED || kind == LAYOUT_VECTOR || kind == LAYOUT_ABSOLUTE;
 }
 
-/* From the beginning of the elements, in bytes. */
+/* Returns an element's offset from the first one, in bytes. */
 static size_t offset(enum layout_kind kind, size_t n, size_t extent, size_t block, size_t element)
 {
     size_t place = kind == LAYOUT_REVERSED || kind == LAYOUT_ABSOLUTE ? n - 1 - element : element;
@@ -40,7 +41,7 @@ static size_t offset(enum layout_kind kind, size_t n, size_t extent, size_t bloc
 
 /* ---- operations ---- */
 
-/* Element i of an operand. */
+/* Returns element i of an operand. */
 static uint32_t *operand(void *buffer, const struct hint *hint, size_t i)
 {
     unsigned char *data = buffer;
@@ -54,7 +55,8 @@ static uint32_t *operand(void *buffer, const struct hint *hint, size_t i)
     return (uint32_t *)data;
 }
 
-/* NULL: the type is plain. A hint does not change while its type is in use. */
+/* Returns the hint of a type, or NULL if the type is plain. A hint does not change while its
+ * type is in use. */
 static struct hint *hint_of(MPI_Datatype type)
 {
     pthread_mutex_lock(&hints_lock);
@@ -89,7 +91,7 @@ static size_t operands(const struct hint *hint, int count)
     return (size_t)count * (hint && is_whole(hint->kind) ? hint->n : 1);
 }
 
-/* First the left map, then the right one, as in data_types.c. */
+/* Composes the left map with the right one, as in data_types.c. */
 static void compose(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const struct hint *hint = hint_of(*type);
@@ -273,7 +275,7 @@ unsigned char *layout_at(const struct layout *layout, size_t block, size_t eleme
 
 void layout_clear(struct layout *layout)
 {
-    /* Each process has another pattern, so that bytes from other processes' gaps show. */
+    /* Each process has another pattern, so that bytes from other processes' gaps are detected. */
     memset(layout->memory, PATTERN + test.rank, layout->bytes + (size_t)2 * GUARD);
 }
 

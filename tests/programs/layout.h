@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of a message's elements in memory, and the MPI datatype for it.
+ * The layout of a message's elements in memory, and the MPI datatype for it. collective.c uses it.
  *
- * Used by collective.c. A message is some blocks (one for each rank in MPI_Gather) of n elements.
- * Each layout has room around and between elements; what MPI must not change contains a pattern.
+ * A message consists of blocks (one for each rank in MPI_Gather) of n elements. Each layout has
+ * gaps around and between elements, filled with a pattern that MPI must not change.
  *
  * `counted` layouts are passed as n elements of a type, `whole` ones as one element of a type that
  * contains them all. If ranks pass different layouts in one call, their signatures are the same.
@@ -20,7 +20,7 @@
 
 enum layout_kind {
     LAYOUT_PLAIN,    /* P: counted, contiguous */
-    LAYOUT_GAPS,     /* G: counted, a gap behind each */
+    LAYOUT_GAPS,     /* G: counted, a gap after each */
     LAYOUT_NEGATIVE, /* N: counted, each before the address that is passed */
     LAYOUT_PAIRS,    /* H: counted, two elements of the signature in one of the type */
     LAYOUT_REVERSED, /* R: whole, the last element first */
@@ -33,7 +33,7 @@ struct layout {
     enum layout_kind kind;
     const struct data_type *of;
     size_t blocks, n;
-    unsigned char *memory, *data; /* what is allocated, and where the elements begin */
+    unsigned char *memory, *data; /* the allocated memory, and the address of the first element */
     size_t bytes;                 /* of the elements and the gaps between them */
     /* The arguments for MPI. */
     void *buffer;
@@ -42,17 +42,18 @@ struct layout {
     bool type_is_ours;
 };
 
-/* An operation. One that is not MPI's belongs to the caller, who frees it. users: the program's own
- * sum of MPI_DOUBLE. */
+/* Returns an operation. If it is not a predefined one, the caller must free it. users: the
+ * program's own sum of MPI_DOUBLE. */
 MPI_Op layout_op(enum data_op op, bool users);
-/* The lock that the program's operations take. */
+/* Acquire and release the lock that the program's operations acquire. */
 void layouts_lock(void);
 void layouts_unlock(void);
-/* At the end, by one thread. */
+/* Frees the memory of all layouts. To be called at the end, by one thread. */
 void layouts_close(void);
 
-/* The kind that a letter names; `x`, `c` and `w` select one of all, of the counted and of the whole
- * ones by `lot`. Without elements, or with an odd number of them, some become LAYOUT_PLAIN. */
+/* Returns the kind that a letter names; `x`, `c` and `w` select one of all, of the counted and
+ * of the whole ones by `lot`. Without elements, or with an odd number of them, some become
+ * LAYOUT_PLAIN. */
 enum layout_kind layout_kind(char letter, uint64_t lot, size_t n);
 
 /* Allocates memory that contains the pattern. */
@@ -65,13 +66,13 @@ void layout_close(struct layout *layout);
 unsigned char *layout_at(const struct layout *layout, size_t block, size_t element);
 /* Fills the memory with the pattern. */
 void layout_clear(struct layout *layout);
-/* A copy of the memory for comparison, to be freed with free(). */
+/* Returns a copy of the memory for comparison, to be freed with free(). */
 unsigned char *layout_copy(const struct layout *layout);
-/* The address in the copy that corresponds to `at`. */
+/* Returns the address in the copy that corresponds to `at`. */
 unsigned char *layout_at_copy(const struct layout *layout, unsigned char *copy,
                               const unsigned char *at);
-/* The first byte that differs from what is expected, or -1. Padding inside elements is not
- * compared. */
+/* Returns the first byte that differs from the expected memory, or -1. Padding inside elements
+ * is not compared. */
 long layout_difference(const struct layout *layout, const unsigned char *expected);
 
 #endif

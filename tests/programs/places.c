@@ -16,10 +16,10 @@ static const struct origin *origin;
 static struct {
     MPI_Group group;
     int numbers[MAX_RANKS];
-} known; /* all processes that this one has met */
+} known; /* all processes that this one knows */
 static int collecting = MPI_KEYVAL_INVALID;
 static _Atomic int64_t *board;
-static int64_t lines_before; /* of earlier rounds */
+static int64_t lines_before; /* number of lines of earlier rounds */
 
 struct place *place_of(const struct step *step, const char *key)
 {
@@ -79,8 +79,8 @@ void place_set(struct place *place, MPI_Comm comm)
 
 /* ---- creating them ---- */
 
-/* MPI permits a copy callback to communicate on the old communicator. The attribute counts the
- * callbacks, so that each has other data. */
+/* A copy callback may communicate on the old communicator, which MPI permits. The attribute
+ * counts the callbacks, so that each has other data. */
 static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copied)
 {
     (void)key;
@@ -104,7 +104,8 @@ static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *o
     return MPI_SUCCESS;
 }
 
-/* Among others with the key by which a user selects components of Open MPI. */
+/* Duplicate a communicator with an info object, which contains among others the key by which a
+ * user selects components of Open MPI. */
 static void duplicate_with_info(MPI_Comm comm, const struct step *step, MPI_Comm *result)
 {
     static const char *const keys[][2] = {{"mpi_assert_allow_overtaking", "true"},
@@ -141,7 +142,8 @@ static int key_of(const struct place *from, const struct step *step)
     return 0;
 }
 
-/* The ranks that `every` and `out` select, in another order than the parent's, or the others. */
+/* Returns the group of the ranks that `every` and `out` select, in another order than the
+ * parent's, or of the other ranks. */
 static MPI_Group group_of(const struct place *from, const struct step *step, bool others)
 {
     MPI_Group all, some;
@@ -156,8 +158,8 @@ static MPI_Group group_of(const struct place *from, const struct step *step, boo
     return some;
 }
 
-/* `cgroup` is called by the members, `create` by all: the others get no communicator, or one of
- * their own (both=1). */
+/* Create a communicator of a group. The members call `cgroup`, and all processes call `create`:
+ * the others get no communicator, or one of their own (both=1). */
 static void create_group(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     bool by_members = strcmp(step->kind, "cgroup") == 0;
@@ -176,8 +178,8 @@ static void create_group(const struct place *from, const struct step *step, MPI_
         MPI_Group_free(&some);
 }
 
-/* Two rows where the size permits; of an odd number one is left out. rows=1: each row is a
- * communicator. */
+/* Create a grid of two rows if the size permits; of an odd number of processes one is excluded.
+ * rows=1: each row is a communicator. */
 static void create_cartesian(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     int dims[] = {from->size > 1 ? 2 : 1, from->size > 1 ? from->size / 2 : 1};
@@ -191,7 +193,7 @@ static void create_cartesian(const struct place *from, const struct step *step, 
     MPI_Comm_free(&whole);
 }
 
-/* A ring. */
+/* Create a ring. */
 static void create_graph(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     int n = from->size, index[MAX_RANKS], edges[MAX_RANKS], weight = 1;
@@ -226,7 +228,8 @@ static void connect_parts(const struct place *from, int left, int tag, MPI_Comm 
         MPI_Close_port(port);
 }
 
-/* The first `left` ranks against the others; a single process gets none. */
+/* Create an intercommunicator of the first `left` ranks and the others; a single process gets
+ * none. */
 static void create_inter(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     if (from->size < 2)
@@ -366,7 +369,7 @@ static void board_open(void)
     if (board == MAP_FAILED)
         test_fail("board", "%s cannot be mapped", origin->board);
     close(fd);
-    for (int t = 0; t < BOARD_THREADS; t++) /* there may be an earlier job's */
+    for (int t = 0; t < BOARD_THREADS; t++) /* there may be one of an earlier job */
         board[test.rank * BOARD_THREADS + t] = 0;
 }
 

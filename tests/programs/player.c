@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plays a program (program.h) under MPI and checks every result: nicbarr must give right results to
- * any legal program.
+ * Executes a program (program.h) under MPI and checks every result, to test that nicbarr returns
+ * correct results to any legal program.
  *
  *   player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
  *
  * mpirun starts it for machine/playing.py and scripts (tests/component/drawn_common.sh), and so
- * does the step `spawn`. The board (places.h) shows how far each process is. A wrong result ends
- * the job by MPI_Abort, with the step and the expected bytes. --until: it plays the program again
- * and again, with other data, until that file exists; the program must not spawn processes.
+ * does the step `spawn`. The board (places.h) shows the progress of each process. A wrong result
+ * ends the job by MPI_Abort, with the step and the expected bytes. With --until the player repeats
+ * the program with other data until that file exists; the program must not spawn processes.
  *
  * Requests have numbered places as well. A place holds the requests of one step, which may be many
  * calls, with their buffers.
  *
- * Steps between `fork` and `join` are played by threads: each plays the steps of the communicators
+ * Threads execute the steps between `fork` and `join`: each executes the steps of the communicators
  * whose number is its own, modulo the number of threads.
  *
  * The player calls no MPI functions except those of the program, MPI_Init, MPI_Finalize and local
- * ones. So the program's first collective is the job's first.
+ * ones. Therefore the program's first collective is the job's first.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* usleep */
@@ -33,12 +33,12 @@
 
 enum { HELD = 20 };
 
-/* What a step has started, or prepared to be started. */
+/* The requests that a step has started or created. */
 static struct held {
     const struct step *step;
     int n;
     bool persistent, active;
-    struct call *calls; /* NULL: no collective */
+    struct call *calls; /* NULL if it is not a collective */
     MPI_Request *requests;
     MPI_Comm idup;
     unsigned char *sent, *received; /* of point-to-point messages */
@@ -51,8 +51,8 @@ static struct program program;
 
 static volatile unsigned spun;
 
-/* slow=R: rank R of each MPI_COMM_WORLD is late by us microseconds in each call; slow=-2: another
- * rank in each. spin=1: it computes meanwhile. */
+/* Delay a call. slow=R: rank R of each MPI_COMM_WORLD is late by us microseconds in each call;
+ * slow=-2: another rank in each. spin=1: it computes meanwhile. */
 static void delay(const struct step *step, int iteration)
 {
     long slow = step_number(step, "slow", -1), us = step_number(step, "us", 0);
@@ -113,7 +113,8 @@ static void check_message(const struct held *slot)
     }
 }
 
-/* by=any, by=some: in the order of completion. Otherwise in an order of this process. */
+/* Complete the requests. by=any, by=some: in the order of completion; otherwise in an order of
+ * this process. */
 static void wait_for(struct held *slot, const struct step *step)
 {
     uint64_t lot = data_hash(step->id, (uint64_t)test.rank, 41);
@@ -189,7 +190,7 @@ static void play_blocking(const struct step *step, int thread)
     }
 }
 
-/* led=1: the others start only after one process has told them that it has. */
+/* led=1: the others start only after one process has notified them that it has started. */
 static void follow(const struct step *step, const struct place *place, bool started)
 {
     int leader = (int)(step->id % (unsigned)place->size), tag = 1000 + (int)(step->id % 1000);
@@ -216,8 +217,8 @@ static void check_inactive(const struct step *step, MPI_Request *request)
                step->line, flag, count, status.MPI_SOURCE, status.MPI_TAG);
 }
 
-/* locked=1: the program holds the lock that its operations take, long enough that other threads
- * wait for it. */
+/* Start a request. locked=1: the program holds the lock that its operations take, long enough
+ * that other threads wait for it. */
 static void start(struct held *slot, int k)
 {
     bool locked = step_number(slot->step, "locked", 0);
@@ -235,8 +236,8 @@ static void start(struct held *slot, int k)
         layouts_unlock();
 }
 
-/* kept=1: a persistent request of nicbarr outlives its types, operation and communicator. (Those of
- * a single process are Open MPI's own.) */
+/* Returns whether the types are freed early. kept=1: a persistent request of nicbarr outlives
+ * its types, operation and communicator. (Requests of a single process are Open MPI's own.) */
 static bool frees_types(const struct step *step, const struct place *place)
 {
     return step_number(step, "freed", 0) || (step_number(step, "kept", 0) && place->size > 1);
@@ -309,7 +310,7 @@ static void play_free_requests(const struct step *step)
     release(slot);
 }
 
-/* Each process sends to the rank `by` further. */
+/* Each process sends to the rank that is `by` higher. */
 static void play_shift(const struct step *step)
 {
     const struct place *place = place_of(step, "c");
@@ -333,8 +334,8 @@ static void play_shift(const struct step *step)
     MPI_Isend(slot->sent, (int)n, MPI_BYTE, to, tag, place->comm, &slot->requests[1]);
 }
 
-/* Each process writes into the memory of the rank `by` further. Between two fences a process reads
- * its own memory, which is not written. */
+/* Each process writes into the memory of the rank that is `by` higher. Between two fences a
+ * process reads its own memory, which is not written then. */
 static void play_window(const struct step *step)
 {
     const struct place *place = place_of(step, "c");
@@ -410,7 +411,7 @@ struct share {
     int number, threads, from, to;
 };
 
-/* The communicator whose thread plays a step. */
+/* Returns the communicator whose thread executes a step. */
 static long communicator(const struct step *step)
 {
     return step_number(step, "c", 0);
@@ -425,7 +426,7 @@ static void *play_share(void *argument)
     return NULL;
 }
 
-/* Returns the index of the step after `join`. */
+/* Execute the steps up to `join`. Returns the index of the step after it. */
 static int play_forked(int fork)
 {
     int threads = (int)step_number(&program.steps[fork], "threads", 2), join = fork + 1;
@@ -482,7 +483,8 @@ static void play(int first)
     places_clear(program.n_steps);
 }
 
-/* Is the program to be played again? The line is for a script that disturbs the job. */
+/* Returns whether the program is to be repeated. The message is for a script that disturbs the
+ * job. */
 static bool plays_again(const char *until)
 {
     if (!until)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as a file: one step per line, the same for all ranks.
+ * Reads a test program from a file, which has one step per line, the same for all ranks.
  *
- * player.c reads the file; other files ask for the words of a step. machine/program.py writes such
- * files, and decides what is legal MPI, on which the player relies.
+ * player.c reads the file; other files query the words of a step. machine/program.py writes such
+ * files, and ensures that they are legal MPI, which the player does not check.
  *
- *   # a comment; lines that begin with @ are for the runner
+ *   # a comment; lines that begin with @ are for the script that runs the program
  *   12 coll what=allreduce how=b c=0 type=MPI_INT op=MPI_SUM n=3 times=20
  *
- * The number in front identifies the step. All data, roots and delays of a step depend on it
- * instead of its line, so that a step does the same when others are removed.
+ * The number in front identifies the step. All data, roots and delays of a step depend on this
+ * number and not on its line, so that a step does the same when others are removed.
  *
  * Threads: steps are constant after program_read.
  */
@@ -41,7 +41,7 @@ struct program {
 void program_read(struct program *program, const char *path);
 void program_free(struct program *program);
 
-/* The value of a word, or `otherwise` if the step does not have it. */
+/* Returns the value of a word, or `otherwise` if the step does not have it. */
 const char *step_word(const struct step *step, const char *key, const char *otherwise);
 long step_number(const struct step *step, const char *key, long otherwise);
 bool step_is(const struct step *step, const char *key, const char *value);

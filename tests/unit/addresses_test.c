@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a user's list of networks (firmware/soft/addresses.c) would select wrong
- * interfaces, or be rejected although it is valid. Invariants: all forms of an address are equal;
- * two addresses are in one network if no bit of the network part differs; an invalid word in a
- * list is reported, and such a list yields no address; a valid list yields the addresses that it
- * names.
+ * Tests the parser of a user's list of networks (firmware/soft/addresses.c). A failure means that
+ * such a list selects wrong interfaces, or is rejected although it is valid.
+ *
+ * Invariants:
+ *
+ * - All notations of an address are equal.
+ * - Two addresses are in one network if no bit of the network part differs.
+ * - An invalid word in a list is reported, and such a list yields no address.
+ * - A valid list yields the addresses that it names.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +67,7 @@ static void all_forms(void **state)
     }
 }
 
-/* All prefixes, and all single bits in which addresses may differ. */
+/* Networks are compared for all prefixes, and for all single bits in which addresses may differ. */
 static void networks_compare_their_prefix(void **state)
 {
     (void)state;

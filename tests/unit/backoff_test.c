@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, hosts would flood the network with ASKs, or a lost packet would delay a barrier
- * far longer than necessary. Invariants: no ASK is sent before its timeout; each ASK doubles the
- * next timeout, up to a maximum; the initial timeout that is learnt stays within its bounds.
+ * Tests the timeouts after which a NIC sends ASKs, its retransmission requests. A failure means
+ * that hosts flood the network with ASKs, or that a lost packet delays a barrier far longer than
+ * necessary.
+ *
+ * Invariants: no ASK is sent before its timeout; each ASK doubles the next timeout, up to a
+ * maximum; the initial timeout, which adapts to the duration of collectives, stays within its
+ * bounds.
  */
 #include <stdarg.h>
 #include <stddef.h>

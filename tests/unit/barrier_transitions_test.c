@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a communicator's MPI_Barrier could get stuck in a state, or leave a final one, or
+ * Tests the state machine of a communicator's MPI_Barrier for all states, events and choices. A
+ * failure means that the machine can get stuck in a state or leave a final one, or that
  * docs/design/barrier-states.md differs from the code.
  *
- * The test covers all states, events and choices. With --print it writes the document's table to
- * standard output.
+ * With --print the test writes the document's table to standard output.
  */
 #include <stdarg.h>
 #include <stddef.h>

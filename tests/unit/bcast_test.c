@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI_Bcast across nodes would return another call's data, or hang or fail when
- * packets are lost. It tests broadcasts of NICs (firmware/bcast.c, collective_bcast.c), and their
- * trees (libmyr/groups/spread.c), on a test double of the board.
+ * Tests broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and their trees
+ * (libmyr/groups/spread.c) on a fake board. A failure means that MPI_Bcast across nodes returns
+ * another call's data, or hangs or fails when packets are lost.
  *
- * Invariants. For all sizes up to 300 and each n, dissemination has a tree for each root: each
- * node has one parent, which knows it as a child. Other schedules have no plan. Over a faulty
- * wire, with random roots and delays, each host reads the right block of each broadcast, in order,
- * and each NIC accepts each block once. Without faults, each node except the root gets one
- * message. Waiting hosts are woken. Packets of correct NICs are never implausible. At the end, all
- * hosts have read all blocks and leave: the groups send their farewell, and are closed. A root
- * does not wait while the window has free slots, and never exceeds it. Forged or implausible
- * packets, and those for groups without a window, change nothing.
+ * Invariants of the trees, for all sizes up to 300 and each n: dissemination has a tree for each
+ * root, in which each node has one parent, which knows it as a child. Other schedules have no plan.
+ *
+ * Invariants over a faulty wire, with random roots and delays:
+ *
+ * - Each host reads the right block of each broadcast, in order, and each NIC accepts each block
+ *   once. Without faults, each node except the root gets one message.
+ * - Waiting hosts are woken.
+ * - Packets of correct NICs are never implausible.
+ * - A root does not wait while the window has free slots, and never exceeds it.
+ * - Forged or implausible packets, and those for groups without a window, change nothing.
+ * - At the end, all hosts have read all blocks and leave; the groups send their close messages, and
+ *   are closed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +82,7 @@ static void no_other_schedule_has_a_plan(void **state)
             for (uint32_t rank = 0; rank < size; ++rank) {
                 plans += has_plan(others[c], size, rank);
             }
-            assert_true(plans < size); /* so it is not a candidate */
+            assert_true(plans < size); /* therefore it is not a candidate */
         }
     }
 }
@@ -150,8 +155,7 @@ static void each_root_has_a_tree(void **state)
 
 /* ---- random broadcasts ---- */
 
-/* Broadcasts are numbered from 1 here, and from `base` + 1 on the wire. The same applies to
- * epochs. */
+/* Broadcasts are numbered from 1 here, and from `base` + 1 on the wire, and so are epochs. */
 struct game {
     struct wire wire;
     struct wire_group team;
@@ -166,11 +170,11 @@ struct game {
         size_t bytes;
         uint32_t read; /* completed broadcasts */
         uint32_t epoch;
-        uint64_t waits_since_ns, asks_at_ns, timeout_ns; /* 0: not waiting */
+        uint64_t waits_since_ns, asks_at_ns, timeout_ns; /* 0 if the host is not waiting */
         enum { PLAYING, LEAVING, GONE } state;
-        uint32_t scheduled; /* scheduled calls */
+        uint32_t scheduled; /* number of scheduled calls */
     } host[MOST_NODES];
-    uint64_t messages; /* with blocks */
+    uint64_t messages; /* number of messages with blocks */
 };
 
 static void fill(const struct game *game, uint32_t number, uint8_t *block)
@@ -378,7 +382,7 @@ static void play_game(uint64_t seed)
         0 == crew_below(&random, 2) ? 8 + 8 * crew_below(&random, 30) : MCP_PAYLOAD_MOST;
     const uint32_t count = 1 + crew_below(&random, MOST_BROADCASTS);
     const bool bad = 0 != crew_below(&random, 3);
-    /* Drawn in separate statements, as the order of evaluating arguments is unspecified. */
+    /* Drawn in separate statements, because the order of evaluating arguments is unspecified. */
     const uint32_t base_epoch =
         0 == crew_below(&random, 2) ? 0 : UINT32_MAX - crew_below(&random, 30);
     const uint32_t n = 1 + crew_below(&random, size);
@@ -428,7 +432,7 @@ static void all_hosts_read_all_blocks(void **state)
 {
     (void)state;
     uint64_t random = crew_seed();
-    play_game(13864115581393754117U); /* the last message of a farewell is lost */
+    play_game(13864115581393754117U); /* the last close message is lost */
     for (int g = 0; g < 400; ++g) {
         play_game(crew_random(&random));
     }
@@ -436,8 +440,8 @@ static void all_hosts_read_all_blocks(void **state)
 
 /* ---- the window ---- */
 
-/* Each half of a window needs a barrier for credits. So a window has many slots for blocks of any
- * size, and as many as fit, up to the maximum. */
+/* Each half of a window needs a barrier for credits. Therefore a window has many slots for
+ * blocks of any size, and as many as fit, up to the maximum. */
 static void a_window_has_many_slots(void **state)
 {
     (void)state;
@@ -488,7 +492,7 @@ static void a_root_is_ahead_by_a_window(void **state)
     wire_group_bcast_ask(leaf->nic, leaf->group, 0, game.window + 1);
     wire_pass(&game.wire, SECOND);
     assert_int_equal(wire_group_slot(leaf->group, 1)->number, game.window + 1);
-    /* An outdated request gets no answer. */
+    /* An outdated request gets no response. */
     const struct mcp_counters *counters = &root->nic->mcp->counters;
     const uint64_t answers = counters->answered + counters->later;
     wire_group_bcast_ask(leaf->nic, leaf->group, 0, 1);
@@ -622,10 +626,13 @@ static void a_failed_group_broadcasts_no_more(void **state)
 }
 
 /*
- * A child of the root requests a block late. It gets the failure, also from a closed group, and
- * also that of a root whose group was closed with blocks that peers may miss, before all had sent
- * their farewell. A root whose hosts have left, and whose group sends requests only once a minute,
- * still has the block. If the group was closed otherwise, the child has had all blocks.
+ * A child of the root requests a block late. The response depends on the root's group:
+ *
+ * - The group has failed. The child gets the failure, also from a closed group, and also if the
+ *   group was closed with blocks that peers may miss, before all had sent their close messages.
+ * - The group's hosts have left, and it sends requests only once a minute. It still has the block,
+ *   and sends it.
+ * - The group was closed otherwise. There is no response, because peers can miss no block then.
  */
 static void late_request(void **state)
 {
@@ -655,7 +662,7 @@ static void late_request(void **state)
         }
         if (LEFT_LONG_AGO == way) {
             wire_pass(&game.wire, 3 * 3600 * SECOND);
-            assert_true(mcp_group_waits_now(root->group)); /* so it is not closed */
+            assert_true(mcp_group_waits_now(root->group)); /* therefore it is not closed */
         } else if (FAILED != way) {
             wire_group_close(root->nic, root->group);
         }
@@ -671,7 +678,7 @@ static void late_request(void **state)
     }
 }
 
-/* Barriers skip slots. An old number in a slot is not mistaken for the next broadcast. */
+/* Barriers skip slots. An old number in a slot must not be taken for the next broadcast's. */
 static void slots_of_any_age(void **state)
 {
     static struct game game;

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs would lose measurements of the tuning cache, overwrite a user's file, or
- * block (coll_nicbarr/files/cache_file.c). Invariants. An added measurement is read again for the
- * same shape, machine and collective, and for no others. A foreign file is neither used nor
- * changed. If processes write concurrently and some are killed, no completed write is lost, and no
- * reader sees an incomplete file. No other files remain in the folder except the lock, and no lock
- * beside a foreign file. Non-regular files and other users' locks do not block. Folders are
- * created only below the permitted one. The number of system calls does not depend on the file's
- * size, and a file above the limit is not read. (cache_lines_test.c tests the file's contents.)
+ * Tests the file of the tuning cache (coll_nicbarr/files/cache_file.c). A failure means that jobs
+ * lose measurements, overwrite a user's file, or block. (cache_lines_test.c tests the file's
+ * contents.)
+ *
+ * Invariants:
+ *
+ * - An added measurement is read again for the same shape, machine and collective, and for no
+ *   others.
+ * - A foreign file is neither used nor changed.
+ * - If processes write concurrently and some are killed, no completed write is lost, and no reader
+ *   sees an incomplete file.
+ * - No other files remain in the directory except the lock, and no lock beside a foreign file.
+ * - Non-regular files and other users' locks do not block.
+ * - Directories are created only below the permitted one.
+ * - The number of system calls does not depend on the file's size, and a file above the limit is
+ *   not read.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,9 +94,9 @@ static void expect_added(struct nicbarr_shape shape, int64_t when)
     assert_string_equal(error.text, "");
 }
 
-static struct nicbarr_evidence evidence; /* read last */
+static struct nicbarr_evidence evidence; /* the result of the last read */
 
-/* True if the measurement of add() was read exactly once. */
+/* Returns whether the measurement of add() was read exactly once. */
 static bool holds(int64_t when)
 {
     uint32_t found = 0;
@@ -227,7 +235,7 @@ static void not_ours(void **state)
     }
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static void makes_folders(void **state)
 {
@@ -248,8 +256,8 @@ static void makes_folders(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* No folder is created outside the permitted one, nor that one itself, nor in another user's
- * folder. */
+/* No directory is created outside the permitted one, nor that one itself, nor in another
+ * user's directory. */
 static void makes_no_folders(void **state)
 {
     (void)state;
@@ -275,9 +283,10 @@ static void no_folder(void **state)
 {
     (void)state;
     crew_file_write(path, "", 0);
-    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder); /* a file as a folder */
+    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl",
+             folder); /* a file as a directory */
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
-    snprintf(path, sizeof(path), "%s", folder); /* a folder as a file */
+    snprintf(path, sizeof(path), "%s", folder); /* a directory as a file */
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");
     assert_int_equal(files_in_folder(), 1);
 }
@@ -335,7 +344,7 @@ static void locked_by_another_user(void **state)
     expect_count(shape_of(4), 1);
 }
 
-/* As a user who may read, but not write. */
+/* Try to write as a user who may only read. */
 static void read_only(uint32_t rank, void *context)
 {
     struct myr_error error;
@@ -362,7 +371,8 @@ static void read_only_folder(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
-/* As a user who may not create the folder: the error states this instead of a missing folder. */
+/* Fail as a user who may not create the directory: the error states this instead of a missing
+ * directory. */
 static void cannot_create(uint32_t rank, void *context)
 {
     struct myr_error error;
@@ -467,8 +477,8 @@ static void killed_writers(void **state)
 
 /* ---- costs ---- */
 
-/* Count this process's system calls that read or write files. False if the kernel does not count
- * them. Counting itself takes a constant number of them. */
+/* Count this process's system calls that read or write files. Returns false if the kernel does
+ * not count them. Counting itself takes a constant number of them. */
 static bool count_calls(unsigned long long *reads, unsigned long long *writes)
 {
     char text[400], *place;

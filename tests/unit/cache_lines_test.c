@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs would lose measurements of the tuning cache, use corrupted ones, or crash on
- * a damaged file (coll_nicbarr/files/cache_lines.c). Invariants. Each key has its most recent
- * measurements, ordered by time. Lines are in the order of writing, and the first ones are removed
- * beyond the limit. Malformed lines are ignored. For any text, an added measurement can be read
- * afterwards together with the previous ones, other lines are unchanged, and the result is valid.
- * (cache_file_test.c tests the file itself.)
+ * Tests the contents of the tuning cache (coll_nicbarr/files/cache_lines.c). A failure means that
+ * jobs lose measurements, use corrupted ones, or crash on a damaged file. (cache_file_test.c tests
+ * the file itself.)
+ *
+ * Invariants:
+ *
+ * - Each key has its most recent measurements, ordered by time.
+ * - Lines are in the order of writing, and the first ones are removed beyond the limit.
+ * - Malformed lines are ignored.
+ * - For any text, an added measurement can be read afterwards together with the previous ones,
+ *   other lines are unchanged, and the result is valid.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -56,7 +61,7 @@ static void add(const char *key, const struct nicbarr_measurement *one)
     assert_true(nicbarr_cache_lines_are_ours(text, bytes));
 }
 
-static struct nicbarr_evidence seen; /* read last */
+static struct nicbarr_evidence seen; /* the result of the last read */
 
 static uint32_t known(const char *key)
 {
@@ -78,7 +83,7 @@ static struct nicbarr_measurement measurement_of(int64_t when, uint32_t candidat
     return one;
 }
 
-/* Equal in six digits. */
+/* Returns whether two numbers are equal in six digits. */
 static bool are_close(double a, double b)
 {
     return fabs(a - b) <= 1e-5 * fabs(a);
@@ -162,8 +167,8 @@ static struct line *last_line(uint32_t key)
     return &lines[line_count++];
 }
 
-/* Expect these lines in the text, without the first ones if it would be too long. True if some were
- * removed. */
+/* Expect these lines in the text, without the first ones if it would be too long. Returns true
+ * if some were removed. */
 static bool expect_lines(void)
 {
     size_t all = strlen(HEAD), at = strlen(HEAD);
@@ -382,8 +387,8 @@ static void at_the_limit(void **state)
 
 /* ---- corrupted texts ---- */
 
-/* Add a measurement: the previous ones of its key are still known, and those of another key if they
- * fit. */
+/* Add a measurement, and check that the previous ones of its key are still known, and those of
+ * another key if they fit. */
 static void add_and_expect(void)
 {
     static struct line before[2];
@@ -403,7 +408,7 @@ static void add_and_expect(void)
     }
 }
 
-/* A valid text with a random change: a byte replaced, a piece removed or duplicated. */
+/* Texts with a random change are read: a byte is replaced, or a part removed or duplicated. */
 static void corrupted_texts(void **state)
 {
     (void)state;
@@ -445,7 +450,8 @@ static void corrupted_texts(void **state)
     }
 }
 
-/* Texts up to the limit with the worst run time. (The watchdog detects a super-linear one.) */
+/* Texts up to the limit with the worst run time are read. (The watchdog detects a super-linear
+ * one.) */
 static void worst_run_time(void **state)
 {
     (void)state;

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the fastest barrier, reduction or broadcast would not be measured, so that jobs
- * run slower than they could. Invariants for each shape: Open MPI's own is the first candidate;
- * there are no duplicates; each candidate's parameter makes a difference, it is playable, and a
- * cache file can name it; the list is never truncated; candidates for broadcasts have a spread
- * plan. Some lists are compared literally.
+ * Tests the list of candidates that are measured for a collective. A failure means that the fastest
+ * barrier, reduction or broadcast is not among them, so that jobs run slower than they could.
+ *
+ * Invariants for each shape:
+ *
+ * - Open MPI's own implementation is the first candidate.
+ * - There are no duplicates, and each candidate's parameter makes a difference.
+ * - Each candidate can be executed, and a cache file can name it.
+ * - The list is never truncated.
+ * - Candidates for broadcasts have a plan of their trees (spread.c).
+ *
+ * Some lists are compared literally.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +88,7 @@ static void expected_lists(void **state)
                               "dissemination:1");
     expect(on_one_node(4, 2), "openmpi counter:1 counter:2 flags:4 flags:64 flags:128 pairwise "
                               "dissemination:1 dissemination:3 tree:2");
-    expect(on_one_node(4, 4), /* no leaves, as each process has its own home */
+    expect(on_one_node(4, 4), /* no leaves, because each process has its own home */
            "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
            "dissemination:1 dissemination:3 tree:2");
     expect(on_one_node(128, 1),
@@ -149,7 +156,7 @@ static void expected_lists_of_data(void **state)
     expect_of(REDUCTIONS, across(4, 1, BARE), "openmpi");
 }
 
-/* The schedule has a spread plan for broadcasts of all nodes. */
+/* Check that the schedule has a plan of trees for broadcasts of all nodes. */
 static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
 {
     for (uint32_t node = 0; node < nodes; node += 1 + nodes / 3) {

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, reductions and allgathers across nodes would deliver wrong blocks, or write
- * beyond a group's memory (carry.c). The real engine executes the plans: for groups of all sizes
- * up to 40 and some larger ones, with all algorithms that consist of messages, and for random
- * barriers. Messages arrive in random order, and some are lost and requested again.
+ * Tests the plans by which reductions and allgathers across nodes carry data (carry.c). A failure
+ * means that they deliver wrong blocks, or write beyond a group's memory.
  *
- * Invariants. All nodes compute the same plan, whose sizes are those of the longest message and
- * the largest buffer. At the end of each epoch, each node finds each node's block where the plan
- * says, until it begins the next epoch. The memory around a group is unchanged. Schedules that are
- * not barriers have no plan. Without memory there is no plan, and no leak. In rooted schedules,
- * only node 0 gets all blocks.
+ * The real engine executes the plans: for groups of all sizes up to 40 and some larger ones, with
+ * all algorithms that consist of messages, and for random barriers. Messages arrive in random
+ * order, and some are lost and requested again.
+ *
+ * Invariants:
+ *
+ * - All nodes compute the same plan, whose sizes are those of the longest message and the largest
+ *   buffer.
+ * - At the end of each epoch, each node finds each node's block at the place that the plan defines,
+ *   until it begins the next epoch.
+ * - The memory around a group is unchanged.
+ * - Schedules that are not barriers have no plan. If out of memory, there is no plan and no leak.
+ * - In rooted schedules, only node 0 gets all blocks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,14 +33,14 @@
 enum {
     EPOCHS = 6,
     GUARD = 0x5a,
-    GUARD_BYTES = 256, /* after each group */
+    GUARD_BYTES = 256, /* size of the guard after each group */
     LOSS = 16,         /* one of this many messages is lost */
 };
 
 /* ---- allocation failures ---- */
 
 static int allocations_left = -1; /* -1: unlimited */
-static long allocated;            /* and not freed */
+static long allocated;            /* number of allocations that were not freed */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -92,7 +98,7 @@ struct packet {
 struct game {
     uint32_t nodes, unit_most;
     uint32_t first; /* the epoch before the first one */
-    bool rooted;    /* only node 0 gets all blocks, and others wait for that */
+    bool rooted;    /* only node 0 gets all blocks, for which the others wait */
     myr_schedule_fn schedule_of;
     const void *context;
     uint64_t random;
@@ -107,7 +113,7 @@ static uint32_t done(const struct game *game, uint32_t node)
     return myr_load_acquire(&game->node[node].group->done) - game->first;
 }
 
-/* All blocks differ. */
+/* Write a block, each one with different contents. */
 static void write_block(uint8_t *block, uint32_t epoch, uint32_t node, uint32_t unit)
 {
     uint64_t random = (uint64_t)epoch << 32 | node;
@@ -180,7 +186,7 @@ static void deliver_one(struct game *game)
     free(packet.payload);
 }
 
-/* All nodes request their missing messages. */
+/* Let all nodes request their missing messages. */
 static void ask(struct game *game)
 {
     struct mcp_message message, answer;
@@ -537,8 +543,8 @@ static void no_barrier(void **state)
     expect_no_plan();
 }
 
-/* Node 0 sends all its blocks to another node, which adds one before and one behind and sends them
- * back. So node 0's buffer more than doubles in each round. */
+/* Node 0 sends all its blocks to another node, which adds one before and one after them and
+ * sends them back. Therefore node 0's buffer more than doubles in each round. */
 static void growing_buffers(void **state)
 {
     (void)state;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a communicator's processes would be assigned to wrong nodes, so that barriers
- * hang or miss processes (census.c). It covers small communicators, random ones compared with a
- * naive count, and one of 16,384 processes on 1,024 nodes, for which it prints time and memory.
- * For the latter, it also checks the tables that all NICs get for each candidate algorithm.
+ * Tests the assignment of a communicator's processes to nodes (census.c). A failure means that
+ * barriers hang or miss processes.
+ *
+ * The test covers small communicators, random ones compared with a naive count, and one of 16,384
+ * processes on 1,024 nodes, for which it prints time and memory. For the latter, it also checks the
+ * tables that all NICs get for each candidate algorithm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +107,8 @@ static void test_players(void **state)
     assert_ptr_equal(nodes.names[SECOND][1], world.names[5]);
     nicbarr_nodes_free(&nodes);
 
-    /* The second NIC is shared by other processes than the first, so it cannot play. */
+    /* The second NIC is shared by other processes than the first one, so that barriers cannot
+     * use it. */
     world.peer[1].nic[SECOND] = 9;
     assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_COUNTED);
     assert_int_equal(nodes.players, 1 << FIRST);
@@ -149,7 +152,7 @@ static void check_naively(const struct world *world, uint32_t rank,
     assert_int_equal(nodes->local, local);
 }
 
-/* True if both NICs are shared by the same processes, compared pairwise. */
+/* Returns whether both NICs are shared by the same processes, compared pairwise. */
 static bool shared_alike(const struct world *world)
 {
     bool equal = true;
@@ -229,7 +232,7 @@ static void test_large_communicator(void **state)
     free(peer);
 }
 
-/* Make the group of node `node` as its NIC has it. */
+/* Make the group of node `node` in the form in which its NIC has it. */
 static struct mcp_group *make_tables(const struct nicbarr_among *among, uint32_t node,
                                      size_t *bytes)
 {

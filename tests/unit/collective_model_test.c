@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a job whose network loses packets hangs, fails, or leaves a barrier early. The
- * test runs barriers of NICs over a faulty wire, with random schedules, sizes, faults, times at
- * which hosts arrive, open and close groups, and numbers of outstanding barriers.
+ * Tests barriers of NICs over a faulty wire, with random schedules, sizes, faults, times at which
+ * hosts arrive, open and close groups, and numbers of outstanding barriers. A failure means that a
+ * job whose network loses packets hangs, fails, or leaves a barrier early.
  *
- * Invariants, checked after each event: no node completes an epoch before all nodes have started
- * it; epochs never go back; a host is woken when its group advances; a waiting group knows its
- * missing peers, and has a deadline; packets of correct NICs are never implausible, and corrupted
- * ones are never accepted. At the end, all have completed within a bound of virtual time, the NICs
- * have no groups left, and the memory of closed groups is unchanged.
+ * Invariants, checked after each event:
+ *
+ * - No node completes an epoch before all nodes have started it, and epochs never decrease.
+ * - A host is woken when its group advances.
+ * - A waiting group knows its missing peers, and has a deadline.
+ * - Packets of correct NICs are never implausible, and corrupted ones are never accepted.
+ *
+ * At the end, all have completed within a bound of virtual time, the NICs have no groups left, and
+ * the memory of closed groups is unchanged.
  *
  * Some groups carry data, with another length in each epoch. A host that completes an epoch finds
- * all its blocks until it begins the next one. When a host leaves, its group sends a farewell,
+ * all its blocks until it begins the next one. When a host leaves, its group sends a close message,
  * after which all hosts have received all data.
  *
- * One host may be late, and another one gives it up. Then all hosts learn this failure, whatever
- * packets are lost, also the late one once it arrives. A failed group completes no further epochs.
- * Each NIC counts one failure.
+ * One host may be late, and another one gives it up. Then all hosts detect this failure, whatever
+ * packets are lost, including the late host when it arrives. A failed group completes no further
+ * epochs. Each NIC counts one failure.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,9 +39,9 @@
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND (1000 * MICROSECOND)
 #define SECOND (1000 * MILLISECOND)
-/* No host is late for so long. With 30 % packet loss, half of the requests are answered. Farewells
- * have the longest backoff, at last one minute: the probability that none is answered in this time
- * is 2^-60. */
+/* A run in which no host makes progress for so long is stuck. With 30 % packet loss, half of the
+ * requests are answered. The backoff of close messages grows up to one minute, which is the
+ * longest of all; the probability that none is answered in this time is 2^-60. */
 #define STUCK_NS (3600 * SECOND)
 
 enum {
@@ -56,9 +60,10 @@ struct host {
     struct mcp_group *group;
     size_t bytes;
     enum { NOT_OPEN, OPEN, LEAVING, CLOSED } state;
-    uint32_t started, seen; /* arrived in; known to be complete */
-    bool woken, coming;     /* during this event; a call is scheduled */
-    bool failed;            /* known to have failed */
+    uint32_t started,
+        seen; /* epochs in which the host has arrived, and which it knows to be complete */
+    bool woken, coming; /* woken during this event; a call is scheduled */
+    bool failed;        /* the host knows that its group has failed */
 };
 
 struct team {
@@ -125,7 +130,7 @@ static uint32_t unit_of(const struct team *team, uint32_t epoch)
     return MCP_BLOCK_UNIT * crew_below(&random, units);
 }
 
-/* All blocks differ. */
+/* Make a block, each one with different contents. */
 static void make_block(const struct team *team, uint32_t rank, uint32_t epoch, uint8_t *block)
 {
     uint64_t random = team->group.key ^ ((uint64_t)epoch << 32 | rank);
@@ -159,7 +164,7 @@ static void schedule_host(struct host *host, uint64_t most_ns)
     struct trial *trial = host->team->trial;
     if (!host->coming) {
         host->coming = true;
-        /* Half of them immediately, so that several arrive at the same time. */
+        /* Half of them arrive immediately, so that several arrive at the same time. */
         const uint64_t after_ns =
             crew_below(&trial->random, 2) ? 0 : wire_between(&trial->wire, 0, most_ns);
         wire_after(&trial->wire, after_ns, host->nic, host_act, host);
@@ -189,7 +194,7 @@ static void update_least_started(struct team *team)
     }
 }
 
-/* Poll whether the farewell of a group is complete, then close it. */
+/* Poll whether all close messages of a group were exchanged, then close it. */
 static void poll_farewell(struct wire_nic *nic, void *context)
 {
     struct host *host = context;
@@ -329,7 +334,7 @@ static void host_give_up(struct wire_nic *nic, void *context)
 
 /* ---- the invariants ---- */
 
-/* A waiting group knows its missing peers, and has a deadline. */
+/* Check that a waiting group knows its missing peers, and has a deadline. */
 static void check_awaited(struct trial *trial, const struct host *host)
 {
     struct mcp_group *group = host->group;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, barriers hang or are slow when packets are lost or early, or strangers release or
- * break them. The test runs collectives of a complete NIC on a test double of the board. (Random
- * ones are in collective_model_test.c.)
+ * Tests collectives of a complete NIC on a fake board. A failure means that barriers hang or are
+ * slow when packets are lost or early, or that unknown senders release or break them. (Random
+ * collectives are in collective_model_test.c.)
  *
- * Invariants. A message that arrives before its group is opened is kept, or requested later. A
- * peer's request to a closed group is answered with DONE, and not otherwise. A packet without a
- * known key, or not sealed with the group's secret, changes nothing and gets no answer. A waiting
- * group requests exactly the missing messages, with growing backoff. Groups do not affect each
- * other, and closed ones are not accessed.
+ * Invariants:
+ *
+ * - A message that arrives before its group is opened is kept, or requested later.
+ * - A peer's request to a closed group is answered with DONE; no other request is.
+ * - A packet without a known key, or not sealed with the group's secret, changes nothing and gets
+ *   no response.
+ * - A waiting group requests exactly the missing messages, with exponential backoff.
+ * - Groups do not affect each other, and closed ones are not accessed.
  *
  * In groups that carry data, a peer gets missing data from any node that has them, also after that
- * node's hosts have left. If they are gone, the peer fails, and does not accept anything instead.
- * A payload that was not sealed, or is too long, changes no byte.
+ * node's hosts have left. If no node has them any more, the peer fails and accepts no other data
+ * instead. A payload that was not sealed, or is too long, changes no byte.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -162,7 +165,7 @@ static void offer(uint32_t rank, uint32_t epoch)
     assert_true(wire_group_offer(wire_group_nic(&team, rank), member[rank], epoch, block, UNIT));
 }
 
-/* Expect a node to have completed the epoch, with all its blocks. */
+/* Check that a node has completed the epoch, with all its blocks. */
 static void expect_blocks(uint32_t rank, uint32_t epoch)
 {
     assert_int_equal(done(rank), epoch);
@@ -216,8 +219,8 @@ static void each_message_once(void **state)
     }
 }
 
-/* N - 1 messages at once, before the host arrives or has even opened the group: they are kept, and
- * it need not wait. */
+/* N - 1 messages arrive at once, before the host arrives or has even opened the group. They are
+ * kept, so that the host need not wait. */
 static void all_before_one(void **state)
 {
     (void)state;
@@ -266,7 +269,7 @@ static bool all_done_with_one(void *context)
     return true;
 }
 
-/* More messages than the record holds: the rest is requested. */
+/* More messages arrive than the record holds. The remaining ones are requested. */
 static void too_many_before_the_group(void **state)
 {
     (void)state;
@@ -356,7 +359,7 @@ static void closed(void **state)
         assert_int_equal(answer->header.collective.epoch, past[i]);
     }
     assert_int_equal(counters(0)->answered, 3);
-    /* An incomplete epoch gets no DONE, and messages are not mistaken for early ones. */
+    /* An incomplete epoch gets no DONE, and its messages must not count as early ones. */
     inject(1, 0, MCP_ASK, team.key, 1, 0, 1);
     inject(1, 0, MCP_ARRIVE, team.key, 0, 0, 1);
     inject(1, 0, MCP_ARRIVE, team.key, 1, 0, 1);
@@ -407,7 +410,7 @@ static void closed_while_a_peer_waits(void **state)
     end();
 }
 
-/* The last MCP_LATE closed groups are remembered. */
+/* The NIC keeps entries of the last MCP_LATE closed groups. */
 static void many_closed(void **state)
 {
     (void)state;
@@ -425,7 +428,7 @@ static void many_closed(void **state)
         inject(0, 0, MCP_ASK, 1 + i, i, 0, 0);
         wire_next(&wire);
         assert_int_equal(logged, 0 != i);
-        wire_next(&wire); /* the answer arrives, and changes nothing */
+        wire_next(&wire); /* the response arrives, and changes nothing */
     }
     assert_int_equal(counters(0)->dropped_foreign, 1);
     assert_int_equal(counters(0)->answered, MCP_LATE);
@@ -434,9 +437,9 @@ static void many_closed(void **state)
     end();
 }
 
-/* ---- strangers ---- */
+/* ---- implausible and forged packets ---- */
 
-/* Well-formed but implausible packets change nothing, and get no answer. */
+/* Well-formed but implausible packets change nothing, and get no response. */
 static void implausible_packets(void **state)
 {
     (void)state;
@@ -459,7 +462,7 @@ static void implausible_packets(void **state)
         {MCP_DONE, OWN, 2, 0, 1, IMPLAUSIBLE},
         {MCP_FAIL, OWN, 1, 0, 2, IMPLAUSIBLE}, /* only nodes 0 and 1 exist */
         {MCP_FAIL, OWN, 1, 0, UINT16_MAX, IMPLAUSIBLE},
-        {MCP_DONE, OWN, 0, 0, 1, OLD}, /* only old */
+        {MCP_DONE, OWN, 0, 0, 1, OLD}, /* an old epoch */
         {MCP_ARRIVE, OWN, 0, 0, 1, OLD},
     };
     static const struct {
@@ -491,7 +494,8 @@ static void implausible_packets(void **state)
     }
     settle();
     assert_int_equal(counters(0)->dropped_damaged, sizeof(noise));
-    assert_int_equal(counters(0)->dropped_foreign, expected[FOREIGN] + 1); /* with a valid length */
+    assert_int_equal(counters(0)->dropped_foreign,
+                     expected[FOREIGN] + 1); /* the length of this packet is valid */
     assert_int_equal(logged, 0);
     assert_int_equal(done(0), 0);
     assert_int_equal(myr_load_acquire(&member[0]->failed), 0);
@@ -532,8 +536,8 @@ static uint64_t rejected(void)
     return c->dropped_damaged + c->dropped_forged + c->dropped_foreign + c->early;
 }
 
-/* Packets without the secret change nothing and get no answer: in a waiting group, in a closed
- * one, */
+/* Packets without the secret change nothing and get no response, in a waiting group and in a
+ * closed one. */
 static void only_members_are_accepted(void **state)
 {
     static uint8_t before[4096];
@@ -565,7 +569,7 @@ static void only_members_are_accepted(void **state)
     }
 }
 
-/* and in a group that is not open yet. */
+/* Packets without the secret have no effect in a group that is opened later, either. */
 static void early_packets_are_authenticated_later(void **state)
 {
     (void)state;
@@ -587,7 +591,7 @@ static void early_packets_are_authenticated_later(void **state)
     end();
 }
 
-/* ---- requests and answers ---- */
+/* ---- requests and responses ---- */
 
 /* A waiting group sends requests to the missing peers after 1, 3, 7 ms, ..., then every 64 ms. */
 static void requests_with_growing_backoff(void **state)
@@ -623,7 +627,7 @@ static void requests_with_growing_backoff(void **state)
             next_ns += backoff_ns;
         }
     }
-    /* At 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
+    /* The requests are sent at 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
     assert_int_equal(asked, 2 * (7 + (1000 - 127) / 64));
     assert_int_equal(counters(0)->asked, asked);
     assert_int_equal(backoff_ns, MCP_BACKOFF_MOST_NS);
@@ -668,8 +672,8 @@ static void each_group_has_its_backoff(void **state)
     end();
 }
 
-/* An answer goes to the peer's address in the group, whoever has sent the request, and only for
- * sent messages. */
+/* A response is sent to the peer's address in the group, whichever node has sent the request, and
+ * only for messages that were sent. */
 static void answers(void **state)
 {
     (void)state;
@@ -839,8 +843,8 @@ static struct {
 } written[MOST_LOGGED];
 static uint32_t nputs;
 
-/* Simulates a remote write of a message's arrival record, and before it its payload, at the peer in
- * the group's table. */
+/* Simulates a remote write of a message's payload, followed by its arrival record, at the peer
+ * in the group's table. */
 static void put(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
                 const void *payload, size_t payload_bytes)
 {
@@ -898,7 +902,7 @@ static void messages_are_put(void **state)
             }
         }
         assert_int_equal(nputs, 10 * 6 * 3);
-        assert_int_equal(logged, 0); /* packets are only requests and answers */
+        assert_int_equal(logged, 0); /* packets are only requests and responses */
         for (uint32_t r = 0; r < 6; ++r) {
             assert_int_equal(done(r), 10);
         }
@@ -956,7 +960,7 @@ static void fail_group(uint32_t rank, uint32_t missing)
                               missing);
 }
 
-/* All reachable nodes learn of it, each notifies its peers once, and later requests are
+/* All reachable nodes detect the failure, each notifies its peers once, and later requests are
  * answered. */
 static void failure_reaches_all(void **state)
 {
@@ -1010,7 +1014,8 @@ static void close_it(uint32_t rank)
     memset(member[rank], FREED, wire_group_bytes(&team, rank));
 }
 
-/* A farewell requires a group that carries data, is complete, and has not failed. */
+/* A close message can be sent only in a group that carries data, is complete, and has not
+ * failed. */
 static void no_farewell(void **state)
 {
     (void)state;
@@ -1024,7 +1029,7 @@ static void no_farewell(void **state)
     fail_group(0, 1);
     assert_false(farewell(0));
     settle();
-    assert_false(farewell(1)); /* it knows of the failure */
+    assert_false(farewell(1)); /* it has detected the failure */
     end();
     begin_with_data(2, flags);
     assert_false(farewell(0)); /* no peer can miss anything: no epoch is complete, */
@@ -1043,12 +1048,12 @@ static void no_farewell(void **state)
     offer(0, 1);
     expect_blocks(0, 1);
     assert_true(farewell(0));
-    close_it(0); /* immediately, as there are no peers */
+    close_it(0); /* immediately, because there are no peers */
     expect_idle(0);
     end();
 }
 
-/* Data that a peer misses are gone: it does not mistake other data for them. */
+/* If the data that a peer misses are gone, the peer accepts no other data in their place. */
 static void closed_with_data(void **state)
 {
     (void)state;
@@ -1065,7 +1070,7 @@ static void closed_with_data(void **state)
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
-        if (says_farewell[i]) { /* it is closed before the farewell succeeds */
+        if (says_farewell[i]) { /* it is closed before all close messages were exchanged */
             assert_true(farewell(1));
         }
         wire_group_close(&wire.nics[1], member[1]);
@@ -1082,7 +1087,8 @@ static void closed_with_data(void **state)
     }
 }
 
-/* During a farewell, FAIL is ignored, as the group has data that peers may still miss. */
+/* While close messages are exchanged, FAIL is ignored, because the group has data that peers may
+ * still miss. */
 static void no_failure_in_a_farewell(void **state)
 {
     (void)state;
@@ -1109,8 +1115,8 @@ static void no_failure_in_a_farewell(void **state)
     end();
 }
 
-/* A peer that does not leave gets requests, at last once a minute. When it leaves, the farewell is
- * complete. */
+/* A peer that does not leave gets requests, finally once a minute. When it leaves, the exchange
+ * of close messages is complete. */
 static void a_farewell_has_a_long_backoff(void **state)
 {
     (void)state;
@@ -1120,7 +1126,7 @@ static void a_farewell_has_a_long_backoff(void **state)
     settle();
     logged = 0;
     assert_true(farewell(0));
-    assert_false(farewell(0)); /* only once */
+    assert_false(farewell(0)); /* the close messages are sent only once */
     wire_pass(&wire, 60 * SECOND);
     const uint32_t asked = count_sent(MCP_ASK);
     assert_in_range(asked, 20, 100);
@@ -1139,8 +1145,8 @@ static void a_farewell_has_a_long_backoff(void **state)
     end();
 }
 
-/* A payload that arrives before its group is opened is not kept, nor one before the previous
- * message. */
+/* A payload that arrives before its group is opened, or before the previous message, is not
+ * kept. */
 static void early_payloads(void **state)
 {
     (void)state;

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, measurements would choose a slow algorithm, exceed their budget, or make ranks
- * diverge and hang (coll_nicbarr/choice/contest.c). The ranks are simulated: each is a thread with
- * a clock that only its turns advance, so that no result depends on the machine. Invariants: all
- * ranks play the same turns and get the same result, whatever they measure; the best candidate is
- * chosen if the costs are conclusive; the budget determines the number of rounds, as contest.h
- * says; an error ends the contest on all ranks.
+ * Tests contests, the tuning runs that measure all candidates (coll_nicbarr/choice/contest.c). A
+ * failure means that they choose a slow algorithm, exceed their budget, or make ranks diverge and
+ * hang. The ranks are simulated: each is a thread with a clock that only its iterations advance, so
+ * that no result depends on the machine.
+ *
+ * Invariants:
+ *
+ * - All ranks execute the same iterations and get the same result, whatever they measure.
+ * - The best candidate is chosen if the costs are conclusive.
+ * - The budget determines the number of rounds, as contest.h defines.
+ * - An error ends the tuning run on all ranks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +34,7 @@ enum {
 
 struct rank;
 
-/* The duration of one repetition of a candidate on this rank, in its current turn. */
+/* Returns the duration of one repetition of a candidate on this rank, in its current iteration. */
 typedef double (*cost_fn)(struct rank *rank, int candidate);
 
 /* Shared by all ranks. */
@@ -40,7 +45,8 @@ struct world {
     int in_a_row;
     cost_fn cost;
     double costs[NICBARR_CONTESTANTS];
-    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the first look */
+    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the first measurement of all
+                                 candidates */
     int victim;               /* the round that is disturbed */
     int agree_fails_at;       /* the number of the agree() that fails, from 1; 0: none */
 
@@ -49,9 +55,9 @@ struct world {
     pthread_cond_t agreement;
     uint32_t waiting, gone, agreements;
     int values_count;
-    double values[NICBARR_CONTEST_VALUES]; /* of the ranks that have arrived */
-    double agreed[NICBARR_CONTEST_VALUES]; /* of the last agreement */
-    uint64_t history;                      /* of the first rank that arrived */
+    double values[NICBARR_CONTEST_VALUES]; /* merged from the ranks that have arrived */
+    double agreed[NICBARR_CONTEST_VALUES]; /* result of the last agreement */
+    uint64_t history;                      /* of the rank that arrived first */
     bool diverged;                         /* the ranks have diverged */
 };
 
@@ -61,10 +67,10 @@ struct rank {
     uint32_t number;
     uint64_t random;
     double clock_us;
-    uint64_t history;                   /* a hash of its turns and their order */
-    int turns, of[NICBARR_CONTESTANTS]; /* turns of each candidate */
-    int round, repetitions;             /* of the current turn */
-    int fails_at, error;                /* the turn that fails, from 1; 0: none */
+    uint64_t history;                   /* a hash of the rank's iterations and their order */
+    int turns, of[NICBARR_CONTESTANTS]; /* number of iterations, also for each candidate */
+    int round, repetitions;             /* of the current iteration */
+    int fails_at, error;                /* the iteration that fails, from 1; 0: none */
     int agrees;
     int returned;
     struct nicbarr_contest *contest; /* an allocation of its own, checked by sanitizers */
@@ -73,7 +79,7 @@ struct rank {
 static struct world world;
 static struct rank ranks[MOST_RANKS];
 
-/* ---- callbacks of the contest ---- */
+/* ---- callbacks of the tuning run ---- */
 
 static int turn(void *context, int candidate, int repetitions, double *us)
 {
@@ -133,7 +139,7 @@ static int agree(void *context, double *values, int count)
     while (meeting == all->agreements && !all->diverged) {
         pthread_cond_wait(&all->agreement, &all->lock);
     }
-    /* The values remain valid, as the next agreement needs this rank, too. */
+    /* The values remain valid, because the next agreement needs this rank, too. */
     memcpy(values, all->agreed, (size_t)count * sizeof(*values));
     const bool diverged = all->diverged;
     pthread_mutex_unlock(&all->lock);
@@ -161,14 +167,14 @@ static void *compete(void *opaque)
     return NULL;
 }
 
-/* ---- a contest of all ranks ---- */
+/* ---- a tuning run of all ranks ---- */
 
 static double fixed_cost(struct rank *rank, int candidate)
 {
     return rank->world->costs[candidate];
 }
 
-/* Prepare a contest in which all candidates take 10 us, before the test changes anything. */
+/* Prepare a tuning run in which all candidates take 10 us, before the test changes anything. */
 static void prepare(uint32_t number, int count, double budget_us, uint64_t *random)
 {
     memset(&world, 0, sizeof(world));
@@ -195,7 +201,8 @@ static void prepare(uint32_t number, int count, double budget_us, uint64_t *rand
     }
 }
 
-/* Run the contest. All ranks must return the same status and result, which is in ranks[0]. */
+/* Execute the tuning run. All ranks must return the same status and result, which is in
+ * ranks[0]. */
 static int run(void)
 {
     for (uint32_t r = 0; r < world.ranks; ++r) {
@@ -259,8 +266,8 @@ static double with_interruptions(struct rank *rank, int candidate)
     return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
 }
 
-/* One candidate takes 10 us, all others at least 13: even with 10 % of noise, it is the best by
- * more than a tie. */
+/* Check that the best candidate is chosen. It takes 10 us, all others at least 13: even with 10
+ * % of noise, it is the best by more than a tie. */
 static void choose_best(cost_fn cost, bool changing, double budget_us)
 {
     uint64_t random = crew_seed();
@@ -300,7 +307,7 @@ static void changing_machine(void **state)
     choose_best(fixed_cost, true, 2e5);
 }
 
-/* The slowest rank counts: a candidate that is slow on a single rank is slow. */
+/* The slowest rank determines the cost: a candidate that is slow on a single rank is slow. */
 static double slow_for_the_last(struct rank *rank, int candidate)
 {
     return 1 == candidate && rank->number == rank->world->ranks - 1 ? 15 : 1 == candidate ? 1 : 10;
@@ -317,7 +324,7 @@ static void slowest_rank_counts(void **state)
     finish();
 }
 
-/* Rounds differ far more than candidates. */
+/* The costs of rounds differ far more than those of candidates. */
 static double with_much_noise(struct rank *rank, int candidate)
 {
     return rank->world->costs[candidate] * between(&rank->random, 0.5, 2);
@@ -346,7 +353,7 @@ static void ties(void **state)
 }
 
 /* The choice is certain if enough rounds agree, and uncertain if rounds differ more than
- * candidates. Nine rounds of the same sign have a chance of 1 to 512. */
+ * candidates. The probability that nine rounds have the same sign by chance is 1 to 512. */
 static void confidence(void **state)
 {
     (void)state;
@@ -359,7 +366,7 @@ static void confidence(void **state)
     assert_false(ranks[0].contest->provisional);
     finish();
 
-    prepare(1, 2, 220, NULL); /* a look, and three rounds of four repetitions */
+    prepare(1, 2, 220, NULL); /* a first measurement, and three rounds of four repetitions */
     world.costs[0] = 12;
     assert_int_equal(run(), 0);
     assert_int_equal(ranks[0].contest->rounds, 3);
@@ -381,8 +388,8 @@ static void slow_candidates_are_dropped(void **state)
 {
     (void)state;
     prepare(3, 7, 50000, NULL);
-    /* Dropped: never (the first); after one round; after one batch; after two, when more is known;
-     * when a tie is excluded; not at all. */
+    /* Candidates are dropped: never (the first one); after one round; after one batch; after two
+     * batches, when more is known; when a tie is excluded; not at all. */
     static const double costs[] = {100, 100, 21, 13, 10.4, 10.2, 10};
     memcpy(world.costs, costs, sizeof(costs));
     assert_int_equal(run(), 0);
@@ -433,8 +440,8 @@ static void one_disturbance(void **state)
     }
 }
 
-/* A candidate dropped while the machine was fast is not chosen, although its figures are better
- * than all others. */
+/* A candidate that was dropped while the machine was fast is not chosen, although its
+ * measurements are better than all others. */
 static void dropped_candidate_is_not_chosen(void **state)
 {
     (void)state;
@@ -453,9 +460,10 @@ static void dropped_candidate_is_not_chosen(void **state)
 
 /* ---- the budget ---- */
 
-/* All candidates take the same time and none is dropped, so the number of rounds is known. With 4
- * candidates of 10 us, the look takes 40 us. A turn gets a 96th of the budget, 520 us, which is 52
- * repetitions. 24 such rounds fit into 50 ms. A turn begins only if two more repetitions fit. */
+/* All candidates take the same time and none is dropped, so that the number of rounds is known.
+ * With 4 candidates of 10 us, the first measurement takes 40 us. An iteration gets a 96th of the
+ * budget, 520 us, which is 52 repetitions. 24 such rounds fit into 50 ms. An iteration begins
+ * only if two more repetitions fit. */
 static void budget(void **state)
 {
     (void)state;
@@ -466,7 +474,7 @@ static void budget(void **state)
         double spent_us;
     } cases[] = {
         {4, 10, 0, 50000, 52, 24, 40 + 24 * 2080.0},
-        /* The time spent before counts: 14 rounds and a turn. */
+        /* The time spent before counts: 14 rounds and an iteration. */
         {4, 10, -20000, 50000, 52, 14, 20040 + 14 * 2080 + 520.0},
         {4, 10, -50000, 50000, 1, 0, 50000},
         /* Few rounds fit. */
@@ -474,7 +482,7 @@ static void budget(void **state)
         {8, 640, 0, 50000, 2, 4, 8 * 640 + 4 * 10240 + 2 * 1280.0},
         {8, 5000, 0, 50000, 2, 0, 8 * 5000.0},
         {8, 20000, 0, 50000, 1, 0, 3 * 20000.0},
-        /* The limits apply if neither budget nor clock ends the contest. */
+        /* The limits apply if neither budget nor clock ends the tuning run. */
         {4, 10, 0, 0, 1, 0, 0},
         {2, 1, 0, 1e12, 2000, 60, 2 + 60 * 4000.0},
         {NICBARR_CONTESTANTS, 0, 0, 1, 2, 60, 0},
@@ -502,7 +510,7 @@ static void budget(void **state)
     }
 }
 
-/* Turns of candidates with different costs have a similar length. */
+/* Iterations of candidates with different costs have a similar length. */
 static void turns_have_similar_lengths(void **state)
 {
     (void)state;
@@ -517,8 +525,9 @@ static void turns_have_similar_lengths(void **state)
     finish();
 }
 
-/* Candidate 1 takes five times as long alone as in a row of calls, as it does not synchronize all
- * ranks. Each turn after the look has at least in_a_row repetitions. */
+/* Candidate 1 takes five times as long alone as in a series of calls, because it does not
+ * synchronize all ranks. Each iteration after the first measurement has at least in_a_row
+ * repetitions. */
 static double loosely_synchronous(struct rank *rank, int candidate)
 {
     const struct world *all = rank->world;
@@ -535,7 +544,10 @@ static void many_in_a_row(void **state)
         double budget_us;
         int chosen, repetitions[2];
     } cases[] = {
-        {0, 2000, 0, {8, 2}},     /* what fits into a turn; 40 us each, so it is dropped */
+        {0,
+         2000,
+         0,
+         {8, 2}}, /* only as many as fit into an iteration; 40 us each, so that it is dropped */
         {10, 2000, 1, {10, 10}},  /* more than fit */
         {10, 1e5, 1, {208, 260}}, /* more fit */
     };
@@ -555,7 +567,8 @@ static void many_in_a_row(void **state)
     }
 }
 
-/* Longer turns are fewer: a turn begins only if 12 repetitions of 640 us fit, and has 10. */
+/* Longer iterations are fewer: an iteration begins only if 12 repetitions of 640 us fit, and has
+ * 10. */
 static void many_in_a_row_keep_to_the_budget(void **state)
 {
     (void)state;
@@ -571,7 +584,7 @@ static void many_in_a_row_keep_to_the_budget(void **state)
     finish();
 }
 
-/* The portions of a contest: as many as the total allows, while the result is provisional. */
+/* A tuning run has as many batches as the total allows, while the result is provisional. */
 static void portions(void **state)
 {
     (void)state;
@@ -604,8 +617,8 @@ static void single_candidate(void **state)
 
 /* ---- errors, and random results ---- */
 
-/* Some ranks fail in a turn. It is the last one on all ranks, which all return the same one of
- * these errors. */
+/* Some ranks fail in an iteration. It is the last one on all ranks, which all return the same
+ * one of these errors. */
 static void errors(void **state)
 {
     (void)state;
@@ -639,7 +652,7 @@ static void agreement_fails(void **state)
     }
 }
 
-/* Random costs of any magnitude, on each rank and in each turn. */
+/* Random costs of any magnitude, on each rank and in each iteration. */
 static double random_cost(struct rank *rank, int candidate)
 {
     static const double scales[] = {0, 1e-9, 0.1, 1, 10, 100, 1e4, 1e9};
@@ -647,7 +660,7 @@ static double random_cost(struct rank *rank, int candidate)
     return scales[crew_below(&rank->random, 8)] * between(&rank->random, 0.5, 2);
 }
 
-/* Properties of any result. (run() compares the ranks.) */
+/* Properties that every result must have. (run() compares the ranks.) */
 static void random_results(void **state)
 {
     (void)state;
@@ -679,8 +692,9 @@ static void random_results(void **state)
 
 /* ---- a duel ---- */
 
-/* A duel of two ranks without a shared clock. In the barrier of duelist d one rank takes us[d][0],
- * which is the maximum, and the other one us[d][1]. Returns the winner. */
+/* Simulate a duel, an A/B comparison of two candidates, on two ranks without a shared clock. In
+ * the barrier of candidate d one rank takes us[d][0], which is the maximum, and the other one
+ * us[d][1]. Returns the winner. */
 static int duel_of_two(const double us[2][2])
 {
     struct nicbarr_duel duels[2];

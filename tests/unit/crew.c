@@ -22,7 +22,8 @@
 #include "os/random.h"
 
 enum {
-    WATCHDOG_SECONDS = 600, /* only for hangs, since sanitizers on a busy machine take minutes */
+    WATCHDOG_SECONDS =
+        600, /* long, since sanitizers on a busy machine take minutes; only a hang takes longer */
     MOST_THREADS = 128,
     PID_MOST = 1 << 22, /* the maximum of Linux */
 };
@@ -216,7 +217,7 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
     for (uint32_t r = 0; r < size; ++r) {
         pids[r] = crew_fork(fn, r, context);
     }
-    /* When a member fails, the others may wait for it for ever, so kill them. */
+    /* When a member fails, the others may wait for it for ever; therefore kill them. */
     for (uint32_t left = size; left > 0; --left) {
         int status;
         const pid_t pid = wait(&status);
@@ -296,7 +297,7 @@ uint64_t crew_status_of(pid_t pid, const char *name)
     return value;
 }
 
-/* ---- folders and files ---- */
+/* ---- directories and files ---- */
 
 void crew_folder_make(char *folder, size_t bytes)
 {

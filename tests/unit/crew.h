@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Utilities shared by the unit tests: a crew of processes that run the same function, reproducible
- * random numbers, a watchdog, what a process uses, and temporary folders and files.
+ * random numbers, a watchdog, counts of a process's resources, and temporary directories and files.
  *
- * Called by tests only. A crew consists of forked processes. Under ThreadSanitizer, which cannot
+ * Only tests call it. A crew consists of forked processes. Under ThreadSanitizer, which cannot
  * analyze several processes, and with NICBARR_THREADS=1 in the environment, it consists of threads
  * instead. Invariant: crew_run() reports whether each member succeeded, and no member outlives its
  * test. The watchdog ends members that hang, and members are killed when the test is.
@@ -16,16 +16,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* True if the crews of this run consist of threads. */
+/* Returns whether the crews of this run consist of threads. */
 bool crew_of_threads(void);
 
-/* Have this process killed when it hangs. No test takes longer than a minute or two. */
+/* Have this process killed when it hangs. No test takes longer than two minutes. */
 void crew_watchdog(void);
 
-/* The run's seed: NICBARR_SEED if it is set, else a random one. The first call prints it. */
+/* Returns the run's seed: NICBARR_SEED if it is set, else a random one. The first call prints
+ * it. */
 uint64_t crew_seed(void);
 
-/* Draw the next number of the generator `state`; or one below `end`. */
+/* Return the next number of the generator `state`, or one below `end`. */
 uint64_t crew_random(uint64_t *state);
 uint32_t crew_below(uint64_t *state, uint32_t end);
 
@@ -36,13 +37,13 @@ void crew_memory_free(void *memory, size_t bytes);
 /* Returns `memory`, and aborts if it is NULL. */
 void *crew_require(void *memory);
 
-/* What this process uses: open file descriptors; bytes allocated by malloc(), or 0 if unknown
- * (musl, sanitizers); CPU time. */
+/* Return this process's use of resources: the number of open file descriptors; the bytes
+ * allocated by malloc(), or 0 if unknown (musl, sanitizers); and the CPU time. */
 uint32_t crew_descriptors(void);
 size_t crew_allocated(void);
 double crew_cpu_us(void);
 
-/* The value of a line of /proc/PID/status, read as hexadecimal. */
+/* Returns the value of a line of /proc/PID/status, read as hexadecimal. */
 uint64_t crew_status_of(pid_t pid, const char *name);
 
 /* Delay for a short random time: busy-wait, yield, or sleep. */
@@ -60,21 +61,23 @@ void crew_fail(const char *file, int line, const char *condition, const char *fo
 
 typedef void (*crew_fn)(uint32_t rank, void *context);
 
-/* Run `fn` in `size` members concurrently, and wait for all of them. True if all succeeded. */
+/* Run `fn` in `size` members concurrently, and wait for all of them. Returns true if all
+ * succeeded. */
 bool crew_run(uint32_t size, crew_fn fn, void *context);
 
-/* Run `fn` in a separate process, never a thread; wait for it. True if it succeeded. */
+/* Run `fn` in a separate process, never a thread, and wait for it. crew_join() returns true if
+ * it succeeded. */
 pid_t crew_fork(crew_fn fn, uint32_t rank, void *context);
 bool crew_join(pid_t pid);
 
-/* Until crew_pretend_no_more(), getpid() returns a PID that was never used before, so libmyr acts
- * on behalf of another process. crew_pretend() selects a previous one of these PIDs, or with 0 the
- * real one. */
+/* Make getpid() return a PID that was never used before, so that libmyr acts on behalf of
+ * another process, until crew_pretend_no_more() is called. crew_pretend() selects a previous one
+ * of these PIDs, or with 0 the real one. */
 void crew_pretend_another(void);
 void crew_pretend(pid_t pid);
 void crew_pretend_no_more(void);
 
-/* Make a temporary folder; remove it and its files (not subfolders). */
+/* Make a temporary directory; remove it and its files (not subdirectories). */
 void crew_folder_make(char *folder, size_t bytes);
 void crew_folder_remove(const char *folder);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces coll_nicbarr/kinds.c: the test double is the only kind of NIC. */
+/* Replaces coll_nicbarr/kinds.c: the fake NIC (nic_double.h) is the only kind of NIC. */
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/nic_double.h"
 

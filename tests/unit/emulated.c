@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets unit tests run under qemu's user-mode emulation (tests/processors.sh). It is preloaded,
- * omits tests, and bypasses qemu's emulation of /proc.
+ * Preloaded into unit tests, this library lets them run under qemu's user-mode emulation
+ * (tests/processors.sh): it omits tests, and bypasses qemu's emulation of /proc.
  *
- * The variable NICBARR_LEAVE_OUT names the tests to omit, each followed by a space: what the
- * emulator does not support may hang, or end the whole program. qemu synthesizes a process's own
- * /proc/PID/stat with another start time than other processes read there, so they would consider
- * the process dead.
+ * The variable NICBARR_LEAVE_OUT names the tests to omit, each followed by a space, because
+ * features that the emulator does not support may hang, or end the whole program. qemu also
+ * synthesizes a process's own /proc/PID/stat with another start time than other processes read
+ * there, so that they would consider the process dead.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

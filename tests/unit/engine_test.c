@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a barrier releases a process before all have entered it, or never, or a
- * collective returns other ranks' data. The test calls the collective engine for one group,
- * message by message.
+ * Tests the collective engine for one group, message by message. A failure means that a barrier
+ * releases a process before all have entered it, or never, or that a collective returns other
+ * ranks' data.
  *
- * Invariants. A step's messages are sent before it waits, and the next step's only after all have
- * arrived. Messages may arrive in any order, one epoch early, twice, or never. Exactly the missing
- * messages are requested, and a request is answered with exactly the message that was sent. Epochs
- * may wrap around. The memory around a group is unchanged.
+ * Invariants:
+ *
+ * - The engine sends a step's messages before it waits, and the next step's only after all have
+ *   arrived.
+ * - Messages may arrive in any order, one epoch early, twice, or never.
+ * - The engine requests exactly the missing messages, and answers a request with exactly the
+ *   message that was sent.
+ * - Epochs may wrap around.
+ * - The memory around a group is unchanged.
  *
  * In a group that carries data, each message is claimed once, and only after the previous one. Its
- * payload has its place in the buffer of its epoch. A requested message is that of the requested
- * epoch, as long as a peer may miss it. Epochs begin one after the other.
+ * payload has its place in the buffer of its epoch. As long as a peer may miss a message, a request
+ * for it is answered with the message of the requested epoch. Epochs begin one after the other.
  *
  * A model predicts the result of each call, and the state of the group. Schedules and calls are
  * random, and include calls that no correct host or peer would make.
@@ -27,18 +32,18 @@
 #include "tests/unit/crew.h"
 
 enum {
-    ROOM = 1 << 16, /* bytes for a group */
+    ROOM = 1 << 16, /* size of a group */
     GUARD = 0x5a,
     NODES = 400,
     MY_NODE = 7,
     KEY = 0x4711,
     MOST_STEPS = 8,
     MOST_PEERS = 64,
-    UNIT_MOST = 40, /* of a group that carries data */
+    UNIT_MOST = 40, /* size of a block, if the group carries data */
 };
 
-/* Peers are numbered by index: message i goes to node 100 + i, slot 200 + i, and the message for
- * slot w comes from node 300 + w. */
+/* Peers are numbered by index: message i is sent to node 100 + i, slot 200 + i, and the message for
+ * slot w is sent by node 300 + w. */
 enum { TO_NODE = 100, TO_SLOT = 200, FROM_NODE = 300, TO_LINK = 10000, FROM_LINK = 20000 };
 
 static struct {
@@ -49,7 +54,7 @@ static struct {
 static struct mcp_group *const group = (struct mcp_group *)memory.room;
 static size_t bytes;
 
-/* The number of blocks in a message of a group that carries data. */
+/* Returns the number of blocks in a message of a group that carries data. */
 static uint32_t blocks_of(uint32_t place)
 {
     return place % 4;
@@ -179,7 +184,7 @@ static bool model_misses(const struct model *model, uint32_t slot)
            model->come[slot] <= model->done;
 }
 
-/* Advance to the next message to be sent. False if something else must happen before. */
+/* Advance to the next message to be sent. Returns false if something else must happen before. */
 static bool model_next(struct model *model, uint32_t *place)
 {
     while (model_waits(model)) {
@@ -207,7 +212,7 @@ static bool model_next(struct model *model, uint32_t *place)
     return false;
 }
 
-/* A message from beyond the next epoch is implausible. */
+/* Returns whether the group accepts a message: one from beyond the next epoch is implausible. */
 static bool model_believes(const struct model *model, uint32_t slot, int64_t epoch)
 {
     return slot < model->nwaits && epoch <= model->done + (model_waits(model) ? 2 : 1);
@@ -230,7 +235,7 @@ static uint32_t any_slot(const struct model *model, uint64_t *random)
                : crew_below(random, model->nwaits);
 }
 
-/* A host arrives: repeatedly, late, or far too early. Data must have been offered before. */
+/* Let a host arrive: repeatedly, late, or far too early. Data must have been offered before. */
 static void start(struct model *model, uint64_t *random)
 {
     static const int64_t far[] = {-1000, MCP_OUTSTANDING, 3 * MCP_OUTSTANDING, INT32_MAX - 8};
@@ -276,8 +281,8 @@ static void record(struct model *model, uint32_t slot, int64_t epoch)
     assert_int_equal(mcp_group_record(group, slot, (uint32_t)epoch), expected);
 }
 
-/* A payload arrives, of correct length or far too long. A payload that is too long is not stored,
- * but its message counts. */
+/* Let a payload arrive, of correct length or far too long. A payload that is too long is not
+ * stored, but its message counts. */
 static void claim(struct model *model, uint32_t slot, int64_t epoch, uint64_t *random)
 {
     static const uint32_t strange[] = {
@@ -304,7 +309,7 @@ static void claim(struct model *model, uint32_t slot, int64_t epoch, uint64_t *r
     }
 }
 
-/* A message arrives. It is recorded after its payload was copied. */
+/* Let a message arrive. It is recorded after its payload was copied. */
 static void arrive(struct model *model, uint64_t *random)
 {
     const uint32_t slot = any_slot(model, random);
@@ -339,7 +344,7 @@ static void release(struct model *model, uint64_t *random)
     }
 }
 
-/* A LATER of a missing peer is recorded with its time, and changes nothing else. */
+/* Let a LATER of a missing peer arrive. It is recorded with its time, and changes nothing else. */
 static void later(struct model *model, uint64_t *random)
 {
     const uint32_t slot = any_slot(model, random), now_ms = crew_below(random, 4);
@@ -401,7 +406,8 @@ static void expect_sends(struct model *model)
     assert_false(mcp_group_next(group, &message));
 }
 
-/* Exactly the messages that the current step misses are requested, and their senders reported. */
+/* Check that exactly the messages that the current step misses are requested, and their senders
+ * reported. */
 static void expect_missing(const struct model *model)
 {
     struct mcp_message message;
@@ -422,8 +428,8 @@ static void expect_missing(const struct model *model)
     assert_false(mcp_group_awaits(group, &awaited, &missing));
 }
 
-/* The answer to a request is the message (with data: of that epoch, while a peer may miss it),
- * LATER, or FAIL, or none if the request is implausible. */
+/* Check the response to a request. It is the message (with data: of that epoch, while a peer may
+ * miss it), LATER, or FAIL, or there is none if the request is implausible. */
 static void expect_answer(const struct model *model, uint32_t place, int64_t epoch)
 {
     struct mcp_message message;
@@ -481,7 +487,7 @@ static void expect_state(const struct model *model)
     }
 }
 
-/* A FAIL names the missing node. */
+/* Check that a FAIL names the missing node. */
 static void expect_failures(const struct model *model)
 {
     struct mcp_message message;
@@ -494,7 +500,7 @@ static void expect_failures(const struct model *model)
     }
 }
 
-/* Half of the groups fail at last, and continue for some calls. */
+/* Execute random calls. Half of the groups fail at the end, and continue for some calls. */
 static void play(bool data, uint64_t *random)
 {
     enum { EPOCHS = 15, CALLS_LEFT = 30 };

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs would use a slower algorithm although the cache has measurements that show a
- * faster one (coll_nicbarr/choice/evidence.c). Invariants. A single measurement yields its
- * contest's choice and confidence. Correct measurements outvote a wrong one, and until then the
- * result is uncertain. Old measurements have less weight, and do not remain certain. The result
- * depends neither on the speed of the machines nor on the order of the measurements.
+ * Tests the evaluation of cached measurements (coll_nicbarr/choice/evidence.c). A failure means
+ * that jobs use a slower algorithm although the cache has measurements that show a faster one.
+ *
+ * Invariants:
+ *
+ * - A single measurement yields the choice and confidence of its tuning run.
+ * - Correct measurements outvote a wrong one, and until then the result is uncertain.
+ * - Old measurements have less weight, and do not remain certain.
+ * - The result depends neither on the speed of the machines nor on the order of the measurements.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +86,7 @@ static void nothing(void **state)
     assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
 }
 
-/* A single measurement has the confidence of its contest, but never full confidence. */
+/* A single measurement has the confidence of its tuning run, but never full confidence. */
 static void single_measurement(void **state)
 {
     static const double stated[] = {0, 0.5, 0.9, 0.94, 0.96, 0.99, 1};
@@ -122,7 +126,7 @@ static void outvoted_measurement(void **state)
     add(10 * DAY, 1, 9, pairwise_best);
     weigh("pairwise", true);
     add(5 * DAY, 1, 60, tree_best);
-    weigh("tree:4", false); /* two jobs disagree */
+    weigh("tree:4", false); /* the results of two jobs disagree */
     add(1 * DAY, 1, 60, tree_best);
     weigh("tree:4", true);
 }
@@ -150,7 +154,7 @@ static void old_measurements(void **state)
     add(HALF, 1, 9, tree_best); /* the agreement of two jobs stays certain for longer */
     weigh("tree:4", true);
     evidence.count = 0;
-    for (int i = 0; i < 8; ++i) { /* and that of eight for more than a year */
+    for (int i = 0; i < 8; ++i) { /* and the agreement of eight jobs for more than a year */
         add(3 * (int64_t)HALF, 1, 9, tree_best);
     }
     weigh("tree:4", true);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the figures and model parameters that nicbarr_experiments derives from measured
- * curves would be wrong. The curves here have known answers. Invariants: a curve that follows the
- * formula yields its parameters; between points, curves are interpolated linearly; nothing is
- * extrapolated.
+ * Tests how nicbarr_experiments derives values and model parameters from measured curves. A failure
+ * means that these are wrong. The curves here have known results.
+ *
+ * Invariants: a curve that follows the formula yields its parameters; between points, curves are
+ * interpolated linearly; nothing is extrapolated.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ static void constant_barrier(void **state)
 static void shared_processors(void **state)
 {
     (void)state;
-    /* With three processes on one processor, 1 of work takes 3. */
+    /* With three processes on one core, 1 of work takes 3. */
     const double work[] = {0, 10, 100}, total[] = {6, 36, 306};
     expect(fits_work_needed(work, total, 3, 3, 0.5), 2);
     expect(fits_work_needed(work, total, 3, 3, 0.9), 18);
@@ -109,7 +110,7 @@ static void expect_curve(const struct fits_lop *lop, const double *peers, const 
     }
 }
 
-/* The fit meets any number of points. */
+/* The fit goes through any number of points. */
 static void lop_curves(void **state)
 {
     (void)state;

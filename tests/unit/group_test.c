@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI_Barrier on one node would return before all processes have entered it, or
- * hang. The test runs groups of real processes. Invariants. No process leaves a barrier, or finds
- * a split-phase one complete, before all have entered it. After a barrier, all stores before it
- * are visible. This holds for processes that poll, yield, sleep, or each do something else, for
- * any number of outstanding split-phase barriers, and when epochs wrap around.
+ * Tests barriers within a node in groups of real processes. A failure means that MPI_Barrier on one
+ * node returns before all processes have entered it, or hangs.
+ *
+ * Invariants: no process leaves a barrier, or finds a split-phase one complete, before all have
+ * entered it, and after a barrier, all stores before it are visible. This holds for processes that
+ * poll, yield, sleep, or each use another way to wait, for any number of outstanding split-phase
+ * barriers, and when epochs wrap around.
  *
  * The ledger is plain memory. A member writes its entry before a barrier, and all members read all
- * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on
- * processors that reorder stores.
+ * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on CPUs that
+ * reorder stores.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +34,7 @@ enum {
     SLOT_BYTES = 16384,
 };
 
-/* Wait policies. Polling has a limit, as the machine may be busy. */
+/* Wait policies. Polling has a limit, because the machine may be busy. */
 static const struct myr_wait_policy polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
                                     sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
 
@@ -48,8 +50,8 @@ struct plan_of_test {
     struct ledger *ledger;
 };
 
-/* Entries of odd and even rounds, as a member may write its next entry while others, a barrier
- * behind, still read the last one. */
+/* Entries of odd and even rounds, because a member may write its next entry while others, a
+ * barrier behind, still read the last one. */
 struct ledger {
     struct {
         _Alignas(MYR_LINE) uint32_t round[2];
@@ -170,7 +172,7 @@ static void member_end(struct member *member)
     }
 }
 
-/* ---- what members do ---- */
+/* ---- the members ---- */
 
 static void one_barrier(struct member *member, uint32_t round)
 {
@@ -195,7 +197,7 @@ static void do_barriers(uint32_t rank, void *context)
     member_end(&member);
 }
 
-/* Arrive and test in random order, with blocking barriers in between, at the same rounds for all
+/* Arrive and test in random order, with blocking barriers in between, in the same rounds on all
  * members. */
 static void do_arrivals(uint32_t rank, void *context)
 {
@@ -217,7 +219,7 @@ static void do_arrivals(uint32_t rank, void *context)
             }
             continue;
         }
-        /* A random outstanding barrier. If it is complete, the earlier ones are, too. */
+        /* A random outstanding barrier is tested. If it is complete, the earlier ones are, too. */
         if (arrived == complete) {
             continue;
         }
@@ -270,8 +272,8 @@ static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *po
     crew_folder_remove(test.folder);
 }
 
-/* All algorithms with all wait policies. Polling members delay those that have no processor, so
- * they get few rounds and members. */
+/* All algorithms are tested with all wait policies. Polling members delay those that have no
+ * core, so that tests with them have few rounds and members. */
 static void barriers(void **state)
 {
     (void)state;

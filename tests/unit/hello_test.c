@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a process would misread what another one publishes in the modex at start-up
- * (hello.c), such as one with another version or byte order, and overrun a buffer or use a wrong
- * NIC. Invariants: each hello is read as it was written; other bytes are rejected, or yield values
+ * Tests the parser of hellos, the addresses that processes publish in the modex at start-up
+ * (hello.c). A failure means that a process misreads the hello of another one, such as one of
+ * another version or byte order, and overruns a buffer or uses a wrong NIC.
+ *
+ * Invariants: each hello is read as it was written; other bytes are rejected, or yield values
  * within their bounds.
  */
 #include <setjmp.h>
@@ -23,7 +25,7 @@ static void fill_random(uint64_t *random, void *data, size_t bytes)
     }
 }
 
-/* A random hello with this set of NICs, and `why` bytes of a reason. */
+/* Returns a random hello with this set of NICs, and `why` bytes of a reason. */
 static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t why)
 {
     struct nicbarr_hello hello;
@@ -58,7 +60,7 @@ static void expect_equal(const struct nicbarr_hello *one, const struct nicbarr_h
     assert_string_equal(one->why, other->why);
 }
 
-/* Reads from an allocation of exactly this size, so that memory checkers detect reads beyond it. */
+/* Read from an allocation of exactly this size, so that memory checkers detect reads beyond it. */
 static bool read_exactly(const uint8_t *bytes, size_t count, struct nicbarr_hello *hello)
 {
     uint8_t *copy = malloc(0 == count ? 1 : count);
@@ -153,7 +155,7 @@ static void other_format_or_byte_order(void **state)
     assert_false(read_exactly(bytes, count, &back));
 }
 
-/* Accepted values are within their bounds, even if the bytes are garbage. */
+/* Check that accepted values are within their bounds, even if the bytes are garbage. */
 static void expect_bounds(const struct nicbarr_hello *hello)
 {
     assert_non_null(memchr(hello->why, '\0', sizeof(hello->why)));

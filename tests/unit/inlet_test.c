@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, short messages between processes of a node would be lost, duplicated, reordered
- * or corrupted. Invariants: each completed message is received once, intact, in the order of
- * tickets; no slot is overwritten before it was read; if there is no free slot, or the port is
- * closed, no message is begun.
+ * Tests inlets, the queues of short messages between processes of a node. A failure means that
+ * messages are lost, duplicated, reordered or corrupted.
+ *
+ * Invariants: each completed message is received once, intact, in the order of tickets; no slot is
+ * overwritten before it was read; if there is no free slot, or the port is closed, no message is
+ * begun.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +39,7 @@ static void end(struct myr_inlet *inlet)
     crew_memory_free(inlet, sizeof(*inlet));
 }
 
-/* The length of message `number`, whose bytes are all derived from its number. */
+/* Returns the length of message `number`, whose bytes are all derived from its number. */
 static uint32_t length_of(uint32_t number)
 {
     return number * 7 % (MYR_SHORT_BYTES + 1);
@@ -189,8 +191,8 @@ static void sender_in_progress(void **state)
     end(inlet);
 }
 
-/* Senders begin messages and complete them in any order. The receiver sees the completed ones up to
- * the first incomplete one. */
+/* Senders begin messages and complete them in any order. The receiver gets the completed ones up
+ * to the first incomplete one. */
 static void interleaved(void **state)
 {
     (void)state;

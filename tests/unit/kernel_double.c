@@ -13,7 +13,7 @@
 enum { GROUPS_EVER = 2 * MCP_KERNEL_LATE };
 
 struct mcp_kernel {
-    bool stands; /* only one at a time */
+    bool stands; /* it is attached; only one NIC can be at a time */
 };
 
 static bool one_is_attached;
@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct double_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
-static struct mcp_ip absent_ip; /* none: all hosts respond */
+static struct mcp_ip absent_ip; /* unset if all hosts respond */
 static int page = -1, buffer = -1;
 static bool keeps, deaf, full;
 static uint64_t kept_key;
@@ -31,7 +31,7 @@ static int telling = -1;
 
 /* ---- for the test ---- */
 
-/* The last group with this key. The caller holds the lock. */
+/* Returns the last group with this key. The caller holds the lock. */
 static struct double_group *find(uint64_t key)
 {
     for (uint32_t g = ever; g > 0; --g) {
@@ -270,7 +270,7 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
     return 0;
 }
 
-/* The double has no hooks that outlive it. */
+/* The fake has no hooks that outlive it. */
 struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 {
     static struct mcp_hooks none = MCP_NO_HOOKS;
@@ -307,7 +307,7 @@ static bool is_held(uint32_t number)
     return held;
 }
 
-/* All groups share one page and one buffer. */
+/* Open a group. All groups share one page and one buffer. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -338,7 +338,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
 
 /* ---- state left by the previous owner ---- */
 
-/* The index after that of the group with this key. */
+/* Returns the index after that of the group with this key. */
 static uint32_t index_after(uint64_t key)
 {
     return 0 == key ? 0 : (uint32_t)(find(key) - groups) + 1;

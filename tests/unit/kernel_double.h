@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of the kernel's NIC, for its owner (firmware/kernel/owner.h). It executes no
+ * A fake of the kernel's NIC, for tests of its owner (firmware/kernel/owner.h). It executes no
  * collectives: it records the calls, and has the state that the test sets. It needs no privileges.
  *
  * Thread-safe: myrd's server runs in one thread, the test in another.
@@ -20,12 +20,11 @@ struct double_group {
     uint32_t line, number;
     bool open;
     bool noted; /* its holders were recorded when it was opened */
-    bool kept;  /* closed, but still remembered */
-    bool fails; /* ... as failed */
+    bool kept;  /* closed, but still known to the NIC */
+    bool fails; /* closed as failed */
     bool waits;
     uint32_t done;
-    uint32_t asked, failed,
-        started; /* how often the doorbell was rung; `started`: for a farewell */
+    uint32_t asked, failed, started; /* number of doorbells; `started`: for a close message */
 };
 
 /* Choose whether the next NIC takes over the present groups and their holders (which
@@ -35,7 +34,7 @@ void double_keep(bool keep);
 /* Reset everything. No NIC may be open. */
 void double_reset(void);
 
-/* Get the state of the last group with this key. False if there never was one. */
+/* Get the state of the last group with this key. Returns false if there never was one. */
 bool double_look(uint64_t key, struct double_group *group);
 uint32_t double_open_count(void);
 uint32_t double_met_count(void);
@@ -50,8 +49,8 @@ void double_set_full(bool full);
 /* Set whether the group waits in a barrier, and its last completed epoch. */
 void double_set(uint64_t key, bool waits, uint32_t done);
 
-/* Publish to the group's hosts that this epoch is complete (on its line), or this broadcast (in its
- * window). */
+/* Publish to the group's hosts that this epoch is complete (in its cache line), or this
+ * broadcast (in its window). */
 void double_release(uint64_t key, uint32_t done);
 void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes);
 
@@ -63,7 +62,7 @@ void double_set_absent(struct mcp_ip ip, bool absent);
 void double_await_failure(uint64_t key);
 void double_await_meeting(void);
 
-/* Let the double report stuck groups until it is reset; report a group. */
+/* Enable reports of stuck groups until the fake is reset; report a group. */
 void double_watch(void);
 void double_tell(uint64_t key, uint32_t done, uint32_t reports);
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, myrd --kernel would leave filters behind at an interface, or remove those of
- * others. It tests how a NIC attaches to an interface (firmware/kernel/hooks.c), and the guard
- * that removes its filters (myrd/kernel_guard.c), in a network namespace of its own. The filters
- * are listed with tc.
+ * Tests how a NIC attaches to an interface (firmware/kernel/hooks.c), and the guard that removes
+ * its filters (myrd/kernel_guard.c), in a network namespace of its own. A failure means that myrd
+ * --kernel leaves filters behind at an interface, or removes those of others. The test lists the
+ * filters with tc.
  *
- * Invariants for clsact. An attached NIC has one filter in each direction. A NIC that has
- * detached, or was killed but had a guard, has none. A NIC that was killed with its guard has none
- * once the next NIC of its name attaches. Filters of other NICs, with any priority, filters of
- * other types, and other qdiscs are unchanged.
+ * Invariants for clsact:
  *
- * It is skipped if the kernel or the privileges are insufficient.
+ * - An attached NIC has one filter in each direction.
+ * - A NIC that has detached, or was killed but had a guard, has none.
+ * - A NIC that was killed with its guard has none once the next NIC of its name attaches.
+ * - Filters of other NICs, with any priority, filters of other types, and other qdiscs are
+ *   unchanged.
+ *
+ * The test is skipped if the kernel or the privileges are insufficient.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +91,7 @@ static uint32_t count(const char *text, const char *name)
     return found;
 }
 
-/* True if both directions have these numbers of filters with these names. */
+/* Returns whether both directions have these numbers of filters with these names. */
 static bool have_filters(const char *const *names, const uint32_t *filters, uint32_t several)
 {
     for (int way = 0; way < MCP_WAYS; ++way) {
@@ -181,7 +184,7 @@ static void with_another_qdisc(void **state)
     assert_string_equal(text, "");
 }
 
-/* A filter of another type has priority 1: the NIC's filter is behind it. */
+/* If a filter of another type has priority 1, the NIC's filter comes after it. */
 static void beside_another_type(void **state)
 {
     (void)state;
@@ -294,7 +297,7 @@ static void expect_all(const struct nic *nics)
     assert_true(have_filters(names, filters, NICS + 1));
 }
 
-/* The stranger's filter has the priority that a NIC would use first. */
+/* The foreign filter has the priority that a NIC would use first. */
 static void nics_attach_and_die(void **state)
 {
     struct nic nics[NICS] = {{0}};

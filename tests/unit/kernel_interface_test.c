@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, myrd --kernel would keep using an interface or address that is gone, or stop
- * after an unrelated change of the network (myrd/kernel_interface.c). Invariants: changes of the
- * name and MTU are followed; the NIC ends only for events of this interface and address; an
- * address that is restored within the grace period does not end it; a truncated message changes
- * nothing.
+ * Tests how myrd --kernel follows changes of its interface (myrd/kernel_interface.c). A failure
+ * means that it keeps using an interface or address that is gone, or exits after an unrelated
+ * change of the network.
+ *
+ * Invariants:
+ *
+ * - Changes of the name and MTU are followed.
+ * - The NIC ends only for events of this interface and address.
+ * - An address that is restored within the grace period does not end it.
+ * - A truncated message changes nothing.
  *
  * A socket pair replaces rtnetlink, and the test supplies the messages and the time. Only opening
  * uses the real loopback interface, without changing it.
@@ -310,7 +315,7 @@ static void it_begins_where_the_interface_is(void **state)
     assert_int_equal(loopback.prefixes, UINT64_C(1) << 8);
     assert_int_equal(myrd_interface_judge(&loopback, NOW, &error), MYR_OK);
 
-    /* When the socket's buffer overflows, messages are lost, so the NIC's state is unknown. */
+    /* When the socket's buffer overflows, messages are lost, so that the NIC's state is unknown. */
     const int bytes = 1;
     const struct {
         struct nlmsghdr header;

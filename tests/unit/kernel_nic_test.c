@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a process whose myrd --kernel responds late or restarts would mistake an old
- * response for that of another request, leak descriptors, or give up the NIC (kernel_nic.c).
- * Invariants: each request gets its own response or none, however late responses arrive;
- * descriptors that arrive with a late response are closed; once a slow daemon responds again, it
- * is used as before.
+ * Tests a client of myrd --kernel whose daemon responds late or restarts (kernel_nic.c). A failure
+ * means that the process mistakes an old response for that of another request, leaks descriptors,
+ * or gives up the NIC.
+ *
+ * Invariants:
+ *
+ * - Each request gets its own response or none, however late responses arrive.
+ * - Descriptors that arrive with a late response are closed.
+ * - Once a slow daemon responds again, it is used as before.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +70,7 @@ static int listen_there(void)
     return listening;
 }
 
-/* Expect this request, and send this response. With MYR_ERR_NOT_YET, send none. */
+/* Check that this request arrives, and send this response. With MYR_ERR_NOT_YET, send none. */
 static void expect_request(int visitor, enum myr_kernel_ask ask, uint64_t key,
                            enum myr_status status)
 {
@@ -79,7 +83,7 @@ static void expect_request(int visitor, enum myr_kernel_ask ask, uint64_t key,
     }
 }
 
-/* A daemon that responds to the hello, and to other requests only after the test has called
+/* Run a daemon that responds to the hello, and to other requests only after the test has called
  * go_on(): then to all, beginning with those queued. At the end it checks that each opened group
  * was closed. */
 static void respond_late(uint32_t rank, void *context)
@@ -102,8 +106,8 @@ static void respond_late(uint32_t rank, void *context)
     CREW_CHECK(opened <= closed, "%u groups opened, %u closed", opened, closed);
 }
 
-/* Two daemons die while they open a group, and a third one succeeds. With `recorded`, the next
- * daemon has a record of this process. */
+/* Run two daemons that die while they open a group, and a third one that succeeds. With
+ * `recorded`, the next daemon has a record of this process. */
 static void die_twice(uint32_t recorded, void *context)
 {
     const int listening = listen_there();

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, myrd --kernel could let a user see or disturb other users' groups, lose the
- * failure of a process, or be blocked by one client. The server runs on a test double of the
- * kernel's NIC.
+ * Tests the server of myrd --kernel on a fake of the kernel's NIC. A failure means that it lets a
+ * user see or disturb other users' groups, loses the failure of a process, or can be blocked by one
+ * client.
  *
- * Invariants. A group belongs to one user, even if others know its key. It fails when a member
- * dies, but not when a member leaves. The last member that leaves closes it, and its last epoch is
- * kept. If it carries data or broadcasts, it first sends its peers a farewell, which blocks
- * nobody. Each user has a quota of the NIC. For a stuck group, ASKs are sent with growing
- * intervals, for other groups none. The server validates whatever a client sends. Only hosts that
- * run myrd --kernel can be peers. No client or unreachable host blocks other clients.
+ * Invariants of groups:
+ *
+ * - A group belongs to one user, even if others know its key.
+ * - It fails when a member dies, but not when a member leaves.
+ * - The last member that leaves closes it, and its last epoch is kept. If it carries data or
+ *   broadcasts, it first sends its peers a close message, which blocks nobody.
+ * - For a stuck group, ASKs are sent with growing intervals, for other groups none.
+ *
+ * Invariants of the server:
+ *
+ * - Each user has a quota of the NIC.
+ * - The server validates whatever a client sends.
+ * - Only hosts that run myrd --kernel can be peers.
+ * - No client or unreachable host blocks other clients.
  *
  * Timeouts are tested with simulated time. The tests that run the server in a thread wait for
  * events, never for time to pass.
  *
- * The headers kernel_server/questions.h (requests), groups.h and server.h have what the tests
- * share. The tests are in the files that kernel_server/tests.h names. This file runs them.
+ * The headers kernel_server/questions.h (requests), groups.h and server.h declare the functions
+ * that the tests share. The tests are in the files that kernel_server/tests.h names. This file runs
+ * them.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, collectives on the kernel's NIC would hang, deliver wrong data, or affect other
- * users' packets and groups. The program runs in the kernel, at one end of a veth pair in a
- * network namespace of this test. A packet socket at the other end plays all peers.
+ * Tests collectives on the kernel's NIC. A failure means that they hang, deliver wrong data, or
+ * affect other users' packets and groups. The program runs in the kernel, at one end of a veth pair
+ * in a network namespace of this test. A packet socket at the other end acts as all peers.
  *
- * Invariants. For any packets and doorbells, the program behaves exactly like the same engine
- * compiled for this processor: it sends the same messages in the same order, and has the same
- * release, buffers, broadcast slots and counters. Sleeping processes are woken. For a closed group
- * it reports which epochs were complete. Packets that fail authentication pass unchanged. No
- * process can send packets as the NIC or ring for another user's group, only the owner can make a
- * group fail, and processes map its page read-only.
+ * Invariants:
  *
- * It is compiled once for IPv4 and once for IPv6 (NETWORK_OF_6). It is skipped if the kernel or
- * the privileges are insufficient.
+ * - For any packets and doorbells, the program behaves exactly like the same engine compiled for
+ *   this CPU: it sends the same messages in the same order, and has the same release, buffers,
+ *   broadcast slots and counters.
+ * - Sleeping processes are woken.
+ * - For a closed group the program reports which epochs were complete.
+ * - Packets that fail authentication pass unchanged.
+ * - No process can send packets as the NIC or ring for another user's group, only the owner can
+ *   make a group fail, and processes map its page read-only.
  *
- * The folder kernel/ has what the tests share:
+ * The program is compiled once for IPv4 and once for IPv6 (NETWORK_OF_6). The test is skipped if
+ * the kernel or the privileges are insufficient.
+ *
+ * The directory kernel/ has the files that the tests share:
  *
  *   network.h     the network             frames.h      packets on the wire
- *   expected.h    what is expected        pair.h        a group in both engines
+ *   expected.h    expected results        pair.h        a group in both engines
  *   reference.h   the engine here         doorbells.h   doorbells of hosts
- *   packets.h     what members send       events.h      what happens to a group
+ *   packets.h     packets of members      events.h      events of a group
  *   plans.h       tables of groups        small.h       the group of most tests
  *
- * The tests are in the files that kernel/tests.h names. This file makes the network and the NIC,
+ * The tests are in the files that kernel/tests.h names. This file creates the network and the NIC,
  * and runs them.
  */
 #include <stdarg.h>
@@ -77,8 +81,8 @@ static int skip_all(const char *why)
     return SKIPPED;
 }
 
-/* If the kernel has everything required, only the verifier can refuse the program, which would be
- * our defect. */
+/* Returns whether the kernel has all required features. In that case only the verifier can
+ * refuse the program, which would be our defect. */
 static bool has_all_required(void)
 {
     struct utsname system;
@@ -173,7 +177,7 @@ int main(void)
         cmocka_unit_test(places_and_owners_survive),
     };
     const struct CMUnitTest of_4[] = {
-        /* independent of the address family, so they run once */
+        /* These tests are independent of the address family, and therefore run once. */
         cmocka_unit_test(lines_begin_empty),
         cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(reused_memory_is_recognized),

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a barrier within a node would release a process before all have entered it, or
- * never, or be slow because of false sharing. It tests plans (libmyr/node/plan.c), and how the
- * component turns a choice into a plan (coll_nicbarr/layout.c).
+ * Tests barriers within a node: their plans (libmyr/node/plan.c), and how the component turns a
+ * choice into a plan (coll_nicbarr/layout.c). A failure means that a barrier releases a process
+ * before all have entered it, or never, or is slow because of false sharing.
  *
- * Invariants. For any interleaving, no process leaves a barrier before all have entered it, and
- * all leave it in the end. Each word of slots has one writer. All words are aligned to 4 bytes,
- * and lie within the memory announced for the choice. Counters and slots never share memory, so
- * that candidates can alternate in one record in any order. Epochs wrap around.
+ * Invariants:
+ *
+ * - For any interleaving, no process leaves a barrier before all have entered it, and all leave it
+ *   in the end.
+ * - Each word of slots has one writer.
+ * - All words are aligned to 4 bytes, and lie within the memory announced for the choice.
+ * - Counters and slots never share memory, so that candidates can alternate in one record in any
+ *   order.
+ * - Epochs wrap around.
  *
  * layout.c depends on Open MPI only through the component's internal header, of which this file
- * replaces the necessary part. So the test can simulate all ranks in one process, with random
- * interleavings.
+ * replaces the necessary part. Therefore the test can simulate all ranks in one process, with
+ * random interleavings.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,7 +134,8 @@ static void expect_none(const char *wrong, struct nicbarr_choice choice, uint32_
     }
 }
 
-/* The initial epoch: 0 as usual, or just before it wraps around or changes its sign. */
+/* Returns the initial epoch: usually 0, otherwise just before it wraps around or changes its
+ * sign. */
 static uint32_t first_epoch(uint64_t *random)
 {
     static const uint32_t limits[] = {0, UINT32_MAX, INT32_MAX};
@@ -162,7 +168,7 @@ static void play_choice(const struct team *team, struct nicbarr_choice choice, u
     free(plans);
 }
 
-/* Each choice in a record of exactly the size that it requests. */
+/* Each choice runs in a record of exactly the size that it requests. */
 static void each_choice_alone(void **state)
 {
     (void)state;
@@ -183,7 +189,7 @@ static void each_choice_alone(void **state)
     }
 }
 
-/* All choices alternate in one record, as when tuning. */
+/* All choices alternate in one record, as during tuning. */
 static void alternating_choices(void **state)
 {
     (void)state;
@@ -311,8 +317,8 @@ static void separate_lines(void **state)
     myr_plan_destroy(&plan);
 }
 
-/* Only rank 0 writes the release word, all others wait for it last, and no message is sent down the
- * tree. */
+/* Only rank 0 writes the release word, for which all others wait last, and no message is sent
+ * down the tree. */
 static void one_release(void **state)
 {
     (void)state;
@@ -362,7 +368,8 @@ static void out_of_memory(void **state)
     struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
     struct short_of_memory *const context = &is;
     assert_true(myr_plan_messages_bytes(8, 3) <= sizeof(slots));
-    for (uint32_t granted = 0; granted <= 4; ++granted) { /* its own and those of three receivers */
+    for (uint32_t granted = 0; granted <= 4;
+         ++granted) { /* its own schedule and those of three receivers */
         struct myr_plan plan;
         is.granted = granted;
         assert_int_equal(

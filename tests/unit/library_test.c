@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, programs that link libmyr (myr/myr.h) would leave barriers early, hang when a
- * node is missing, or get no error message. The test is linked with the shared library and uses
- * only its public interface. Each member is a process, and the program's allgather uses shared
- * memory. Invariants: no member leaves a barrier early; invalid arguments fail on all members
- * alike; a missing node is reported and can be given up.
+ * Tests the public interface of libmyr (myr/myr.h) in its shared library. A failure means that
+ * programs that link it leave barriers early, hang when a node is missing, or get no error message.
+ * Each member is a process, and the program's allgather uses shared memory.
+ *
+ * Invariants: no member leaves a barrier early; invalid arguments fail on all members alike; a
+ * missing node is reported and can be given up.
  */
 #include <sched.h>
 #include <stdarg.h>
@@ -26,9 +27,9 @@ enum { MOST = 6, EPOCHS = 200, BYTES = 512 };
 /* Shared by the members of a test. */
 struct table {
     uint32_t size;
-    uint32_t node[MOST];          /* of each member; 0: a node of its own */
-    const char *algorithm[MOST];  /* of each member */
-    char folder[MOST][64];        /* of each node */
+    uint32_t node[MOST];          /* each member's node; 0: a node of its own */
+    const char *algorithm[MOST];  /* each member's algorithm */
+    char folder[MOST][64];        /* each node's directory */
     uint32_t failing;             /* the number of the exchange that fails; 0: none */
     _Atomic uint32_t begun[MOST]; /* exchanges that each member has begun */
     uint8_t bytes[2][MOST][BYTES];
@@ -43,8 +44,8 @@ struct member {
     struct myr_barrier *barrier;
 };
 
-/* Two buffers suffice: a member that begins the next but one exchange knows that all have read this
- * one. */
+/* Two buffers suffice, because a member begins the next but one exchange only when all have read
+ * the buffer of this one. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
     struct member *member = context;
@@ -116,7 +117,7 @@ static uint32_t arrive(struct member *member)
     return myr_barrier_arrive(member->barrier);
 }
 
-/* Consecutive barriers, two outstanding ones, and tests instead of waits. */
+/* Execute consecutive barriers, two outstanding ones, and tests instead of waits. */
 static void run_barriers(uint32_t rank, void *context)
 {
     struct member member = {.table = context, .rank = rank};

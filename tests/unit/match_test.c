@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI_Recv would get a wrong message, or a message or receive would be lost. The
- * hash table is compared with two lists that are searched linearly. Invariants: each message
- * matches the receive that MPI prescribes, and vice versa; a probe finds the message that a
- * receive would get; removed entries are gone; a full table neither loses nor keeps anything; when
- * all entries are removed, the whole capacity is available again.
+ * Tests the matching of messages and receives. A failure means that MPI_Recv gets a wrong message,
+ * or that a message or receive is lost. The hash table is compared with two lists that are searched
+ * linearly.
+ *
+ * Invariants:
+ *
+ * - Each message matches the receive that MPI prescribes, and vice versa.
+ * - A probe finds the message that a receive would get.
+ * - Removed entries are gone, and when all entries are removed, the whole capacity is available
+ *   again.
+ * - A full table neither loses nor keeps anything.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +85,7 @@ static void counts_agree(const struct both *both)
     assert_int_equal(mcp_match_messages(both->match), both->messages.count);
 }
 
-/* Move to a table of another size. */
+/* Move the entries to a table of another size. */
 static void move(struct both *both, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = myr_whole_lines(mcp_match_bytes(receives, messages));
@@ -241,7 +247,7 @@ static void every_short_sequence(void **state)
 
 /* ---- long random sequences ---- */
 
-/* With few values there are many collisions and matches. */
+/* Returns a random envelope. With few values there are many collisions and matches. */
 static struct mcp_envelope random_envelope(uint64_t *random, uint32_t values)
 {
     return (struct mcp_envelope){

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a program's message is lost, duplicated or corrupted, or a stranger can send one.
- * The test sends messages between ports, on NICs whose wire loses, duplicates, reorders and
- * corrupts packets.
+ * Tests messages between ports, on NICs whose wire loses, duplicates, reorders and corrupts
+ * packets. A failure means that a program's message is lost, duplicated or corrupted, or that an
+ * unknown sender can send one.
  *
- * Invariants. Each message is delivered intact, once, and in order between two ports, or its
- * sender gets a failure. Each token is returned. Nothing for a closed port reaches the next one
- * with its number. No port blocks another port's messages. Whatever a process writes into its
- * rings, the NIC accesses only its memory, and continues.
+ * Invariants:
+ *
+ * - Each message is delivered intact, once, and in order between two ports, or its sender gets a
+ *   failure.
+ * - Each token is returned.
+ * - No message for a closed port reaches the next port with its number.
+ * - No port blocks another port's messages.
+ * - Whatever a process writes into its rings, the NIC accesses only the process's memory, and
+ *   continues.
  *
  * The test simulates the hosts, with the rings of firmware/port.h.
  */
@@ -25,12 +30,12 @@
 #include "tests/unit/wire_double.h"
 
 enum {
-    SENDS = 8,    /* tokens of a port */
-    RECEIVES = 4, /* tokens of a port */
+    SENDS = 8,    /* number of send tokens of a port */
+    RECEIVES = 4, /* number of receive tokens of a port */
     LONGEST = 100 << 10,
     MEMORY = 8 << 20,
-    HOSTS = 10,          /* ports on all NICs of a test */
-    PAYLOAD = 1500 - 76, /* of a packet */
+    HOSTS = 10,          /* maximum number of ports on all NICs of a test */
+    PAYLOAD = 1500 - 76, /* size of a packet's payload */
 };
 
 #define MICROSECOND UINT64_C(1000)
@@ -38,7 +43,7 @@ enum {
 
 /* Identifies a message and its contents. */
 struct content {
-    uint32_t from_key, to_key; /* of the ports */
+    uint32_t from_key, to_key; /* keys of the ports */
     uint32_t index;            /* number of earlier messages between these two */
     uint32_t bytes;
 };
@@ -52,7 +57,7 @@ struct host {
     uint32_t sends, provides, events;
     bool sending[SENDS];
     bool provided[RECEIVES];
-    struct content content[SENDS]; /* of the messages in flight */
+    struct content content[SENDS]; /* contents of the messages in flight */
     uint8_t *out[SENDS], *in[RECEIVES];
     uint32_t under_way, waiting; /* send and receive tokens in use */
     uint32_t sent, failed, received;
@@ -67,11 +72,11 @@ struct world {
     struct host hosts[HOSTS];
     uint32_t nhosts;
     uint64_t random;
-    uint32_t largest; /* of random messages */
+    uint32_t largest; /* maximum size of random messages */
     uint64_t think_ns;
 };
 
-static struct mcp_secret secret; /* of all connections of the current test */
+static struct mcp_secret secret; /* the secret of all connections of the current test */
 
 /* ---- hosts ---- */
 
@@ -165,7 +170,7 @@ static void begin_with(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_
     }
 }
 
-/* All connections are signed. */
+/* Begin a test in which all connections are signed. */
 static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
 {
     uint64_t state = seed;
@@ -173,7 +178,7 @@ static void begin(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t see
     begin_with(w, nnics, nhosts, seed, (struct mcp_secret){{word, crew_random(&state)}});
 }
 
-/* No connection is signed, so that packets may create connections. */
+/* Begin a test in which no connection is signed, so that packets may create connections. */
 static void begin_open(struct world *w, uint32_t nnics, uint32_t nhosts, uint64_t seed)
 {
     begin_with(w, nnics, nhosts, seed, mcp_open_secret);
@@ -218,7 +223,8 @@ static bool provide(struct host *host, uint32_t bytes)
     return false;
 }
 
-static uint32_t free_token(const struct host *host) /* SENDS: none */
+static uint32_t
+free_token(const struct host *host) /* Returns a free send token, or SENDS if there is none. */
 {
     uint32_t token = 0;
     while (token < SENDS && host->sending[token]) {
@@ -243,7 +249,7 @@ static void send_token(struct world *w, struct host *host, uint32_t token, uint3
     put_token(host, &one);
 }
 
-/* Send the next message to host `to`. False if there is no token. */
+/* Send the next message to host `to`. Returns false if there is no token. */
 static bool send(struct world *w, uint32_t from, uint32_t to, uint32_t bytes)
 {
     struct host *host = &w->hosts[from];
@@ -344,7 +350,7 @@ static struct mcp_connection *connection(struct world *w, uint32_t from, uint32_
     return &mcp_connections(host->nic->mcp)[host->connection[to]];
 }
 
-/* Expect that no packets or messages are in flight, set aside, or unacknowledged. */
+/* Check that no packets or messages are in flight, set aside, or unacknowledged. */
 static void check_idle(struct world *w)
 {
     assert_false(wire_next(&w->wire));
@@ -389,7 +395,7 @@ static void sizes(void **state)
     end(&w);
 }
 
-/* A message and its answer take one packet each. A message without an answer is acknowledged a bit
+/* A message and its reply take one packet each. A message without a reply is acknowledged a bit
  * later. */
 static void answers_acknowledge(void **state)
 {
@@ -430,7 +436,8 @@ static void stream(void **state)
     assert_int_equal(sender->retransmissions, 0);
     assert_true(receiver->packets_sent < sender->packets_sent / (MCP_ACK_EVERY - 2));
     assert_int_equal(connection(&w, 0, 1)->window, MCP_WINDOW_MOST);
-    /* 14,400 packets with a window of at least 64 for each round trip of 2 us: never idle. */
+    /* 14,400 packets with a window of at least 64 for each round trip of 2 us leave no idle
+     * time. */
     assert_true(w.wire.now_ns - begun_ns < 1000 * MICROSECOND);
     end(&w);
 }
@@ -443,7 +450,7 @@ static void receiver_without_tokens(void **state)
     for (uint32_t i = 0; i < 4; ++i) {
         assert_true(send(&w, 0, 1, 3000 + i)); /* 1 will have no tokens for a long time */
         assert_true(send(&w, 2, 1, 10 + i));
-        assert_true(send(&w, 0, 2, 100 + i)); /* nor will 2, on the same NIC */
+        assert_true(send(&w, 0, 2, 100 + i)); /* host 2, on the same NIC, will have none either */
     }
     for (uint32_t i = 0; i < 100; ++i) { /* others are not delayed, in either direction */
         provide(&w.hosts[3], LONGEST);
@@ -595,7 +602,8 @@ static void sender_closes(void **state)
     }
 }
 
-/* The same without further messages: the receiver learns that the rest will not arrive. */
+/* If the sender's port is closed and no further messages follow, the receiver is notified that
+ * the rest will not arrive. */
 static void closed_during_a_transfer(void **state)
 {
     (void)state;
@@ -621,7 +629,7 @@ static void closed_during_a_transfer(void **state)
 struct victim {
     uint8_t type, flags;
     uint32_t sequence;
-    uint32_t more; /* further matches before it is done */
+    uint32_t more; /* number of further matches before the selection ends */
     bool always, done;
 };
 
@@ -642,8 +650,8 @@ static bool drop_victim(void *context, const struct wire_nic *from, mcp_link to,
     return !match;
 }
 
-/* The packets after a lost one reveal the loss, so that it does not take a timeout, also if the
- * retransmission is lost. */
+/* The packets after a lost one reveal the loss, so that recovery does not take a timeout, even
+ * if the retransmission is lost. */
 static void gaps_are_filled(void **state)
 {
     (void)state;
@@ -665,8 +673,8 @@ static void gaps_are_filled(void **state)
     }
 }
 
-/* All packets have arrived, but not the acknowledgements. The retransmission of the first packet is
- * acknowledged, and the sender continues after all of them at once. */
+/* All packets have arrived, but not the acknowledgements. The retransmission of the first packet
+ * is acknowledged, and the sender continues after all of them at once. */
 static void continues_after_received_packets(void **state)
 {
     (void)state;
@@ -778,7 +786,7 @@ static void bad_tokens(void **state)
         assert_int_equal(host->why, MCP_FAILED_BAD_TOKEN);
     }
     struct mcp_send_token stray = good;
-    stray.token = SENDS; /* no such token, so it cannot be answered */
+    stray.token = SENDS; /* there is no such token, so that it cannot be answered */
     put_token(host, &stray);
     stray.token = UINT32_MAX;
     put_token(host, &stray);
@@ -903,8 +911,8 @@ static void expect_unresponsive(struct world *w, uint32_t h, uint32_t asker, uin
     assert_false(is_unresponsive(w, h, asker, least_s, &unresponsive)); /* already reported */
 }
 
-/* An unreachable NIC is reported once to each caller that has messages for it, which remain queued.
- * The silence is measured while packets are retransmitted, not by time alone. */
+/* An unreachable NIC is reported once to each caller that has messages for it, which remain
+ * queued. The silence is measured while packets are retransmitted, not by time alone. */
 static void unresponsive_nics(void **state)
 {
     (void)state;
@@ -948,7 +956,7 @@ static void unresponsive_nics(void **state)
     pass(&w, SECOND);
     w.wire.nics[1].unplugged = true;
     assert_true(send(&w, 0, 1, 1));
-    w.wire.now_ns += 60 * SECOND; /* this NIC was not run, so it did not retransmit */
+    w.wire.now_ns += 60 * SECOND; /* this NIC was not run, and therefore did not retransmit */
     pass(&w, SECOND);
     assert_false(is_unresponsive(&w, 0, 1, 10, &unresponsive));
     close_port(&w.hosts[0]);
@@ -978,8 +986,8 @@ static void strange_packets(void **state)
         part->source = from->mcp->key;
         packet.header.key ^= 0 == kind;
         part->source = 1 == kind ? to->mcp->key : part->source;
-        /* Valid except for its order: before or after the expected sequence number, or of another
-         * round. */
+        /* The packet is valid except for its order: before or after the expected sequence
+         * number, or of another round. */
         const uint32_t off = 1 + crew_below(&w.random, UINT32_MAX - 1);
         part->sequence = connection(&w, 0, 1)->next + (2 == kind ? off : 0);
         part->expected = connection(&w, 0, 1)->expected + (2 == kind ? off : 0);
@@ -1005,8 +1013,8 @@ static void strange_packets(void **state)
     end(&w);
 }
 
-/* Let the NIC of host 0, which is defective, send a packet of 64 bytes to host 1. The other fields
- * are valid. */
+/* Send a packet of 64 bytes to host 1 from the NIC of host 0, which is defective. The other
+ * fields are valid. */
 static void send_defective(struct world *w, struct mcp_message_part part)
 {
     struct {
@@ -1070,7 +1078,8 @@ static void more_than_the_length(void **state)
     end(&w);
 }
 
-/* ---- random traffic: messages describe themselves, as their sender may have been closed ---- */
+/* ---- random traffic: messages describe themselves, because their sender may have been closed
+ * ---- */
 
 static uint32_t random_size(struct world *w)
 {
@@ -1274,7 +1283,7 @@ static void traffic(void **state)
     }
 }
 
-/* Expects that no REFUSE is sent before anything was refused. */
+/* Fails if a REFUSE is sent before anything was refused. */
 static bool expect_no_empty_refusal(void *context, const struct wire_nic *from, mcp_link to,
                                     const struct mcp_header *header, const void *payload,
                                     size_t payload_bytes)
@@ -1316,7 +1325,7 @@ static void a_round_before_the_first(void **state)
 
 /* ---- signed connections ---- */
 
-/* The last packet of a type. All packets of that type are dropped. */
+/* Keeps the last packet of a type. All packets of that type are dropped. */
 struct caught {
     uint8_t type; /* the type to catch */
     size_t bytes; /* 0: none yet */
@@ -1355,7 +1364,7 @@ static void inject(struct world *w, uint32_t to, const void *packet, size_t byte
     wire_pass(&w->wire, MICROSECOND);
 }
 
-/* Expect that a forged packet changes nothing at NIC `to`, and gets no answer. */
+/* Check that a forged packet changes nothing at NIC `to`, and gets no response. */
 static void expect_no_effect(struct world *w, uint32_t to, const void *packet, size_t bytes)
 {
     static _Alignas(MYR_LINE) uint8_t before[1 << 16], after[sizeof(before)];
@@ -1443,8 +1452,8 @@ static void forged_packets(void **state)
     }
 }
 
-/* A NIC accepts packets only from NICs to which a host has connected, and signals that others have
- * tried. */
+/* A NIC accepts packets only from NICs to which a host has connected, and sets a flag when another
+ * one has tried to send. */
 static void strangers(void **state)
 {
     (void)state;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the model would exclude fast algorithms from measurement. Its predictions are
- * compared with hand-computed ones. Invariant: with a processor for each process, a barrier takes
- * its longest chain of dependent cache-line transfers; with shared processors, the time slices
- * that the processes need; across nodes, the longest chain of messages, each with half the round
- * trip of a ping-pong with that many concurrent peers.
+ * Tests the cost model that excludes slow candidates from measurement, by comparing its predictions
+ * with hand-computed ones. A failure means that it excludes fast algorithms.
+ *
+ * Invariants:
+ *
+ * - With a core for each process, a barrier takes its longest chain of dependent cache-line
+ *   transfers.
+ * - With oversubscribed cores, it takes the time slices that the processes need.
+ * - Across nodes, it takes the longest chain of messages, each with half the round trip of a
+ *   ping-pong with that many concurrent peers.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +22,7 @@
 
 static void expect(const char *name, uint32_t size, uint32_t processors, double us)
 {
-    /* Powers of two make all sums exact, and they are so far apart that neither can hide in the
+    /* Powers of two make all sums exact, and they are so far apart that neither can mask the
      * other. */
     const struct nicbarr_machine machine = {0.25, 1024, processors};
     struct nicbarr_choice choice;
@@ -41,7 +46,7 @@ static void one_processor_per_process(void **state)
     expect("flags", 4, 4, 3 * line);
     expect("flags:128", 16, 16, 15 * line);
     expect("dissemination:3", 4, 4, 3 * line);
-    /* One line per round. */
+    /* Each round transfers one cache line. */
     expect("dissemination:1", 4, 4, 2 * line);
     expect("dissemination:1", 5, 5, 3 * line);
     expect("dissemination:1", 8, 64, 3 * line);
@@ -59,9 +64,9 @@ static void one_processor_per_process(void **state)
 }
 
 /*
- * One processor runs processes 0, 1, 2, ... round-robin. In a star, 0 has to wait in its first
- * time slice. After that, each slice of 0 completes one barrier for it, and each slice of another
- * process completes one for that process. So 8 barriers take 9 rounds of slices.
+ * One core runs processes 0, 1, 2, ... round-robin. In a star, 0 has to wait in its first time
+ * slice. After that, each slice of 0 completes one barrier for it, and each slice of another
+ * process completes one for that process. Therefore 8 barriers take 9 rounds of slices.
  */
 static void shared_processors(void **state)
 {
@@ -70,16 +75,16 @@ static void shared_processors(void **state)
     expect("counter", 4, 1, 9 * 4 * slice / 8);
     expect("counter", 2, 1, 9 * 2 * slice / 8);
     /*
-     * Two processes notify each other. The first one waits in its first time slice. From then on,
-     * each slice completes the barrier in which the other process waits, completes the next one,
-     * for which the other's message has arrived, and waits in the one after that. So after t
-     * slices the running process has completed t - 1 barriers, and both have completed 8 after 10
-     * slices.
+     * Two processes notify each other. The first one waits in its first time slice. From then
+     * on, each slice completes the barrier in which the other process waits, completes the next
+     * one, for which the other's message has arrived, and waits in the one after that. After t
+     * slices the running process has therefore completed t - 1 barriers, and both have completed
+     * 8 after 10 slices.
      */
     expect("flags", 2, 1, 10 * slice / 8);
-    /* Two processors run processes 0, 2 and 1, 3. In slice 1, 0 waits, and 1 has notified it. In
-     * slice 2, 2 and 3 have. From then on, every second slice 0 completes a barrier, and so does 1,
-     * which runs after 0; one slice later, 2 and 3 do. */
+    /* Two cores run processes 0, 2 and 1, 3. In slice 1, 0 waits, and 1 has notified it. In
+     * slice 2, 2 and 3 have notified it. From then on, every second slice 0 completes a barrier,
+     * and so does 1, which runs after 0; one slice later, 2 and 3 do. */
     expect("counter", 4, 2, 9 * 2 * slice / 8);
 }
 
@@ -132,7 +137,7 @@ static void expect_across(const char *name, uint32_t nodes, double us)
 static void across_nodes(void **state)
 {
     (void)state;
-    /* All nodes do the same: each round takes half a round trip with as many peers. */
+    /* All nodes have the same role: each round takes half a round trip with as many peers. */
     expect_across("dissemination:1", 2, 2);
     expect_across("dissemination:1", 5, 3 * 2);
     expect_across("dissemination:1@kernel", 8, 3 * 2);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the tuning cache would be used on hosts with another network than it was measured
- * on (coll_nicbarr/files/network.c). The networks are read from folders that look like the
- * kernel's. Invariant: the fastest physical interface that is up is named, and a virtual one only
- * if there is no physical one; missing or malformed files mean no network, or unknown speed.
+ * Tests how the network of a host is identified for the tuning cache
+ * (coll_nicbarr/files/network.c). A failure means that the cache is used on hosts with another
+ * network than that of the measurements. The networks are read from directories that resemble the
+ * kernel's.
+ *
+ * Invariants: the fastest physical interface that is up is named, and a virtual one only if there
+ * is no physical one; missing or malformed files mean no network, or unknown speed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +25,7 @@
 
 static char system_folder[200];
 
-/* Write a file, and create its parent folders. */
+/* Write a file, and create its parent directories. */
 static void put(const char *name, const char *text)
 {
     char path[500];
@@ -84,7 +87,7 @@ static void interfaces(void **state)
     put_interface("veth1", false, "up\n", "1\n", "10000\n");
     put_interface("veth2", false, "up\n", "1\n", "1000\n");
     expect("Ethernet at 10000 Mb/s");
-    put_interface("eth0", true, "up\n", "1\n", "-1\n"); /* a virtual machine's */
+    put_interface("eth0", true, "up\n", "1\n", "-1\n"); /* a virtual machine reports no speed */
     expect("Ethernet at unknown speed");
     put_interface("eth1", true, "up\n", "1\n", "garbage\n");
     expect("Ethernet at unknown speed");
@@ -104,7 +107,7 @@ static void rdma_devices(void **state)
     expect("Ethernet at 25000 Mb/s, RDMA at 25 Gb/sec (1X EDR)");
 }
 
-/* The real files of this machine. */
+/* The real files of this machine can be read. */
 static void this_machine(void **state)
 {
     char text[NICBARR_NETWORK_TEXT], again[NICBARR_NETWORK_TEXT];

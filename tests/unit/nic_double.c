@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of a NIC, as a kind (nic_kind.h). It is the minimum that a kind of NIC must
- * implement for the whole component to execute barriers on it.
+ * A fake NIC for tests, as a kind (nic_kind.h). It is the minimum that a kind of NIC must implement
+ * for the whole component to execute barriers on it.
  *
- * Each process has a NIC of its own. Its groups are in a file that the others map, in the folder
- * NICBARR_DOUBLE, which simulates remote memory. An arrival is a store there (the board's put).
- * The blob exchanged between prepare and connect is the offset of the arrival records in that
- * file. There are no packets, and a waiting process advances its own groups.
+ * Each process has a NIC of its own. Its groups are in a file that the others map, in the directory
+ * NICBARR_DOUBLE, which simulates remote memory. An arrival is a store there (the board's put). The
+ * blob exchanged between prepare and connect is the offset of the arrival records in that file.
+ * There are no packets, and a waiting process advances its own groups.
  *
  * NICBARR_DOUBLE_REFUSALS is the number of groups for which each process reports lack of memory
  * before it succeeds.
@@ -32,11 +32,12 @@
 enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, PEERS = 64, FIRST_GROUP = MYR_LINE };
 
 struct nic {
-    struct mcp_board board; /* first, as the control program passes it back */
+    struct mcp_board
+        board; /* the first member, because the control program passes its address back */
     struct mcp_collective collective;
     struct mcp_counters counters;
     struct myr_nic_name name;
-    uint32_t end; /* of the used part of the file */
+    uint32_t end; /* end of the used part of the file */
     uint64_t refusals;
     struct mcp_group *group[GROUPS];
     uint32_t groups;
@@ -114,7 +115,7 @@ static void start(struct myr_nic_group *group, uint32_t epoch, const void *block
     mcp_collective_start(&nic->collective, &nic->board, &nic->counters, group->own, epoch);
 }
 
-/* Advance all groups, as peers may have stored arrivals. */
+/* Advance all groups, because peers may have stored arrivals. */
 static uint32_t poll_nic(void *opened)
 {
     struct nic *nic = opened;

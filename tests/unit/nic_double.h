@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kind of NIC that nic_double.c implements for tests. */
+/* Declares the kind of the fake NIC that nic_double.c implements for tests. */
 #ifndef TESTS_UNIT_NIC_DOUBLE_H
 #define TESTS_UNIT_NIC_DOUBLE_H
 

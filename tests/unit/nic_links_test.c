@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a NIC would send packets to wrong peers, or refuse peers while its table has
- * room. A random sequence of holds and drops is compared with a reference count per address.
+ * Tests the NIC's table of links, which counts the references to each peer's address. A failure
+ * means that a NIC sends packets to wrong peers, or refuses peers while its table has free entries.
+ * A random sequence of holds and drops is compared with a reference count per address.
+ *
  * Invariants: each address has one link, and different addresses have different links; a held link
  * keeps its address; a hold fails only if all entries are held.
  */
@@ -18,7 +20,7 @@
 enum { KNOWN = MYR_SOFT_LINKS + 500, OPERATIONS = 400000 };
 
 static struct myr_soft_links links;
-static uint32_t held[KNOWN]; /* references of each address */
+static uint32_t held[KNOWN]; /* number of references of each address */
 static mcp_link link_to[KNOWN];
 
 static struct mcp_address address_of(uint32_t number)
@@ -48,7 +50,7 @@ static uint32_t all_held(void)
     return count;
 }
 
-/* False if the table is full. */
+/* Hold a link. Returns false if the table is full. */
 static bool hold(uint32_t number)
 {
     const struct mcp_address address = address_of(number);

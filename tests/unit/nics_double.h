@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Test doubles of two nodes' soft NICs, as the host's code sees them. They replace libmyr's
- * nic_*.c.
+ * Fakes of two nodes' soft NICs, as the host's code uses them. They replace libmyr's nic_*.c.
  *
- * The control program is the real one, on top of the wire's test double, and registered memory
- * belongs to real segments. Each poll processes one event of the wire.
+ * The control program is the real one, on top of the fake wire, and registered memory belongs to
+ * real segments. Each poll processes one event of the wire.
  */
 #ifndef TESTS_UNIT_NICS_DOUBLE_H
 #define TESTS_UNIT_NICS_DOUBLE_H
@@ -17,7 +16,7 @@ enum { NICS = 2 };
 struct myr_soft_nic {
     struct wire_nic *below;
     struct myr_segment *segment;
-    uint8_t *memory; /* the double's own, which the segment replaces */
+    uint8_t *memory; /* the fake's own memory, which the segment replaces */
     myr_word *lock;  /* shared with forked processes */
     uint32_t entries, polls;
 };

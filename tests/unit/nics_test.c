@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a process would open other NICs than coll_nicbarr_nic selects, or report a wrong
- * reason if none can be opened (nics.c). The test's kinds of NICs open successfully, or fail, as
- * the test says.
+ * Tests the selection of NICs (nics.c). A failure means that a process opens other NICs than
+ * coll_nicbarr_nic selects, or reports a wrong reason if none can be opened. The test's fake kinds
+ * of NICs open successfully or fail as each test requires.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { A = 1, B = 2 };
 
 /* The result of opening each NIC, and records of the calls. */
 static enum myr_status open_status[3];
-static bool retry; /* set by the last call that opened NICs */
+static bool retry; /* the result of the last call that opened NICs */
 static const char *requested[3];
 static uint32_t opened[3], closed[3], polled[3], messages;
 

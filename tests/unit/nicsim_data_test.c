@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would simulate another machine than its files describe, or crash on a
- * malformed file. It covers machines' parameters in JSON, and tables in CSV. Invariants: a file's
- * values are used; missing ones are inherited from the machine in "like"; any error is reported in
- * one line that names the file, and nothing is read.
+ * Tests how nicsim reads machines' parameters in JSON, and tables in CSV. A failure means that it
+ * simulates another machine than its files describe, or crashes on a malformed file.
+ *
+ * Invariants:
+ *
+ * - A file's values are used, and missing ones are inherited from the machine in "like".
+ * - Any error is reported in one line that names the file, and nothing is read.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +47,7 @@ static void capture_stderr(void)
     assert_non_null(freopen(path_of("stderr"), "w", stderr));
 }
 
-/* Expect one line with these two texts, or with NULL no message. */
+/* Check that there is one line with these two texts, or no message if they are NULL. */
 static void expect_message(const char *first, const char *second)
 {
     char text[2000];
@@ -67,7 +70,7 @@ static void expect_message(const char *first, const char *second)
 
 /* ---- machines ---- */
 
-/* A valid value of each parameter, mostly distinct. */
+/* Returns a valid value of each parameter, mostly distinct. */
 static double value_of(uint32_t number)
 {
     const char *name = nicsim_parameter_name(number);
@@ -232,7 +235,7 @@ static void bad_parameters(void **state)
         "\"cable_ns\" is not a parameter");
 }
 
-/* Values that a simulation cannot use. */
+/* Values that a simulation cannot use are rejected. */
 static void parameters_out_of_range(void **state)
 {
     (void)state;
@@ -330,7 +333,7 @@ static void a_table(void **state)
     assert_string_equal(csv_text(&csv, 0, "note"), "first");
     assert_true(csv_number(&csv, 0, "us", &number));
     assert_true(102.5 == number);
-    /* An empty field, a missing field, and a missing column. */
+    /* There are an empty field, a missing field, and a missing column. */
     assert_string_equal(csv_text(&csv, 1, "nodes"), "");
     assert_false(csv_number(&csv, 1, "nodes", &number));
     assert_string_equal(csv_text(&csv, 1, "note"), "");
@@ -346,7 +349,7 @@ static void a_table(void **state)
     assert_true(1000 == number);
 }
 
-/* Line ends of spreadsheets. */
+/* Line ends of spreadsheets are accepted. */
 static void crlf_line_ends(void **state)
 {
     (void)state;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, jobs crash or hang on systems that refuse futexes on shared memory, as a seccomp
- * filter may: the C library aborts a process whose mutex cannot block. Invariants: the processes
- * of a node still share a segment and its lock; a wait for a word falls back to short sleeps, and
- * ends.
+ * Tests systems that refuse futexes on shared memory, as a seccomp filter may: the C library aborts
+ * a process whose mutex cannot block. A failure means that jobs crash or hang there.
+ *
+ * Invariants: the processes of a node still share a segment and its lock; a wait for a word falls
+ * back to short sleeps, and ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +73,7 @@ static struct {
     myr_word *word;
 } scenario;
 
-static _Atomic uint32_t *shared_sleeps; /* of all processes; NULL: not counted */
+static _Atomic uint32_t *shared_sleeps; /* shared by all processes; NULL: not counted */
 
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
@@ -145,8 +146,8 @@ static void wait_for(myr_word *word, struct myr_segment *segment, uint32_t epoch
     myr_wait(&watch, word, epoch);
 }
 
-/* The wait ends shortly after the word is published, although nobody wakes the process, and not at
- * the end of the timeout. */
+/* The wait ends shortly after the word is published, although no process wakes the waiting one,
+ * and not at the end of the timeout. */
 static void waits_by_sleeping(void **state)
 {
     (void)state;
@@ -162,7 +163,7 @@ static void waits_by_sleeping(void **state)
     crew_memory_free(word, 4096);
 }
 
-/* Ping-pong between two processes. */
+/* Reply to each message of a ping-pong between two processes. */
 static void reply(uint32_t rank, void *context)
 {
     myr_word *words = context;

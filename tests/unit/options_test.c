@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicbarr_bench would measure something else than its command line requests.
+ * Tests the command line of nicbarr_bench. A failure means that it measures something else than the
+ * command line requests.
+ *
  * Invariants: without an operation it measures a barrier without sizes; the sizes are those
  * requested, and multiples of the elements' size; invalid command lines are rejected.
  */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, reductions across nodes would combine values in another order than on one node,
- * so that results of the same program differ between placements. It covers every placement of up
- * to 7 ranks on up to 4 nodes, and random ones of up to 70 ranks. The operation concatenates
- * texts, so any deviation from the tree's order is detected.
+ * Tests the order in which reductions across nodes combine values. A failure means that it differs
+ * from the order on one node, so that results of the same program depend on the placement of its
+ * ranks.
+ *
+ * The test covers every placement of up to 7 ranks on up to 4 nodes, and random ones of up to 70
+ * ranks. The operation concatenates texts, so that any deviation from the tree's order is detected.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +21,7 @@
 
 enum { RANKS = 70, NODES = 9, TEXT = 700, DEPTH = 9 };
 
-/* The reference: the tree of the existing ranks from `first` to `first` + `width`. */
+/* Compute the reference: the tree of the existing ranks from `first` to `first` + `width`. */
 static void expect(uint32_t first, uint32_t width, uint32_t size, char *text)
 {
     if (1 == width) {
@@ -59,7 +61,7 @@ static void push(struct stack *stack, const char *text, uint32_t merges)
 
 static char piece_text[NODES][RANKS][TEXT];
 
-/* Combine the values of a node's own ranks. Returns the number of pieces. */
+/* Combine the values of a node's own ranks. Returns the number of parts that remain. */
 static uint32_t play_own(const struct nicbarr_order *order, const uint32_t *node_of, uint32_t size,
                          uint32_t node)
 {
@@ -169,7 +171,7 @@ static void block_placement_has_one_piece(void **state)
     }
 }
 
-/* Nothing is combined: each rank's value is stored at its own index. */
+/* If no values are combined, each rank's value is stored at its own index. */
 static void ranks_not_combined(void **state)
 {
     (void)state;

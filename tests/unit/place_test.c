@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a daemon that runs out of file descriptors would spin at its listening socket, or
- * leave clients waiting for ever. Invariants: each client then gets an error and is disconnected,
- * after which the socket is not readable any more; once descriptors are available, the next client
- * is accepted.
+ * Tests a daemon that runs out of file descriptors. A failure means that it spins at its listening
+ * socket, or leaves clients waiting for ever.
+ *
+ * Invariants: each client then gets an error and is disconnected, after which the socket is not
+ * readable any more; once descriptors are available, the next client is accepted.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +70,7 @@ static void allow_all(void)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &world.before), 0);
 }
 
-/* True if a daemon that polls the socket would wake up. */
+/* Returns whether a daemon that polls the socket would wake up. */
 static bool readable(void)
 {
     struct pollfd watched = {.fd = world.place.listening,
@@ -78,7 +79,7 @@ static bool readable(void)
     return 0 != watched.revents;
 }
 
-/* Accept the waiting client. Returns why it is refused, or NULL. */
+/* Accept the waiting client. Returns the reason why it is refused, or NULL. */
 static const char *accept_one(struct myrd_visitor *visitor)
 {
     const char *why;
@@ -114,7 +115,8 @@ static void clients_are_accepted(void **state)
     close(visitor);
 }
 
-/* No descriptor is left for the connection, or one, but none for the pidfd. */
+/* A client is refused if no descriptor is left for the connection, or one for it, but none for
+ * the pidfd. */
 static void without_descriptors_clients_are_refused(void **state)
 {
     (void)state;
@@ -135,7 +137,8 @@ static void without_descriptors_clients_are_refused(void **state)
     }
 }
 
-/* The reserved descriptor is in use. */
+/* While the reserved descriptor is in use, clients cannot be refused, and the socket is not
+ * polled. */
 static void clients_that_cannot_be_refused_are_not_polled(void **state)
 {
     (void)state;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, programs that send messages through ports would lose them, reuse buffers that are
- * still being sent, or leak memory of the NIC. Invariants. Each sent message has one callback,
- * when its buffer is free again. All tokens are returned, and no more. A port's registered memory
- * is freed when the port is closed, whichever process closes it. Errors are reported with a
- * message.
+ * Tests programs that send messages through ports. A failure means that messages are lost, buffers
+ * are reused while they are still being sent, or memory of the NIC leaks.
  *
- * The NICs are test doubles (nics_double.h).
+ * Invariants:
+ *
+ * - Each sent message has one callback, when its buffer is free again.
+ * - All tokens are returned, and no more.
+ * - A port's registered memory is freed when the port is closed, whichever process closes it.
+ * - Errors are reported with a message.
+ *
+ * The NICs are fakes (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +49,7 @@ static struct myr_remote connect_one_way(struct myr_port *port, const struct myr
     return remote;
 }
 
-/* Connect in both directions, as a NIC accepts only packets of NICs that it knows. */
+/* Connect in both directions, because a NIC accepts only packets of NICs that it knows. */
 static struct myr_remote connect_ports(struct myr_port *port, struct myr_port *to)
 {
     (void)connect_one_way(to, port);
@@ -422,7 +426,7 @@ static void numbers(void **state)
     nics_end(w);
 }
 
-/* A process that allocates all memory, through two ports, and dies. */
+/* Allocate all memory through two ports, and die. */
 static void allocate_all(uint32_t rank, void *context)
 {
     struct myr_soft_nic *nic = context;
@@ -503,7 +507,7 @@ static void inlets(void **state)
     assert_int_equal(myr_port_connect(port, &name, &stranger, NULL), MYR_OK);
     assert_null(stranger.outlet.inlet);
 
-    remote = connect_ports(plain, other); /* a port without an inlet may write into others */
+    remote = connect_ports(plain, other); /* a port without an inlet may use the inlets of others */
     struct myr_intake intake = myr_port_intake(other);
     uint32_t bytes;
     assert_null(myr_intake_look(&intake, &bytes));
@@ -638,8 +642,8 @@ static void receive_one(struct member *member)
     CREW_CHECK(MYR_OK == myr_port_provide(member->port, received.buffer, LENGTH), "no token");
 }
 
-/* A ring in which each member sends to the next one as fast as it gets tokens, of which there are
- * too few. */
+/* Run a ring in which each member sends to the next one as fast as it gets tokens, of which
+ * there are too few. */
 static void take_part(uint32_t rank, void *context)
 {
     struct setup *setup = context;
@@ -654,7 +658,7 @@ static void take_part(uint32_t rank, void *context)
     }
     exchange_names(setup, &member);
     while (member.completed < MESSAGES || member.received < MESSAGES) {
-        /* All buffers are sent together, as they are reused in order. */
+        /* All buffers are sent together, because they are reused in order. */
         while (member.sent < MESSAGES && 0 == member.sent % TOKENS &&
                TOKENS == myr_port_send_tokens(member.port)) {
             for (int i = 0; i < TOKENS; ++i) {

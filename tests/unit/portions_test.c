@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, measurements would take too much of a program's time, or a slow machine would
- * never get a choice (coll_nicbarr/choice/portions.c): it decides after how many calls a contest
- * continues, and with which budget. The contest is the real one, with one rank and a simulated
- * clock, so that machines of any speed are tested.
+ * Tests portions, the batches of measurements into which a tuning run is divided
+ * (coll_nicbarr/choice/portions.c): after how many calls the run continues, and with which budget.
+ * A failure means that measurements take too much of a program's time, or that a slow machine never
+ * gets a choice.
+ *
+ * The tuning run is the real one (contest.h), with one rank and a simulated clock, so that machines
+ * of any speed are tested.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +25,7 @@ static int turn(void *context, int candidate, int repetitions, double *us)
 {
     struct machine *machine = context;
     *us = machine->cost_us[candidate];
-    machine->now_us += (repetitions + 1) * *us; /* and one that synchronizes the ranks */
+    machine->now_us += (repetitions + 1) * *us; /* and an operation that synchronizes the ranks */
     return 0;
 }
 
@@ -51,7 +54,7 @@ static void play(struct machine *machine, struct nicbarr_portions *portions,
     nicbarr_portions_note(portions, contest);
 }
 
-/* Play all portions of a contest. Returns their number. */
+/* Run all batches of a tuning run. Returns their number. */
 static int play_all(struct machine *machine, double budget_us, struct nicbarr_contest *contest)
 {
     struct nicbarr_portions portions;
@@ -88,8 +91,8 @@ static void pauses(void **state)
     }
 }
 
-/* With a limit, each portion must be affordable. Each refusal doubles the pause, up to 20,000
- * calls, and a portion resets it. */
+/* If the time for measurements is limited, each batch must be affordable. Each time that one is
+ * not, the pause doubles, up to 20,000 calls; a batch resets it. */
 static void pauses_with_a_limit(void **state)
 {
     (void)state;
@@ -106,7 +109,8 @@ static void pauses_with_a_limit(void **state)
     }
 }
 
-/* With a limit, portions continue until the choice is certain, or all rounds are played. */
+/* If the time for measurements is limited, batches continue until the choice is certain, or all
+ * rounds are complete. */
 static void limited_portions_continue(void **state)
 {
     (void)state;
@@ -124,7 +128,7 @@ static void limited_portions_continue(void **state)
     }
 }
 
-/* On a fast machine, one portion suffices, and the next one would be half as long. */
+/* On a fast machine, one batch suffices, and the next one would be half as long. */
 static void fast(void **state)
 {
     (void)state;
@@ -140,8 +144,8 @@ static void fast(void **state)
     assert_int_equal(contest.chosen, 1);
 }
 
-/* If agreeing takes longer than a portion, portions grow until something is played, and not
- * further. */
+/* If an agreement takes longer than a batch, batches grow until they contain an iteration, and
+ * not further. */
 static void nothing_fits(void **state)
 {
     (void)state;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a job's report would lack communicators, count them wrongly, or overwrite a
- * user's file (report_file.c). Invariants: equal entries are counted; each process replaces only
- * its own entries; barriers and other collectives have separate lists; a previous job's report is
- * replaced; other files are left unchanged.
+ * Tests a job's report file (report_file.c). A failure means that it lacks communicators, counts
+ * them wrongly, or overwrites a user's file.
+ *
+ * Invariants:
+ *
+ * - Equal entries are counted, and each process replaces only its own entries.
+ * - Barriers and other collectives have separate lists.
+ * - A previous job's report is replaced; other files are left unchanged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,7 +127,7 @@ static void expect_written(const char *job, const char *process, const char *con
     }
 }
 
-/* Expect these names of communicators in the file. */
+/* Check that the file has these names of communicators. */
 static void expect_names(const char *job, const char *names)
 {
     char found[200] = "";

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, an attacker who takes over a daemon could open files, run programs, or regain
- * privileges (myrd/rights.c, myrd/filter.c). Invariants: no thread of a confined daemon can open
- * files, run programs, create processes or other sockets, or acquire capabilities; what a daemon
- * needs still works.
+ * Tests the confinement of a daemon (myrd/rights.c, myrd/filter.c). A failure means that an
+ * attacker who takes over the daemon can open files, run programs, or regain privileges.
+ *
+ * Invariants: no thread of a confined daemon can open files, run programs, create processes or
+ * other sockets, or acquire capabilities; the operations that a daemon needs still work.
  *
  * Each attempt is also made in a process without the filter, where the kernel must not answer
- * ENOSYS. So attempts that would fail in any case are detected.
+ * ENOSYS, so that attempts that would fail in any case are detected.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +120,7 @@ enum { SANITIZED = false };
 static const struct attempt {
     const char *name;
     long (*make)(void);
-    int owners; /* the daemons to which it is forbidden; the guard's filter forbids all */
+    int owners; /* the daemons to which the filter forbids it; the guard's filter forbids all */
 } attempts[] = {
     FORBIDDEN(BOTH, run_a_program),
     FORBIDDEN(BOTH, run_a_descriptor),

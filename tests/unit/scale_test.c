@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, large jobs would start slowly or use much memory, as the set-up of a communicator
- * grows with its number of processes more than it must. The test sets up a communicator of 65,536
- * processes on 1,024 nodes with the component's own code (peers.c, members.c, sharing.c, across.c,
- * groups.c, known.c, files/), but without a job: all processes publish their hello, some are
- * simulated completely, one after the other, and what they read, send and allocate is counted and
- * printed. Of Open MPI it uses headers, the hash table, and a communicator built by hand. This
- * file replaces the modex and the collectives below the component.
+ * Tests that the cost of setting up a communicator grows with its number of processes no more than
+ * necessary. A failure means that large jobs start slowly or use much memory.
  *
- * Only numbers of operations and bytes decide, on 1,024 nodes, and on 16 for what must not grow.
- * Times are only printed.
+ * The test sets up a communicator of 65,536 processes on 1,024 nodes with the component's own code
+ * (peers.c, members.c, sharing.c, across.c, groups.c, known.c, files/), but without a job. All
+ * processes publish their hello. Some are simulated completely, one after the other, and the test
+ * counts and prints their reads, messages and allocations. Of Open MPI the test uses headers, the
+ * hash table, and a communicator built by hand. This file replaces the modex and the collectives
+ * below the component.
+ *
+ * Only numbers of operations and bytes decide the result, on 1,024 nodes, and on 16 for costs that
+ * must not grow. Times are only printed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +87,7 @@ static void copy_kinds(void)
 struct node {
     uint64_t identity;
     struct myr_key_pair keys;
-    struct myr_segment *segment[PER_NODE]; /* of each process; NULL: not simulated */
+    struct myr_segment *segment[PER_NODE]; /* each process's segment; NULL: not simulated */
 };
 
 static struct {
@@ -96,8 +98,8 @@ static struct {
     ompi_group_t group;
     ompi_communicator_t comm;
     ompi_proc_t own;
-    uint64_t digest; /* of schedules */
-    uint32_t rank;   /* of the simulated process */
+    uint64_t digest; /* digest of the schedules */
+    uint32_t rank;   /* rank of the simulated process */
 } job;
 
 /* Counters of the simulated process. */
@@ -179,7 +181,7 @@ static int broadcast(void *buffer, int count, struct ompi_datatype_t *type, int 
     return OMPI_SUCCESS;
 }
 
-/* Counts the call, and fails. */
+/* Count the call, and fail. */
 static int gather_all(const void *from, int count, struct ompi_datatype_t *type, void *to,
                       const int *counts, const int *places, struct ompi_datatype_t *to_type,
                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -284,7 +286,8 @@ static struct myr_nic_name name_of(uint64_t key, uint32_t addresses)
     return name;
 }
 
-/* A host with an IPv4 and an IPv6 address, and a kernel's NIC at one of them. */
+/* Returns the hello of a host with an IPv4 and an IPv6 address, and a kernel's NIC at one of
+ * them. */
 static struct nicbarr_hello hello_of(uint32_t node, uint32_t number)
 {
     struct nicbarr_hello hello = {
@@ -315,7 +318,8 @@ static void leave(struct node *node, uint32_t local)
     node->segment[local] = NULL;
 }
 
-/* All processes of the node join its segment if one of them is simulated, else only the first. */
+/* Make a node. All its processes join its segment if one of them is simulated, otherwise only the
+ * first. */
 static void make_node(uint32_t n)
 {
     struct node *node = &job.node[n];
@@ -445,7 +449,8 @@ static void set_up(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* The bytes exchanged for both groups of MPI_Barrier and MPI_Ibarrier on this kind of NIC. */
+/* Returns the number of bytes exchanged for both groups of MPI_Barrier and MPI_Ibarrier on this
+ * kind of NIC. */
 static size_t exchange_blobs(mca_coll_nicbarr_module_t *module, uint32_t nic)
 {
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
@@ -505,8 +510,8 @@ static void print_set_up(const char *description, const struct costs *costs)
         (double)costs->kept / job.size, costs->once_more, costs->blob_bytes);
 }
 
-/* All processes of the first node read hellos concurrently: each claims its share before the others
- * have claimed theirs, so no process reads more. */
+/* All processes of the first node read hellos concurrently: each claims its share before the
+ * others have claimed theirs, so that no process reads more. */
 static void share_out(void)
 {
     uint32_t sum = 0, most = 0;
@@ -575,7 +580,7 @@ static void print_modex(void)
     assert_true(most <= 256);
 }
 
-/* All ranks compute the same nodes: the data of one process, from the view of a rank of each
+/* All ranks compute the same nodes; the data are those of one process, viewed by a rank of each
  * node. */
 static void check_census(void)
 {
@@ -614,12 +619,12 @@ static void test_set_up(void **state)
     check_census();
     end_job();
 
-    /* One broadcast for any size. */
+    /* There is one broadcast for any size. */
     assert_int_equal(many.broadcasts, 1);
     assert_int_equal(few.broadcasts, 1);
     assert_true(many.blob_bytes <= (size_t)NODES * 2 * (sizeof(uint32_t) + MYR_BLOB_MOST));
 
-    /* Allocated memory: once for each process of the job, and for each node in each
+    /* Memory is allocated once for each process of the job, and for each node in each
      * communicator. */
     assert_true(many.kept <= (size_t)SIZE * 64);
     assert_true(other.kept <= (size_t)SIZE * 64);
@@ -661,8 +666,8 @@ static void test_barriers(void **state)
     }
 }
 
-/* Count how many processes of this node, which begin at `rank`, open the tuning cache in the first
- * two barriers of a communicator of `size` processes. */
+/* Returns how many processes of this node, beginning at `rank`, open the tuning cache in the
+ * first two barriers of a communicator of `size` processes. */
 static uint32_t count_reads(uint32_t rank, uint32_t size)
 {
     const uint32_t before = cache_reads;

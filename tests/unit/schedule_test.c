@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a barrier would return early, hang, or send more messages than necessary, or an
- * algorithm's name that a user types would be misread. All P up to 300 are tested exhaustively.
+ * Tests the schedules of barriers and the names of algorithms, exhaustively for all P up to 300. A
+ * failure means that a barrier returns early, hangs, or sends more messages than necessary, or that
+ * an algorithm's name that a user types is misread.
  *
- * Invariants. When all ranks execute a schedule, it ends. Each rank then depends, directly or
- * indirectly, on all ranks. The k-th message from p to q is the k-th for which q waits from p. No
- * rank sends to itself, or twice to the same peer. Steps and messages do not exceed what the
- * algorithm needs. Each name that is written can be read again, and no other. The schedule of the
- * ping-pong is tested, too.
+ * Invariants:
+ *
+ * - When all ranks execute a schedule, it ends. Each rank then depends, directly or indirectly, on
+ *   all ranks.
+ * - The k-th message from p to q is the k-th for which q waits from p.
+ * - No rank sends to itself, or twice to the same peer.
+ * - Steps and messages do not exceed the number that the algorithm needs.
+ * - Each name that is written can be read again, and no other.
+ *
+ * The schedule of the ping-pong is tested, too.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,9 +45,9 @@ struct message {
 
 struct player {
     struct myr_schedule schedule;
-    const uint32_t *peer; /* the first one of the step */
+    const uint32_t *peer; /* the peer of the first message of the step */
     uint32_t step;
-    bool sent; /* the messages of the step */
+    bool sent; /* the messages of the step were sent */
     uint32_t hops;
     uint64_t *reached; /* a set of ranks */
 };
@@ -51,7 +57,8 @@ struct game {
     uint32_t size, words; /* 64-bit words of a set of ranks */
     struct player *players;
     uint32_t *message_of; /* [sender * size + receiver]: number of the message, from 1; 0: none */
-    uint32_t *received;   /* the same: messages for which the receiver has waited */
+    uint32_t *received; /* [sender * size + receiver]: number of messages for which the receiver has
+                           waited */
     uint8_t *messages;
     uint32_t nmessages, room;
 };
@@ -111,7 +118,7 @@ static void receive_one(struct game *game, uint32_t rank, uint32_t peer)
     }
 }
 
-/* Advance as far as possible. True if there was any progress. */
+/* Advance as far as possible. Returns true if there was any progress. */
 static bool advance(struct game *game, uint32_t rank)
 {
     struct player *player = &game->players[rank];
@@ -182,7 +189,7 @@ static void game_end(struct game *game)
 /* The known costs of `choice` with P processes. The parameter is at most P - 1. */
 struct allowance {
     uint32_t hops;     /* the longest chain of messages; UINT32_MAX: not known */
-    uint64_t messages; /* of all ranks */
+    uint64_t messages; /* total of all ranks */
 };
 
 static uint32_t height(uint32_t degree, uint32_t size)
@@ -228,7 +235,8 @@ static struct allowance allowance(struct nicbarr_choice choice, uint32_t size)
     }
 }
 
-/* The number of steps of `rank`: one for all that it can send, or wait for, at one time. */
+/* Returns the number of steps of `rank`: one for all messages that it can send, or wait for, at
+ * one time. */
 static uint32_t steps_allowed(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
                               uint32_t hops)
 {
@@ -333,7 +341,7 @@ static void every_size(void **state)
     }
 }
 
-/* Sizes that are too large for exhaustive tests: around powers, and those of large machines. */
+/* Sizes that are too large for exhaustive tests: near powers, and those of large machines. */
 static void large(void **state)
 {
     (void)state;

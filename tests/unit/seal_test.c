@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the secrets of groups could be read or modified on the network, or nodes could
- * not exchange them (seal.c). All processes of a segment share one key pair, and each segment has
- * another one. Two nodes agree on a key. Only they can open what one of them sealed, and changing
- * any bit makes opening fail. A build without libsodium has no keys.
+ * Tests the encryption of groups' secrets for their exchange between nodes (seal.c). A failure
+ * means that the secrets can be read or modified on the network, or that nodes cannot exchange
+ * them.
+ *
+ * Invariants:
+ *
+ * - All processes of a segment share one key pair, and each segment has another one.
+ * - Two nodes agree on a key. Only they can open what one of them sealed, and changing any bit
+ *   makes opening fail.
+ * - A build without libsodium has no keys.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, packets would be authenticated with predictable or differing codes: forged
- * packets might be accepted, or correct ones dropped. SipHash-2-4 is checked with its authors'
- * test vectors. The paper has the vector of 15 bytes; the others are from the reference
- * implementation. The words derived from a communicator's secret are checked as well.
+ * Tests the codes that authenticate packets. A failure means that these are predictable or differ
+ * between nodes, so that forged packets are accepted, or correct ones dropped.
+ *
+ * SipHash-2-4 is checked with its authors' test vectors. The paper has the vector of 15 bytes; the
+ * others are from the reference implementation. The words derived from a communicator's secret are
+ * checked as well.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,8 +65,8 @@ static void reference_vectors(void **state)
     }
 }
 
-/* The keys and secrets of a communicator's groups are all different, are the same for all processes
- * that know the communicator's secret, and depend on its bits. */
+/* The keys and secrets of a communicator's groups are all different, are the same for all
+ * processes that have the communicator's secret, and depend on its bits. */
 static void derived_words(void **state)
 {
     enum { GROUPS = 200, WORDS = 3 * GROUPS };

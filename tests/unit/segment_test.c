@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, processes of a node would not find each other, corrupt each other's memory, or
- * hang after another one was killed. Invariants: all processes that use the same folder at the
- * same time share one segment, and each has a unique number; a sign that points to anything else
- * is replaced, but the segment of another version is rejected with an error message; a record is
- * the same for all processes that use the same key, and is freed by the last one that leaves it,
- * and reused; once a record could not be created, no other can be; a process killed at any time
- * does not block the others.
+ * Tests the segments in which processes of a node share memory. A failure means that they do not
+ * find each other, corrupt each other's memory, or hang after another one was killed.
+ *
+ * Invariants:
+ *
+ * - All processes that use the same directory at the same time share one segment, and each has a
+ *   unique number.
+ * - A marker file that points to anything else is replaced, but the segment of another version is
+ *   rejected with an error message.
+ * - A record is the same for all processes that use the same key; the last one that leaves it frees
+ *   it, and it is reused.
+ * - Once a record could not be created, no other can be.
+ * - A process killed at any time does not block the others.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +94,7 @@ static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, ui
 /* ---- simulated system calls ----
  *
  * These functions replace system calls, so that tests can simulate lack of memory, and other
- * processors. */
+ * CPUs. */
 
 static int64_t memory_left = -1;   /* bytes that fallocate() still grants; -1: unlimited */
 static uint32_t interruptions;     /* number of calls of fallocate() to interrupt */
@@ -193,7 +199,7 @@ static void join_and_compare(uint32_t rank, void *context)
                    "%u and %u both have index %u", q, rank, board->index[q]);
     }
     CREW_CHECK(board->index[rank] < board->size, "index %u of %u", board->index[rank], board->size);
-    /* All share a record, too. */
+    /* All processes share a record, too. */
     const struct myr_key key = {7, 7, 7, 7};
     struct myr_record *record = myr_record_join(segment, &key, board->size, 100, rank, &error);
     CREW_CHECK(NULL != record, "%s", error.text);
@@ -212,7 +218,7 @@ static void many_processes(void **state)
     static const uint32_t sizes[] = {2, 8, 100};
     crew_seed();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
-        for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same folder */
+        for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same directory */
             board_begin(sizes[i]);
             assert_true(run_processes(sizes[i], join_and_compare));
             board_end();
@@ -232,19 +238,19 @@ static void private_segments(void **state)
 }
 
 /* Processes join and leave at random, with up to three parts each (copies of this library), and
- * sometimes the sign is deleted. A model predicts the segment, entry and number of each part, and
- * whether there is a sign. */
+ * sometimes the marker file is deleted. A model predicts the segment, entry and number of each
+ * part, and whether there is a marker file. */
 
 enum { ACTORS = 6, PARTS = 3, NUMBERS = 5000 };
 
-struct entry { /* of a process, in one segment */
+struct entry { /* entry of a process in one segment */
     uint64_t identity;
     uint32_t index, number;
     bool shows;
 };
 
 struct actor {
-    pid_t pid; /* 0: this process; else a PID without a process */
+    pid_t pid; /* 0: this process; otherwise a PID without a process */
     uint32_t parts;
     struct myr_segment *part[PARTS];
     struct entry *entry[PARTS]; /* by part; parts in the same segment share it */
@@ -253,7 +259,7 @@ struct actor {
 
 static struct {
     struct actor actors[ACTORS];
-    uint64_t shown;                /* the segment of the sign; 0: no sign */
+    uint64_t shown; /* the segment to which the marker file points; 0: no marker file */
     struct entry numbers[NUMBERS]; /* all that were ever assigned */
     uint32_t given;
 } model;
@@ -329,13 +335,14 @@ static void model_leave(struct actor *actor, uint32_t p)
     --actor->parts;
     actor->part[p] = actor->part[actor->parts];
     actor->entry[p] = actor->entry[actor->parts];
-    if (NULL == entry_in(actor, entry->identity)) { /* its sign is deleted, but no other one */
+    if (NULL ==
+        entry_in(actor, entry->identity)) { /* its marker file is deleted, but no other one */
         model.shown = entry->shows && model.shown == entry->identity ? 0 : model.shown;
         *entry = (struct entry){0};
     }
 }
 
-/* Compare the view of all processes on all others with the model. */
+/* Compare each process's view of the other processes with the model. */
 static void compare_with_model(void)
 {
     assert_int_equal(access(the_sign, F_OK), 0 != model.shown ? 0 : -1);
@@ -399,7 +406,8 @@ static void processes_join_and_leave(void **state)
             model_leave(&model.actors[a], 0);
         }
     }
-    for (uint32_t n = 0; n < model.given; ++n) { /* the others have left, and are known as gone */
+    for (uint32_t n = 0; n < model.given;
+         ++n) { /* the others have left, which the segment has detected */
         const struct entry *given = &model.numbers[n];
         for (uint32_t p = 0; p < self->parts; ++p) {
             if (given->identity == self->entry[p]->identity &&
@@ -471,7 +479,7 @@ static void reaped(void **state)
     assert_int_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_leave(one);
-    (void)dead; /* its process is considered dead */
+    (void)dead; /* its process counts as dead */
 }
 
 /* A process that joins twice counts as one for oversubscription. */
@@ -571,7 +579,7 @@ static void larger_than_a_file_may_be(void **state)
     myr_segment_leave(segment);
 }
 
-/* ---- invalid signs ---- */
+/* ---- invalid marker files ---- */
 
 static void expect_refused(const char *where, enum myr_status status, const char *what)
 {
@@ -585,7 +593,7 @@ static void expect_refused(const char *where, enum myr_status status, const char
     assert_int_equal(myr_segment_join(where, LIMIT, &segment, NULL), status);
 }
 
-/* Write a sign, as an earlier process would have. */
+/* Create a marker file, as an earlier process would have done. */
 static void make_sign(const char *target)
 {
     const int fd = open(the_sign, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -607,7 +615,7 @@ static const char *read_sign(void)
     return now;
 }
 
-/* Open the memory of the sign. */
+/* Open the memory to which the marker file points. */
 static int open_memory(void)
 {
     return open(read_sign(), O_RDWR);
@@ -617,11 +625,12 @@ static void expect_refused_sign(const char *target, enum myr_status status, cons
 {
     make_sign(target);
     expect_refused(folder, status, what);
-    assert_string_equal(read_sign(), target); /* a foreign sign is not changed */
+    assert_string_equal(read_sign(), target); /* a foreign marker file is not changed */
     assert_int_equal(unlink(the_sign), 0);
 }
 
-/* A process that finds this sign creates a segment, and a sign that points to it. */
+/* Check that a process that finds this marker file creates a segment, and a marker file that
+ * points to it. */
 static void expect_replaced_sign(const char *target, const char *what)
 {
     if (NULL != target) {
@@ -677,7 +686,7 @@ static void signs_of_other_files(void **state)
     close(other);
     expect_replaced_sign(the_sign, "itself");
 
-    /* Other files instead of the sign. */
+    /* There are other files in place of the marker file. */
     assert_int_equal(symlink("/proc/self/fd/0", the_sign), 0);
     expect_replaced_sign(NULL, "a symbolic link instead of the sign");
     assert_int_equal(mkfifo(the_sign, 0600), 0);
@@ -698,8 +707,8 @@ struct header {
 
 static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT};
 
-/* A memfd with this header, but another size, other seals, or nothing after the header, is replaced
- * (MYR_OK) or rejected. */
+/* Check that a memfd with this header, but another size, other seals, or nothing after the
+ * header, is replaced (MYR_OK) or rejected. */
 static void expect_of_memfd(size_t bytes, int seals, const struct header *header,
                             enum myr_status status, const char *what)
 {
@@ -742,7 +751,7 @@ static void signs_of_other_memfds(void **state)
     expect_refused_sign(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
     close(fd);
 
-    struct myr_segment *segment = join(folder, LIMIT); /* works after all that */
+    struct myr_segment *segment = join(folder, LIMIT); /* works after all these cases */
     myr_segment_leave(segment);
 }
 
@@ -825,7 +834,7 @@ static void holder_is_stopped(void **state)
     crew_memory_free(reported, sizeof(*reported));
 }
 
-/* As another user could do in /tmp. */
+/* Lock the directory, as another user could do in /tmp. */
 static void folder_kept_locked(void **state)
 {
     (void)state;
@@ -843,7 +852,8 @@ static void folder_kept_locked(void **state)
     myr_segment_leave(segment);
 }
 
-/* An old sign may point to another job's segment, which does not belong to this folder. */
+/* An old marker file may point to another job's segment, which does not belong to this
+ * directory. */
 static void another_jobs(void **state)
 {
     (void)state;
@@ -859,7 +869,8 @@ static void another_jobs(void **state)
         assert_true(myr_segment_identity(own) == myr_segment_identity(again));
         myr_segment_leave(own);
         myr_segment_leave(again);
-        assert_int_equal(access(the_sign, F_OK), -1); /* deleted with its creator */
+        assert_int_equal(access(the_sign, F_OK),
+                         -1); /* the marker file was deleted with its creator */
     }
     struct myr_segment *more = join(elsewhere, LIMIT); /* its own processes still find it */
     assert_true(myr_segment_identity(more) == myr_segment_identity(theirs));
@@ -869,8 +880,8 @@ static void another_jobs(void **state)
     crew_folder_remove(elsewhere);
 }
 
-/* Processes in different PID namespaces share nothing, and do not affect each other, even if both
- * have PID 1. */
+/* Processes in different PID namespaces share no segment, and do not affect each other, even if
+ * both have PID 1. */
 static void join_elsewhere(uint32_t rank, void *context)
 {
     (void)rank;
@@ -951,7 +962,7 @@ static void leave_known(struct myr_segment *segment, struct known_record *known,
 {
     const struct myr_record *record = known->record;
     const size_t bytes = myr_record_bytes(record);
-    assert_int_equal(record->note, number); /* of its creator */
+    assert_int_equal(record->note, number); /* the note of the record's creator */
     for (size_t b = 0; b < bytes; ++b) {
         assert_int_equal(record->slots[b], 1 + number % 255);
     }
@@ -1125,7 +1136,8 @@ static void full(void **state)
     }
     assert_in_range(count, 5, 199);
     expect_none(segment, 1000, 4000);
-    expect_none(segment, 1000, 1); /* nor a smaller one, as others may have failed already */
+    expect_none(segment, 1000,
+                1); /* not even a smaller one, because others may have failed already */
     expect_none(other, 1001, 1);
     for (uint32_t i = 0; i < count; ++i) { /* existing ones remain valid */
         const struct myr_record *same = record_of(other, i, 2, 4000);
@@ -1169,7 +1181,7 @@ static void too_large(void **state)
     }
 }
 
-/* If the system lacks memory, the allocation fails, and not the later access. */
+/* If the system lacks memory, the allocation fails, so that a later access does not. */
 static void system_out_of_memory(void **state)
 {
     (void)state;
@@ -1232,8 +1244,8 @@ static void set_and_add(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-/* Many notes set concurrently: none is lost, and all outlive their processes. If several processes
- * add the same note, one is the first. */
+/* Many notes, entries that outlive the process that wrote them, are set concurrently: none is
+ * lost. If several processes add the same note, one is the first. */
 static void notes_many(void **state)
 {
     (void)state;
@@ -1315,7 +1327,7 @@ static void publish_placement(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-/* The `n`-th processor of this process. */
+/* Returns the `n`-th CPU of this process. */
 static int processor(int n)
 {
     cpu_set_t all;
@@ -1328,7 +1340,7 @@ static int processor(int n)
     return -1;
 }
 
-/* `bound[r]` is the number of rank r's only processor, or -1. */
+/* Check the placement. `bound[r]` is the number of rank r's only CPU, or -1. */
 static void expect_placement(uint32_t size, const int *bound, uint32_t processors,
                              const bool *oversubscribed)
 {
@@ -1378,14 +1390,14 @@ static void census(void **state)
     memset(bound, -1, sizeof(bound));
     expect_placement(n, bound, n, no);
     expect_placement(n + 1, bound, n, yes);
-    /* Processes that share a processor are oversubscribed, although the node is not. */
+    /* Processes that share a CPU are oversubscribed, although the node is not. */
     if (n >= 3) {
         expect_placement(3, (int[]){0, 0, -1}, n, (bool[]){true, true, false});
     }
 }
 
-/* With many processors, processes that share one are oversubscribed, although the node is not, and
- * the others are not. */
+/* With many CPUs, processes that share one are oversubscribed, although the node is not, and the
+ * others are not. */
 static void census_of_many_processors(void **state)
 {
     (void)state;
@@ -1423,7 +1435,8 @@ static void census_of_many_processors(void **state)
     }
 }
 
-/* Joining, leaving and rebinding change the result, and the word that announces it. */
+/* The result changes when processes join, leave or are bound to other CPUs, and so does the word
+ * that announces it. */
 static void population(void **state)
 {
     (void)state;
@@ -1445,7 +1458,7 @@ static void population(void **state)
     assert_false(myr_segment_oversubscribed(self));
     assert_int_not_equal(myr_load_acquire(word), before);
     assert_int_equal(myr_segment_processors(self), 1);
-    /* Its home is still the processor of the join. */
+    /* Its home is still the CPU on which it joined. */
     assert_int_equal(myr_segment_home(self, myr_segment_number(self)), home);
 
     before = myr_load_acquire(word);
@@ -1470,7 +1483,7 @@ static void skip_where_threads(void)
     }
 }
 
-/* Map the segment without joining, and die with the lock. */
+/* Map the segment without joining, and die while holding the lock. */
 static void die_with_the_lock(uint32_t rank, void *context)
 {
     (void)rank;
@@ -1515,11 +1528,12 @@ enum { WORKERS = 4, KILLS = 60, JOBS = 6 };
 
 struct arena {
     _Atomic bool over;
-    _Atomic uint32_t beats[WORKERS]; /* completed rounds, also of killed predecessors */
+    _Atomic uint32_t
+        beats[WORKERS]; /* number of completed rounds, including those of killed predecessors */
     _Atomic uint32_t refused, created;
 };
 
-/* Join, create records and leave, until it is over. Errors are permitted, hanging is not. */
+/* Join, create records and leave, until the test is over. Errors are permitted, hanging is not. */
 static void work(uint32_t rank, void *context)
 {
     struct arena *arena = context;
@@ -1619,7 +1633,8 @@ static void create_and_leave(uint32_t rank, void *context)
     }
 }
 
-/* Uses threads with NICBARR_THREADS=1 or ThreadSanitizer, else processes forked after joining. */
+/* Uses threads with NICBARR_THREADS=1 or ThreadSanitizer, otherwise processes forked after
+ * joining. */
 static void one_segment_for_several_threads(void **state)
 {
     (void)state;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would predict wrong latencies for broadcasts. Invariants. Each part of a
- * block's path takes the time that machine.h defines (timelines computed by hand, to the
- * picosecond). Each node receives each broadcast once, in order, and all finish. If broadcasts are
- * answered, the root waits for each answer, and otherwise it is ahead by at most the window. A
- * game is deterministic.
+ * Tests nicsim's simulation of broadcasts. A failure means that it predicts wrong latencies.
+ *
+ * Invariants:
+ *
+ * - Each part of a block's path takes the time that machine.h defines (timelines computed by hand,
+ *   to the picosecond).
+ * - Each node receives each broadcast once, in order, and all finish.
+ * - If broadcasts are answered, the root waits for each response, and otherwise it is ahead by at
+ *   most the window.
+ * - A simulation run is deterministic.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +70,7 @@ static struct nicsim_bcast_game one(const struct nicsim_machine *machine, uint32
     };
 }
 
-/* Expect the nodes to return from the only broadcast at these times (ns). */
+/* Check that the nodes return from the only broadcast at these times (ns). */
 static struct nicsim_bcast_outcome expect_ends(struct nicsim_bcast_game game,
                                                const uint64_t *ends_ns)
 {
@@ -167,8 +172,8 @@ static void two_hosts(void **state)
     (void)expect_ends(one(&machine, 2, false), copied_ns);
 }
 
-/* Node 1 has the block at 336 and answers: call 347; doorbell 360; loop 377; SDMA 382; SEND 387;
- * head 478; link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
+/* Node 1 has the block at 336 and responds: call 347; doorbell 360; loop 377; SDMA 382; SEND
+ * 387; head 478; link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
 static void the_root_waits_for_the_answer(void **state)
 {
     (void)state;
@@ -177,7 +182,7 @@ static void the_root_waits_for_the_answer(void **state)
     assert_int_equal(sim_ps(play(game).round_us), 627000);
 }
 
-/* More answers than the last node has tokens. */
+/* There are more responses than the last node has tokens. */
 static void many_answers(void **state)
 {
     (void)state;
@@ -190,9 +195,10 @@ static void many_answers(void **state)
     assert_int_equal(outcome.counters.messages_received, 1000);
 }
 
-/* ---- random games ---- */
+/* ---- random simulation runs ---- */
 
-/* If broadcasts are answered, the root has received the answer before it begins the next one. */
+/* Check that the root has received the response to a broadcast, if there is one, before it
+ * begins the next one. */
 static void expect_order(const struct nicsim_bcast_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;

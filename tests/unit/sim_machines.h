@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines for the tests of nicsim's simulations. */
+/* Declares the machines on which the tests run nicsim's simulations. */
 #ifndef TESTS_UNIT_SIM_MACHINES_H
 #define TESTS_UNIT_SIM_MACHINES_H
 
@@ -15,12 +15,12 @@
  */
 extern const struct nicsim_machine sim_primes;
 
-/* Picoseconds, to compare times exactly. */
+/* Returns a time in picoseconds, to compare times exactly. */
 uint64_t sim_ps(double us);
 
 double sim_between(uint64_t *random, double least, double most);
 
-/* A random machine without packet loss. */
+/* Returns a random machine without packet loss. */
 struct nicsim_machine sim_random_machine(uint64_t *random);
 
 #endif

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would predict wrong latencies for messages that NICs match. Invariants.
- * Each part of a message's path takes the time that machine.h and play_messages.h define
- * (timelines computed by hand, to the picosecond). All nodes finish, received data equal the sent
- * data, and messages without a receive stay in the queue. The time of a table lookup depends
- * neither on the number of nodes nor on that of queued messages, while a list takes one check for
- * each. A game is deterministic.
+ * Tests nicsim's simulation of messages that NICs match. A failure means that it predicts wrong
+ * latencies.
+ *
+ * Invariants:
+ *
+ * - Each part of a message's path takes the time that machine.h and play_messages.h define
+ *   (timelines computed by hand, to the picosecond).
+ * - All nodes finish, received data equal the sent data, and messages without a receive stay in the
+ *   queue.
+ * - The time of a table lookup depends neither on the number of nodes nor on that of queued
+ *   messages, while a list takes one check for each.
+ * - A simulation run is deterministic.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,14 +75,14 @@ static struct nicsim_messages_game waiting(const struct nicsim_machine *machine,
 /* ---- timelines ---- */
 
 enum {
-    HOST = 11 + 37 + 2, /* to send or receive a message: call, MPI's share, one check */
-    CALL = 13 + 17 + 5, /* until the NIC processes it: doorbell, loop, turn */
-    ON_THE_WAY = 91,    /* of a packet's head */
-    HEADER = 56,        /* of a packet of a message */
+    HOST = 11 + 37 + 2, /* time to send or receive a message: call, MPI's share, one check */
+    CALL = 13 + 17 + 5, /* time until the NIC processes it: doorbell, loop, turn */
+    ON_THE_WAY = 91,    /* latency of a packet's head */
+    HEADER = 56,        /* time of a packet of a message on a link */
     HEAD = 24,
     HEADS = 48,           /* the header of endpoints */
-    FETCH = 17 + 5,       /* loop, turn */
-    NOTIFY = 5 + 23 + 32, /* turn, DMA of an event */
+    FETCH = 17 + 5,       /* loop and turn */
+    NOTIFY = 5 + 23 + 32, /* turn, and DMA of an event */
 };
 
 static void expect_half_round_trip(uint32_t bytes, enum nicsim_structure structure, uint64_t ns)
@@ -105,7 +111,8 @@ static void short_messages(void **state)
                                fetch + NOTIFY - 5 + HOST);
 }
 
-/* The same, but the host copies the data to its NIC. */
+/* If the host copies the data to its NIC, copying takes time on the host, and the NIC does not
+ * fetch the data. */
 static void copied_messages(void **state)
 {
     (void)state;
@@ -118,7 +125,7 @@ static void copied_messages(void **state)
     assert_int_equal(sim_ps(play(&game).round_us), 2 * 1000 * ns);
 }
 
-/* A rendezvous: an offer, the receiver's request, and the pieces of the data. */
+/* A rendezvous consists of an offer, the receiver's request, and the chunks of the data. */
 static void long_messages(void **state)
 {
     (void)state;
@@ -127,7 +134,7 @@ static void long_messages(void **state)
     const struct nicsim_messages_game game = ping_pong(&machine, 250 + 50);
     const uint64_t there = 5 + ON_THE_WAY + HEADER + HEADS + FETCH;
     const uint64_t first = 19 + 23 + 256, last = 23 + 44;
-    /* The transfers of the last piece begin after those of the first one, on both buses. */
+    /* The transfers of the last chunk begin after those of the first one, on both buses. */
     const uint64_t ns = 53 + HOST + CALL + there + there +
                         (5 + first + ON_THE_WAY + HEADER + HEADS + 256 + FETCH + first);
     const double half_us = play(&game).round_us / 2;

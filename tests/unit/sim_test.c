@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, nicsim would predict wrong latencies of barriers. It tests the simulated cluster,
- * and the barriers that nicsim runs on it. Invariants. Events happen in the order of their times.
- * Each part of a message's path takes the time that machine.h defines, and resources serve one
- * request at a time (timelines computed by hand, to the picosecond). Each packet arrives or is
- * lost. No node leaves a barrier before all have entered it, and all finish. Parameters and seed
- * determine a game.
+ * Tests nicsim's simulated cluster, and the barriers that nicsim runs on it. A failure means that
+ * it predicts wrong latencies of barriers.
+ *
+ * Invariants:
+ *
+ * - Events happen in the order of their times.
+ * - Each part of a message's path takes the time that machine.h defines, and resources serve one
+ *   request at a time (timelines computed by hand, to the picosecond).
+ * - Each packet arrives or is lost.
+ * - No node leaves a barrier before all have entered it, and all finish.
+ * - Parameters and seed determine a simulation run.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +28,7 @@
 
 enum {
     MOST_NODES = 40,
-    MOST_BARRIERS = 24, /* of a game, including its warm-up */
+    MOST_BARRIERS = 24, /* maximum number in a simulation run, including its warm-up */
     GAMES = 300,
     EVENTS = 20000,
 };
@@ -47,8 +52,8 @@ static int earlier(const void *first, const void *second)
     return a->number < b->number ? -1 : 1;
 }
 
-/* Insert and remove events in random order. As the simulation never inserts events of the past, all
- * removed events together are the sorted list of the inserted ones. */
+/* Insert and remove events in random order. The simulation never inserts events of the past;
+ * therefore all removed events together are the sorted list of the inserted ones. */
 static void random_events_as_sorted(void **state)
 {
     (void)state;
@@ -81,7 +86,7 @@ static void random_events_as_sorted(void **state)
     sim_events_free(&events);
 }
 
-/* ---- observed games ---- */
+/* ---- observed simulation runs ---- */
 
 static struct {
     uint32_t nodes, entered[MOST_NODES], left[MOST_NODES]; /* barriers of each node */
@@ -133,7 +138,7 @@ static struct nicsim_game one_barrier(const struct nicsim_machine *machine,
     };
 }
 
-/* Expect the nodes to leave the only barrier at these times (ns). */
+/* Check that the nodes leave the only barrier at these times (ns). */
 static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t *ends_ns)
 {
     const struct nicsim_outcome outcome = play(game);
@@ -148,7 +153,7 @@ static struct nicsim_outcome expect_ends(struct nicsim_game game, const uint64_t
     return outcome;
 }
 
-/* Expect all of them at the same time. */
+/* Check that all nodes leave it at the same time. */
 static struct nicsim_outcome expect_end(struct nicsim_game game, uint64_t end_ns)
 {
     uint64_t ends_ns[MOST_NODES];
@@ -317,7 +322,7 @@ static void a_link_serves_one_packet(void **state)
 }
 
 /*
- * The same with 101 cycles for a collective message, and links that take 1 per packet: heads at
+ * Here a collective message takes 101 cycles, and a link 1 per packet: heads at
  * 145, complete at 146 and 147, noticed at 163 and 164. The processor is the bottleneck: 163 + 106
  * = 269, and 375. SEND to 1 at 380, to 2 at 385, when the link is free. RDMA 390; DMA 417; call
  * 428. Node 1: 380 + 91 + 1 = 472; loop 489; RECV 595; RDMA 600; DMA 627; call 638. Node 2: 643.
@@ -449,7 +454,7 @@ static void fat_tree(void **state)
     assert_int_equal(network_ns(4, 16, 12, 15), THREE);
 }
 
-/* ---- random games ---- */
+/* ---- random simulation runs ---- */
 
 static struct nicbarr_choice random_choice(uint64_t *random)
 {
@@ -493,8 +498,8 @@ static uint64_t messages_of(const struct nicsim_game *game)
     return messages;
 }
 
-/* The property of a barrier: a node that leaves it depends on the last one that entered it, which
- * takes at least the time of a packet on the network, and each host's call. */
+/* Check the property of a barrier: a node that leaves it depends on the last one that entered
+ * it, which takes at least the time of a packet on the network, and each host's call. */
 static void expect_barriers(const struct nicsim_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;
@@ -525,7 +530,7 @@ static void expect_nothing_dropped(const struct mcp_counters *c)
     assert_int_equal(c->send_errors, 0);
 }
 
-/* For barriers on NICs, with `messages` in all of them. */
+/* Check a run with barriers on NICs, with `messages` in all of them. */
 static void expect_of_nics(const struct nicsim_game *game, const struct nicsim_outcome *o,
                            uint64_t messages)
 {
@@ -569,7 +574,7 @@ static double longest_us(const struct nicsim_game *game)
     return longest;
 }
 
-/* Without loss and expired timeouts, nothing is requested or retransmitted. */
+/* Check that without loss and expired timeouts, no message is requested or retransmitted. */
 static void expect_no_retransmissions(const struct nicsim_outcome *o)
 {
     assert_int_equal(o->counters.asked, 0);
@@ -612,7 +617,7 @@ static void random_games(void **state)
             ++without;
         }
     }
-    assert_true(without > GAMES / 20); /* there were such games */
+    assert_true(without > GAMES / 20); /* there were such runs */
 }
 
 /* The work of each process is random in each barrier, within the whole range. */
@@ -673,7 +678,7 @@ static void lost_packets_are_retransmitted(void **state)
     assert_true(o.counters.asked > 0 && o.counters.answered > 0);
     assert_int_equal(o.counters.retransmissions, 0);
     expect_barriers(&game);
-    /* One in ten, within five standard deviations. */
+    /* One in ten is lost, within five standard deviations. */
     const double sent = (double)o.tally.sent;
     assert_true(fabs((double)o.tally.lost - 0.1 * sent) < 5 * sqrt(0.09 * sent));
 
@@ -700,7 +705,7 @@ static void backoff_does_not_grow(void **state)
     assert_true(o.barrier_us < 5 * (double)MCP_BACKOFF_NS / 1000); /* else more than 80 times */
 }
 
-/* The machine's loss applies even if the game's is smaller. */
+/* The machine's loss applies even if the run's is smaller. */
 static void the_greater_loss(void **state)
 {
     (void)state;
@@ -740,7 +745,7 @@ static void a_seed_determines_the_game(void **state)
         ++game.seed;
         const struct nicsim_outcome other = play(game);
         assert_false(same(&first, &other));
-        /* Two games may lose equally many packets by chance, but do not take equally long. */
+        /* Two runs may lose equally many packets by chance, but do not take equally long. */
         assert_true(sim_ps(first.barrier_us) != sim_ps(other.barrier_us));
     }
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a reduction or a broadcast within a node would return data of other ranks or
- * other calls, or hang. The test runs exchanges and rings of real processes, which run in parallel
- * and sleep in the kernel. (tests/fibres/node_test.c preempts them at any point, on one
- * processor.)
+ * Tests exchanges and rings, by which reductions and broadcasts within a node pass data, with real
+ * processes that run in parallel and sleep in the kernel. A failure means that a collective returns
+ * data of other ranks or other calls, or hangs. (tests/fibres/node_test.c preempts processes at any
+ * point, on one core.)
  *
- * Invariants. A process that finds a round ready reads exactly the bytes that all members, or the
- * round's writer, wrote into it. No slot is reused before all have passed its round. This holds
- * however far members run ahead of each other, whether they wait or poll, and when rounds wrap
- * around. The same holds for a ring's pieces: either all processes get them or none does, and
- * their memory is freed when all have left.
+ * Invariants:
+ *
+ * - A process that finds a round ready reads exactly the bytes that all members, or the round's
+ *   writer, wrote into it.
+ * - No slot is reused before all have passed its round.
+ * - This holds however far members run ahead of each other, whether they wait or poll, and when
+ *   rounds wrap around.
+ * - Either all processes get a ring's chunks or none does, and their memory is freed when all have
+ *   left.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +53,7 @@ struct member {
     struct myr_ring ring;
 };
 
-/* Yielding, sleeping, the default; the fourth is a different one for each member. */
+/* Yielding, sleeping, and the default; the fourth policy is a different one for each member. */
 static const struct myr_wait_policy policies[] = {{0, -1, 1000}, {0, 0, 1000}, {-1, 500, 1000}};
 enum { POLICIES = 4 };
 
@@ -96,7 +100,7 @@ static void check(const void *from, uint32_t bytes, uint32_t rank, uint32_t roun
     }
 }
 
-/* A slot may be reused only after all have passed its previous round. */
+/* Check that all have passed a slot's previous round, because a slot may be reused only then. */
 static void check_free(const struct crew *crew, uint32_t rank, uint32_t round, uint32_t window)
 {
     for (uint32_t r = 0; r < crew->size; ++r) {
@@ -191,8 +195,8 @@ static void poll_sometimes(struct member *member, bool writes)
     }
 }
 
-/* Write or read a round. Its bytes are in a slot, or in the piece of the slot, whose note is their
- * number. */
+/* Write or read a round. Its bytes are in the slot, or in the slot's chunk, in which case the
+ * slot's note is their number. */
 static void play_round(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
 {
     struct myr_ring *ring = &member->ring;
@@ -219,7 +223,7 @@ static void alternating_writers(uint32_t rank, void *context)
 {
     struct member member;
     member_begin(&member, rank, context);
-    uint64_t random = member.crew->seed; /* the same for all members */
+    uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         crew_dawdle(&member.random);
         const uint32_t writer = crew_below(&random, member.crew->size);
@@ -240,7 +244,7 @@ static void writer_runs_ahead(uint32_t rank, void *context)
     }
 }
 
-/* Each member requests the pieces at another time, after rounds have been played. */
+/* Each member requests the chunks at another time, after some rounds. */
 static void pieces(uint32_t rank, void *context)
 {
     struct member member;
@@ -249,7 +253,7 @@ static void pieces(uint32_t rank, void *context)
     crew_dawdle(&member.random);
     CREW_CHECK(myr_ring_get_pieces(&member.ring, member.crew->segment), "rank %u has no pieces",
                rank);
-    uint64_t random = member.crew->seed; /* the same for all members */
+    uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         const uint32_t writer = r < MYR_RING_WINDOW ? 0 : crew_below(&random, member.crew->size);
         const uint32_t bytes = 1 + crew_below(&random, MYR_RING_PIECE);
@@ -325,7 +329,8 @@ static void pieces_beside_the_slots(void **state)
     run_all(pieces, 80, 0, myr_ring_bytes);
 }
 
-/* Rings of a single process, in a segment that has memory for the pieces of only some of them. */
+/* Rings of a single process are created in a segment that has memory for the chunks of only some
+ * of them. */
 static void no_room_for_pieces(void **state)
 {
     (void)state;

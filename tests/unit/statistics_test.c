@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, measurements would choose slower algorithms, and reports would show wrong
- * medians. Invariant: the q-quantile of n samples is the value at position q (n - 1) of the sorted
- * samples, interpolated between its neighbours. The rank test returns the fraction of all
- * assignments of signs to the differences that are at least as extreme.
+ * Tests quantiles and the rank test. A failure means that measurements choose slower algorithms,
+ * and that reports show wrong medians.
+ *
+ * Invariants: the q-quantile of n samples is the value at position q (n - 1) of the sorted samples,
+ * interpolated between its neighbours. The rank test returns the fraction of all assignments of
+ * signs to the differences that are at least as extreme.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,8 +77,8 @@ static void make_pair(int step, bool positive, double scale, double *left, doubl
     *right = scale * (positive ? 64 : 64 + step);
 }
 
-/* Twice the rank of steps[i], by definition: one for each smaller step, and half for each equal
- * one. */
+/* Returns twice the rank of steps[i], by definition: one for each smaller step, and half for
+ * each equal one. */
 static int twice_rank(const int *steps, int count, int i)
 {
     int rank = 1;
@@ -154,8 +156,8 @@ static void factor(void **state)
     assert_true(1 == nicbarr_rank_test(left, left, NICBARR_PAIRS, 1));
 }
 
-/* Without a difference, the test reports p or less with at most that probability, and with many
- * pairs with almost that probability. */
+/* If there is no difference, the test reports p or less with at most that probability, and with
+ * many pairs with almost that probability. */
 static void false_alarms(void **state)
 {
     (void)state;

@@ -15,10 +15,10 @@ enum place { COUNT_LEAF, RESET_LEAF, COUNT_ROOT, RESET_ROOT, RELEASE, WAIT };
 
 struct player {
     const struct myr_plan *plan;
-    uint32_t entered, left; /* barriers; within the current one: */
-    uint32_t step, in_step; /* slots: words processed */
+    uint32_t entered, left; /* number of barriers; within the current one: */
+    uint32_t step, in_step; /* slots: number of words processed */
     myr_word **word;
-    enum place place; /* counters */
+    enum place place; /* counters: the next operation */
 };
 
 struct game {
@@ -110,7 +110,7 @@ static enum move move_counter(struct player *player, uint32_t epoch)
     return MOVED == move ? DONE : move;
 }
 
-/* One load or store. */
+/* Execute one load or store. */
 static enum move move(struct game *game, uint32_t rank)
 {
     struct player *player = &game->players[rank];
@@ -193,7 +193,7 @@ static bool is_aligned_inside(const myr_word *word, const void *slots, size_t by
     return 0 == at % sizeof(*word) && at >= begin && at + sizeof(*word) <= begin + bytes;
 }
 
-/* Record that `rank` writes `word`. False if it has a writer already. */
+/* Record that `rank` writes `word`. Returns false if it has a writer already. */
 static bool claim(uint32_t *writers, const void *slots, const myr_word *word, uint32_t rank)
 {
     uint32_t *writer = &writers[((uintptr_t)word - (uintptr_t)slots) / sizeof(*word)];

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, MPI messages over mtl/myr would be lost, duplicated, corrupted, or received by a
- * wrong receive. The test exchanges messages of four endpoints on two nodes. Invariants: each
- * message is received once, intact, by the receive that MPI prescribes; each send and each receive
- * completes once; a message that is too long fills its buffer and not more; a synchronous send
- * completes only after its receive is matched; nothing is lost when there is no memory, and all
- * memory is free again at the end. This also holds if packets are lost, duplicated or reordered.
- * Malformed messages do no harm.
+ * Tests messages of four endpoints on two nodes, as mtl/myr exchanges them. A failure means that
+ * MPI messages are lost, duplicated, corrupted, or received by a wrong receive.
  *
- * The NICs are test doubles (nics_double.h).
+ * Invariants, also if packets are lost, duplicated or reordered:
+ *
+ * - Each message is received once, intact, by the receive that MPI prescribes.
+ * - Each send and each receive completes once.
+ * - A message that is too long fills its buffer and not more.
+ * - A synchronous send completes only after its receive is matched.
+ * - Nothing is lost when there is no memory, and all memory is free again at the end.
+ *
+ * Malformed messages do no harm. The NICs are fakes (nics_double.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +44,7 @@ struct sending {
     uint8_t *data;
     uint64_t bytes;
     bool synchronous, done;
-    struct receiving *receiving; /* that has received it */
+    struct receiving *receiving; /* the receive that got this message */
 };
 
 struct receiving {
@@ -51,7 +54,7 @@ struct receiving {
     uint8_t *buffer;
     uint64_t room;
     bool done;
-    struct sending *sending; /* that it has received */
+    struct sending *sending; /* the message that this receive got */
 };
 
 struct game {
@@ -137,8 +140,8 @@ static void done_sending(struct sending *sending)
     memset(sending->data, 0xee, sending->bytes); /* the buffer may be reused */
 }
 
-/* Find a message by its number in its first bytes. Without a number, any equal message may be
- * it. */
+/* Find a message by its number in its first bytes. A message too short for a number may be any
+ * equal one. */
 static struct sending *find_sending(const struct game *g, const struct receiving *receiving)
 {
     const struct myr_tagged_request *request = &receiving->request;
@@ -256,7 +259,7 @@ static void done(struct game *g, struct myr_tagged_request *request)
     fail_msg("an unknown request is complete");
 }
 
-/* Read up to three pieces, and end them in reverse order. Sometimes the system call fails. */
+/* Read up to three chunks, and complete them in reverse order. Sometimes the system call fails. */
 static void read_pieces(struct game *g, uint32_t e)
 {
     struct myr_tagged_piece piece[3];
@@ -328,9 +331,9 @@ static bool may_match(const struct receiving *receiving, const struct sending *s
 /*
  * Check that messages do not overtake each other. Consider two receives in the order of posting,
  * and two messages in the order of sending, of the same sender. If both receives match the first
- * message, and the first receive matches both messages, the first receive must not get the second
- * message while the second receive gets the first one. (Messages that are too short for a number
- * cannot be distinguished.)
+ * message, and the first receive matches both messages, the first receive must not get the
+ * second message while the second receive gets the first one. (Messages that are too short for a
+ * number cannot be distinguished.)
  */
 static void check_order(const struct game *g)
 {
@@ -350,7 +353,7 @@ static void check_order(const struct game *g)
     }
 }
 
-/* ---- random games ---- */
+/* ---- random traffic ---- */
 
 static uint64_t random_size(uint64_t *random, uint64_t most)
 {
@@ -499,7 +502,8 @@ static void sizes(void **state)
                                     crew_seed());
         for (uint32_t to = 0; to < ENDPOINTS; ++to) {
             for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
-                for (uint32_t order = 0; order < 4; ++order) { /* which is first; synchronous */
+                for (uint32_t order = 0; order < 4;
+                     ++order) { /* the order of both; synchronous or not */
                     if (0 == order % 2) {
                         (void)receive_one(g, to, anything, 100000);
                     }
@@ -518,8 +522,8 @@ static void sizes(void **state)
     }
 }
 
-/* Without receives, a sender may send a bounded number of messages, and the others wait at the
- * sender. Each arrives when it is requested by a receive or a probe. */
+/* If there are no receives, a sender may send a bounded number of messages, and further ones
+ * wait at the sender. Each arrives when it is requested by a receive or a probe. */
 static void bounded_unexpected_messages(void **state)
 {
     (void)state;
@@ -537,7 +541,7 @@ static void bounded_unexpected_messages(void **state)
         progress_all(g, 10000);
         assert_true(eager <= (1 == to ? MYR_TAGGED_CREDITS : 64));
         assert_int_equal(mcp_match_messages(g->t[to]->match), 100);
-        for (uint32_t i = 150; i > 0; --i) { /* the last one first, which is at its sender */
+        for (uint32_t i = 150; i > 0; --i) { /* the last one first, which is still at its sender */
             const struct mcp_pattern pattern = {{0, 0, i - 1}, 0};
             struct mcp_envelope envelope;
             uint64_t bytes;
@@ -583,8 +587,8 @@ static void stored_messages_leave_buffers(void **state)
     end(g);
 }
 
-/* Some messages were received, so their slots must be returned to the sender, and others are
- * queued. Whatever their numbers are, another message arrives as long as a slot is free. */
+/* Some messages were received, so that their slots must be returned to the sender, and others
+ * are queued. Whatever their numbers are, another message arrives as long as a slot is free. */
 static void all_slots_are_used(void **state)
 {
     (void)state;
@@ -729,7 +733,7 @@ static void garbage(void **state)
             struct myr_tagged_request request;
             uint8_t buffer[16];
             if (!myr_tagged_receive_taken(g->t[0], message, buffer, sizeof(buffer), &request)) {
-                /* It waits for data that are never sent. Close and stop. */
+                /* The receive waits for data that are never sent. Close everything and stop. */
                 break;
             }
         }
@@ -750,7 +754,7 @@ static void send_heads(struct myr_remote *remote, uint8_t kind, struct tagged_mo
     myr_outlet_end(&remote->outlet, TAGGED_HEADS + bytes);
 }
 
-/* Pieces that are not within the expected message are not written at all. */
+/* Chunks that are not within the expected message are not written at all. */
 static void pieces_stay_within_the_message(void **state)
 {
     (void)state;
@@ -784,8 +788,9 @@ static void pieces_stay_within_the_message(void **state)
     end(g);
 }
 
-/* A neighbour that continually sends short messages does not delay those of other nodes, which
- * arrive through the NIC, nor long ones of the same node. No other process runs the NICs. */
+/* If a process of the same node continually sends short messages, it does not delay messages of
+ * other nodes, which arrive through the NIC, nor long ones of the same node. No other process
+ * runs the NICs. */
 static void short_messages_cause_no_starvation(void **state)
 {
     (void)state;

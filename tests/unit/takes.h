@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reference for the tests of matching: whether a receive matches a message, by MPI's rules. */
+/*
+ * Decides by MPI's rules whether a receive matches a message: the reference for tests of matching.
+ */
 #ifndef TESTS_UNIT_TAKES_H
 #define TESTS_UNIT_TAKES_H
 

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, tuning would choose slow algorithms, keep a wrong choice, or exceed its budget on
- * machines with noise and other disturbances. The test simulates the complete tuning: all portions
- * of a contest (coll_nicbarr/choice/contest.c), and watching a choice (coll_nicbarr/choice/duel.c;
- * remeasure.c for collectives that carry data). The real machine has no influence, and each seed
- * determines one sequence of events.
+ * Tests the complete tuning on simulated machines with noise and other disturbances: all batches of
+ * a tuning run (coll_nicbarr/choice/contest.c), and the re-evaluation of a choice
+ * (coll_nicbarr/choice/duel.c; remeasure.c for collectives that carry data). A failure means that
+ * tuning chooses slow algorithms, keeps a wrong choice, or exceeds its budget. The real machine has
+ * no influence, and each seed determines one sequence of events.
  *
- * A simulated machine defines how long a turn takes each rank: the candidate's real cost, times
- * noise, and disturbances. As all ranks start together, the machine's clock advances by the
- * slowest rank's turn.
+ * A simulated machine defines how long an iteration takes each rank: the candidate's real cost,
+ * times noise, and disturbances. As all ranks start together, the machine's clock advances by the
+ * slowest rank's iteration.
  *
- * Ranks are simulated one after the other. For the first one, the machine computes what all of
- * them measure, and the agreements. The others replay these events with figures of their own.
- * Invariants: all ranks play the same turns, agree equally often, and get the same result. The
- * final choice is rarely worse than the best. Budgets are kept.
+ * Ranks are simulated one after the other. For the first one, the machine computes the measurements
+ * of all ranks, and the agreements. The others replay these events with measurements of their own.
+ * Invariants:
+ *
+ * - All ranks execute the same iterations, agree equally often, and get the same result.
+ * - The final choice is rarely worse than the best.
+ * - Budgets are kept.
  *
  * The seeds are fixed, so that results that depend on chance do not fail by chance. NICBARR_SEEDS
  * is the number of seeds for each machine, NICBARR_FIRST_SEED the first one.
@@ -38,7 +41,7 @@ enum {
     RANKS = 4,
     MOST_EVENTS = 20000,
     SEEDS = 200,
-    DATA_CLASSES = 8 /* of data.h, which share a budget */
+    DATA_CLASSES = 8 /* size classes of data.h, which share a budget */
 };
 
 static const double budget_us = 50000, pause_us = 200000;
@@ -50,17 +53,19 @@ struct machine {
     double clock_us;
     int count;
     double costs[NICBARR_CONTESTANTS];
-    /* The disturbances: */
-    double spikes_per_us, spike_us; /* of one rank, with unbounded sizes */
-    double speed_period_us;         /* 0: none; half of it, everything takes twice as long */
-    double slow_rank;               /* a factor; 1: none */
-    double load_us;                 /* mean duration of a load, and of its absence; 0: none */
+    /* Disturbances of the machine. */
+    double spikes_per_us, spike_us; /* spikes of one rank, of unbounded size */
+    double speed_period_us; /* period in which, for half of the time, everything takes twice as
+                               long; 0: none */
+    double slow_rank;       /* factor by which one rank is slower; 1: none */
+    double load_us;         /* mean duration of a load, and of its absence; 0: none */
     bool loaded;
     double load_changes_us;
     double skew_us; /* mean delay of ranks that enter a program's barrier */
 };
 
-static double uniform(uint64_t *random) /* above 0, below 1 */
+static double
+uniform(uint64_t *random) /* Returns a uniformly distributed number above 0 and below 1. */
 {
     return (crew_below(random, 1 << 30) + 0.5) / (1 << 30);
 }
@@ -70,18 +75,19 @@ static double exponential(uint64_t *random, double mean)
     return -mean * log(uniform(random));
 }
 
-static double normal(uint64_t *random) /* mean 0, standard deviation 1 */
+static double normal(uint64_t *random) /* Returns a normally distributed number with mean 0 and
+                                          standard deviation 1. */
 {
     return sqrt(exponential(random, 2)) * cos(2 * M_PI * uniform(random));
 }
 
-/* Random costs of 1 to 10 times that of the best candidate. */
+/* Make a machine with random costs of 1 to 10 times that of the best candidate. */
 static void make_machine(struct machine *machine, uint64_t seed)
 {
     *machine = (struct machine){.random = seed, .slow_rank = 1};
     uint64_t *random = &machine->random;
     machine->count = 2 + (int)crew_below(random, 19);
-    const double best_us = 2 * pow(100, uniform(random)); /* to 200 us */
+    const double best_us = 2 * pow(100, uniform(random)); /* 2 to 200 us */
     const int best = (int)crew_below(random, (uint32_t)machine->count);
     for (int c = 0; c < machine->count; ++c) {
         machine->costs[c] = c == best ? best_us : best_us * pow(10, uniform(random));
@@ -116,7 +122,7 @@ static void load(struct machine *machine)
     machine->load_us = 30e3;
 }
 
-/* The two best are within 2 %, and all others at least 30 % slower. */
+/* Make the two best candidates differ by less than 2 %, and all others at least 30 % slower. */
 static void close_candidates(struct machine *machine)
 {
     double best_us = machine->costs[0];
@@ -132,13 +138,13 @@ static void close_candidates(struct machine *machine)
     machine->costs[other] = best_us * (1 + 0.02 * uniform(&machine->random));
 }
 
-/* Ranks enter a program's barriers late, sometimes by more than a barrier. */
+/* Let ranks enter a program's barriers late, sometimes by more than a barrier. */
 static void skewed(struct machine *machine)
 {
     machine->skew_us = 50;
 }
 
-/* The time per repetition of a turn that begins now, as each rank measures it. */
+/* Compute the time per repetition of an iteration that begins now, as each rank measures it. */
 static void turn_of_all(struct machine *machine, int candidate, int repetitions, double us[RANKS])
 {
     uint64_t *random = &machine->random;
@@ -159,7 +165,7 @@ static void turn_of_all(struct machine *machine, int candidate, int repetitions,
              at += exponential(random, 1 / machine->spikes_per_us)) {
             sum += machine->spike_us * fmin(pow(uniform(random), -0.8), 1e3);
         }
-        if (machine->loaded) { /* it waits for its processor, in time slices of 4 ms */
+        if (machine->loaded) { /* it waits for its core, in time slices of 4 ms */
             for (double at = exponential(random, 5e3); at < length_us;
                  at += exponential(random, 5e3)) {
                 sum += 4e3 * uniform(random);
@@ -180,15 +186,15 @@ static void agreement_of_all(struct machine *machine)
 
 /* The events recorded by the first rank, and replayed by the others. */
 struct event {
-    int candidate, repetitions; /* of a turn; 0: an agreement */
+    int candidate, repetitions; /* of an iteration; 0: an agreement */
     double us[RANKS], agreed[NICBARR_CONTEST_VALUES];
-    double clock_us; /* afterwards */
+    double clock_us; /* the clock after the event */
 };
 
 struct rank {
-    struct machine *machine; /* of the first rank; NULL: another rank */
+    struct machine *machine; /* the machine, on the first rank; NULL on another rank */
     int number, next;        /* the next event */
-    double us;               /* of its last turn, until the next agreement */
+    double us;               /* measurement of its last iteration, until the next agreement */
     double clock_us, longest_us;
     bool diverged;
 };
@@ -217,7 +223,7 @@ static int turn(void *context, int candidate, int repetitions, double *us)
     return 0;
 }
 
-/* The first value is the figure of the last turn. */
+/* Agree on values, of which the first one is the measurement of the last iteration. */
 static int agree(void *context, double *values, int count)
 {
     struct rank *rank = context;
@@ -250,9 +256,9 @@ static double now_us(void *context)
 
 struct outcome {
     double regret;       /* 0: the best candidate was chosen */
-    double first_regret; /* after the first portion */
-    double spent_us;     /* in all portions */
-    double over_us;      /* maximum excess of a portion over its budget */
+    double first_regret; /* after the first batch */
+    double spent_us;     /* in all batches */
+    double over_us;      /* maximum excess of a batch over its budget */
     int portions;
     bool provisional; /* at the end */
 };
@@ -266,7 +272,7 @@ static double regret_of(const struct machine *machine, int chosen)
     return machine->costs[chosen] / best - 1;
 }
 
-/* Play a portion on all ranks. */
+/* Run a batch on all ranks. */
 static void portion(struct machine *machine, struct nicbarr_contest contests[RANKS],
                     double allowed_us, struct outcome *outcome)
 {
@@ -303,8 +309,8 @@ static void next_portion(struct machine *machine, struct nicbarr_contest *contes
     nicbarr_portions_note(portions, &contests[0]);
 }
 
-/* Play all portions: of the whole budget as early as possible, or small ones with pauses of 99
- * times their duration. Returns the chosen candidate. */
+/* Run all batches: either with the whole budget as early as possible, or small batches with
+ * pauses of 99 times their duration. Returns the chosen candidate. */
 static int tune(struct machine *machine, bool limited, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
@@ -327,9 +333,9 @@ static int tune(struct machine *machine, bool limited, struct outcome *result)
     return contests[0].chosen;
 }
 
-/* ---- watching ---- */
+/* ---- re-evaluation ---- */
 
-/* A program's barrier: when each rank enters and leaves it, by its own clock. */
+/* Simulate a program's barrier: compute when each rank enters and leaves it, by its own clock. */
 static void barrier_of_all(struct machine *machine, int candidate, double entered_us[RANKS],
                            double left_us[RANKS], const double clocks_us[RANKS])
 {
@@ -349,7 +355,7 @@ static void barrier_of_all(struct machine *machine, int candidate, double entere
     machine->clock_us = end_us;
 }
 
-/* The ranks agree, and must have equal states afterwards. */
+/* End a round on all ranks, which agree and must have equal states afterwards. */
 static void end_round_of_all(struct machine *machine, struct nicbarr_duel duels[RANKS])
 {
     double agreed[NICBARR_DUEL_VALUES], values[NICBARR_DUEL_VALUES];
@@ -369,8 +375,9 @@ static void end_round_of_all(struct machine *machine, struct nicbarr_duel duels[
     agreement_of_all(machine);
 }
 
-/* Play a duel. Returns the winner. `*barriers` grows by the number of barriers, `*extra_us` by
- * their additional time over the present choice, without disturbances. */
+/* Run a duel, an A/B comparison of the choice in use with another candidate. Returns the winner.
+ * `*barriers` grows by the number of barriers, `*extra_us` by their additional time over the
+ * choice in use, without disturbances. */
 static int duel_of_all(struct machine *machine, const int *candidates, int count, bool shared_clock,
                        const double clocks_us[RANKS], long *barriers, double *extra_us)
 {
@@ -404,12 +411,12 @@ static int duel_of_all(struct machine *machine, const int *candidates, int count
 
 struct watch {
     int chosen;
-    bool measured;  /* on this communicator */
+    bool measured;  /* the choice was measured on this communicator */
     uint32_t pause; /* barriers until the next duel */
     uint32_t next;  /* the next challenger */
     bool shared_clock;
     double clocks_us[RANKS];
-    long barriers, duels, switches; /* so far */
+    long barriers, duels, switches; /* total numbers so far */
     double extra_us;                /* additional time of duels */
 };
 
@@ -424,7 +431,7 @@ static struct watch begin_watch(struct machine *machine, int chosen, bool measur
     return watch;
 }
 
-/* Play barriers until the next duel, and the duel, as in coll_nicbarr/choice/watch.c. */
+/* Execute barriers until the next duel, and the duel, as in coll_nicbarr/choice/watch.c. */
 static void play_watch(struct machine *machine, struct watch *watch)
 {
     int candidates[NICBARR_DUELISTS] = {watch->chosen};
@@ -448,13 +455,13 @@ static void play_watch(struct machine *machine, struct watch *watch)
     }
 }
 
-/* ---- watching collectives that carry data ---- */
+/* ---- re-evaluation of collectives that carry data ---- */
 
-/* A size class, as in coll_nicbarr/data/data_watch.c and trial.c. */
+/* The state of a size class, as in coll_nicbarr/data/data_watch.c and trial.c. */
 struct data_watch {
     int chosen;
     uint32_t pause;
-    double began_us, spent_us; /* start of the job; time spent remeasuring */
+    double began_us, spent_us; /* start of the job; time spent measuring again */
     long calls, remeasured, switches;
 };
 
@@ -474,7 +481,7 @@ static void afford(struct machine *machine, struct data_watch *watch, uint32_t *
     }
 }
 
-/* Make calls until all candidates were remeasured. */
+/* Make calls until all candidates were measured again. */
 static void play_data_watch(struct machine *machine, struct data_watch *watch)
 {
     static struct nicbarr_contest contests[RANKS];
@@ -513,9 +520,9 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The final choice is at most 3 % slower than the best in the median, and at most 5 % slower in 99
- * of 100 cases (with few seeds, one more may be slower), or in 97 with small portions, as each of
- * them may coincide with a load. */
+/* Check that the final choice is at most 3 % slower than the best in the median. In 99 of 100
+ * cases it is at most 5 % slower (with few seeds, one more may be slower). With small batches,
+ * this holds in 97 of 100 cases, because each batch may coincide with a load. */
 static void tune_all(const char *name, void (*disturb)(struct machine *), bool limited)
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
@@ -573,7 +580,7 @@ static void machines(void **state)
     }
 }
 
-/* Find a candidate at least 30 % slower than the best; -1: none. */
+/* Returns a candidate at least 30 % slower than the best one, or -1 if there is none. */
 static int find_bad(struct machine *machine)
 {
     const int first = (int)crew_below(&machine->random, (uint32_t)machine->count);
@@ -586,8 +593,9 @@ static int find_bad(struct machine *machine)
     return -1;
 }
 
-/* A bad choice from the cache is replaced within 2,000 barriers, and remeasured. If the machine's
- * speed changes as fast as the turns of duelists, another duel may be necessary. */
+/* Check that a bad choice from the cache is replaced within 2,000 barriers, and measured again.
+ * If the machine's speed changes as fast as the candidates of a duel alternate, another duel may
+ * be necessary. */
 static void check_recovery(const char *name, void (*disturb)(struct machine *))
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
@@ -625,8 +633,8 @@ static void bad_choices_are_replaced(void **state)
     }
 }
 
-/* The best choice is kept, or replaced by one that is hardly worse. Watching costs a small part of
- * the barriers' time. */
+/* Check that the best choice is kept, or replaced by one that is hardly worse. Re-evaluation
+ * takes a small part of the barriers' time. */
 static void check_stability(const char *name, void (*disturb)(struct machine *), bool measured,
                             long barriers, double most_cost)
 {
@@ -661,8 +669,8 @@ static void check_stability(const char *name, void (*disturb)(struct machine *),
     assert_true(cost < most_cost);
 }
 
-/* A choice from the cache is challenged soon by all others, which takes the time of some 300
- * barriers, and more if ranks arrive late, when slow candidates are harder to detect. */
+/* A choice from the cache is soon challenged by all other candidates, which takes the time of
+ * some 300 barriers, and more if ranks arrive late, when slow candidates are harder to detect. */
 static void good_choices_are_kept(void **state)
 {
     (void)state;
@@ -672,9 +680,9 @@ static void good_choices_are_kept(void **state)
     }
 }
 
-/* For collectives that carry data, with two candidates: a bad choice from the cache is replaced
- * within the first seconds of a job (later if there is a varying load), and the best one is kept.
- * Remeasuring takes at most 1 % of the time. */
+/* Check collectives that carry data, with two candidates: a bad choice from the cache is
+ * replaced within the first seconds of a job (later if there is a varying load), and the best
+ * one is kept. Measuring again takes at most 1 % of the time. */
 static void check_remeasuring(const char *name, void (*disturb)(struct machine *))
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
@@ -710,7 +718,7 @@ static void check_remeasuring(const char *name, void (*disturb)(struct machine *
         name, sum_us / fmax(bad_choices, 1) / 1e6, late, bad_choices, wrong, count, 100 * most);
     assert_true(late <= 1 + bad_choices / (load == disturb ? 10 : 50));
     assert_true(wrong <= 1 + count / 100);
-    assert_true(most < 0.012); /* a portion may exceed its budget */
+    assert_true(most < 0.012); /* a batch may exceed its budget */
 }
 
 static void data_is_remeasured(void **state)
@@ -721,7 +729,7 @@ static void data_is_remeasured(void **state)
     }
 }
 
-/* The machine changes during a job. */
+/* The choice follows when the machine changes during a job. */
 static void follows_the_machine(void **state)
 {
     (void)state;
@@ -739,7 +747,7 @@ static void follows_the_machine(void **state)
         }
         other.clock_us = machine.clock_us;
         struct watch watch = begin_watch(&other, bad, true);
-        watch.pause = NICBARR_PAUSE_MOST; /* after a long time of watching */
+        watch.pause = NICBARR_PAUSE_MOST; /* after the choice was in use for a long time */
         while (regret_of(&other, watch.chosen) > 0.05 && watch.barriers < 4 * NICBARR_PAUSE_MOST) {
             play_watch(&other, &watch);
         }

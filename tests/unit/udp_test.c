@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, the soft NIC would lose or corrupt packets, or stop using segmentation offload.
- * Invariants: packets that the kernel accepts arrive in order and undamaged, alone or as chains
- * (UDP segmentation offload); an error of one destination does not affect others; if the kernel
- * does not support chains, they are not tried again, and packets are sent individually.
+ * Tests how the soft NIC sends and receives UDP packets. A failure means that it loses or corrupts
+ * packets, or stops using segmentation offload.
+ *
+ * Invariants:
+ *
+ * - Packets that the kernel accepts arrive in order and undamaged, alone or as chains (UDP
+ *   segmentation offload).
+ * - An error of one destination does not affect others.
+ * - If the kernel does not support chains, they are not tried again, and packets are sent
+ *   individually.
  *
  * The test replaces the kernel's response to a send if `kernel.error` is set.
  */
@@ -27,7 +33,7 @@ enum { PAYLOAD = 1000, KEY = 77 };
 
 static struct {
     int error;          /* 0: the real kernel's result */
-    struct mcp_ip to;   /* fail messages to this address; none: all chains */
+    struct mcp_ip to;   /* messages to this address fail; unset: all chains fail */
     uint32_t failed;    /* number of failed sends */
     uint32_t as_chains; /* number of messages that were chains, failed ones included */
 } kernel;
@@ -51,7 +57,7 @@ static bool fails(const struct msghdr *message)
     return true;
 }
 
-/* Sends one message per call, as the kernel may. */
+/* Sends one message per call, which the kernel may do as well. */
 int __wrap_sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags)
 {
     (void)count;
@@ -67,8 +73,8 @@ ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 
 struct ends {
     struct mcp_udp here, there;
-    struct mcp_address address;   /* of `there` */
-    struct mcp_address sender;    /* of `here`, as the receiver sees it */
+    struct mcp_address address;   /* address of `there` */
+    struct mcp_address sender;    /* address of `here`, as the receiver gets it */
     struct mcp_address elsewhere; /* without a socket */
     struct mcp_address nowhere;   /* without a route */
     uint32_t sent, received;
@@ -87,7 +93,7 @@ static const struct wire {
 };
 enum { WIRES = sizeof(wires) / sizeof(wires[0]) };
 
-/* False if this machine has no such addresses. */
+/* Open an end of the wire. Returns false if this machine has no such addresses. */
 static bool open_end(const struct wire *wire, struct mcp_udp *udp)
 {
     struct mcp_local_address addresses[MOST_ADDRESSES];
@@ -184,7 +190,7 @@ static void expect_all(struct ends *ends)
     assert_int_equal(ends->received, ends->sent);
 }
 
-/* Expect that packets are sent as chains, or are not. */
+/* Check whether packets are sent as chains. */
 static void expect_chains(struct ends *ends, bool chains)
 {
     kernel.error = 0;
@@ -202,7 +208,7 @@ WITH_ALL_WIRES(chains_arrive)
     expect_chains(ends, true);
 }
 
-/* Errors of a destination, or temporary ones. */
+/* Errors of a destination, or temporary ones, do not affect later packets. */
 WITH_ALL_WIRES(a_destination_refuses)
 {
     static const int errors[] = {EHOSTUNREACH, ENETUNREACH,  EPERM,  EACCES,  EMSGSIZE,
@@ -221,7 +227,7 @@ WITH_ALL_WIRES(a_destination_refuses)
     }
 }
 
-/* The same with the real kernel: the loopback interface has no route to other hosts. */
+/* The real kernel refuses a destination: the loopback interface has no route to other hosts. */
 WITH_ALL_WIRES(the_kernel_refuses_a_destination)
 {
     queue_packets(ends, &ends->nowhere, 4);
@@ -230,8 +236,8 @@ WITH_ALL_WIRES(the_kernel_refuses_a_destination)
     expect_chains(ends, true);
 }
 
-/* Errors of kernels and interfaces without segmentation offload. The first packet, sent alone,
- * shows that the destination is reachable. The others of that chain are lost. */
+/* Kernels and interfaces without segmentation offload return errors. The first packet, sent
+ * alone, shows that the destination is reachable. The others of that chain are lost. */
 WITH_ALL_WIRES(unsupported_chains)
 {
     static const int errors[] = {EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT};

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, a process would trust another user's fake daemon, or block on a daemon that does
- * not respond (unix_talk.c). Invariants: a client never connects to a socket that another user
- * could have created; no call blocks; a stopped or hanging daemon times out, but not one that only
- * lacks processor time.
+ * Tests the connection of a process to a daemon (unix_talk.c). A failure means that a process
+ * trusts another user's fake daemon, or blocks on a daemon that does not respond.
+ *
+ * Invariants:
+ *
+ * - A client never connects to a socket that another user could have created.
+ * - No call blocks.
+ * - A stopped or hanging daemon times out, but not one that only lacks CPU time.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +130,7 @@ static void a_folder_of_another_user(void **state)
     assert_int_equal(chown(world.folder, 0, 0), 0);
 }
 
-/* Some daemons may be root's, others not. */
+/* Connect as nobody. Some daemons may be root's, others not. */
 static void connect_as_nobody(uint32_t rank, void *context)
 {
     int connection;
@@ -152,7 +156,7 @@ static void a_folder_of_root(void **state)
     assert_false(accepts_one());
 }
 
-/* The daemon's user is checked, too, not only that of its folder. */
+/* The daemon's user is checked, too, not only that of its directory. */
 static void serve_as_nobody(uint32_t rank, void *context)
 {
     (void)rank;
@@ -174,7 +178,8 @@ static void a_daemon_of_another_user(void **state)
     assert_int_equal(connection, -1);
 }
 
-/* A symbolic link to a safe folder, with any spelling: the owner of the link could change it. */
+/* A symbolic link to a safe directory is refused, with any spelling, because the owner of the
+ * link could change it. */
 static void a_symbolic_link(void **state)
 {
     (void)state;
@@ -209,7 +214,7 @@ static void no_daemon(void **state)
     assert_int_equal(connection, -1);
 }
 
-/* Paths without a folder, and longer than a socket's address. */
+/* Paths without a directory, and those longer than a socket's address, are refused. */
 static void other_paths(void **state)
 {
     (void)state;
@@ -251,7 +256,7 @@ static void a_full_backlog(void **state)
 
 static const struct myr_talk_timeout short_timeout = {40, 40};
 
-/* For a daemon that must respond: it may be idle or lack processor time for that long. */
+/* Timeout for a daemon that must respond; it may be idle or lack CPU time for that long. */
 static const struct myr_talk_timeout long_timeout = {2000, 100000};
 
 static enum myr_status request(int connection, const struct myr_talk_timeout *timeout)
@@ -281,7 +286,7 @@ static void nobody_accepts(void **state)
     close(connection);
 }
 
-/* A daemon that responds to each request after using this much processor time. */
+/* A daemon that responds to each request after using this much CPU time. */
 struct daemon {
     int ready[2];
     uint64_t work_us;
@@ -354,7 +359,7 @@ static void a_stopped_daemon(void **state)
     assert_true(crew_join(pid));
 }
 
-/* Far longer than the timeout of an idle daemon. */
+/* The daemon works far longer than the timeout of an idle daemon. */
 static void a_busy_daemon(void **state)
 {
     (void)state;
@@ -369,7 +374,7 @@ static void a_busy_daemon(void **state)
     assert_true(crew_join(pid));
 }
 
-/* The socket's buffer is full of unread requests: the next request times out. */
+/* The socket's buffer is full of unread requests, so that the next request times out. */
 static void unread_requests(void **state)
 {
     (void)state;

@@ -28,11 +28,11 @@ struct request {
     uint8_t *own;        /* inline data; NULL: read when executed */
     const uint8_t *from; /* the source address */
     uint32_t begun;      /* words in packets that have arrived */
-    bool *written;       /* by word */
+    bool *written;       /* for each word: whether it was written */
 };
 
 struct pair {
-    struct ibv_qp qp; /* first */
+    struct ibv_qp qp; /* first member */
     uint32_t other;   /* the number of the connected pair */
     uint32_t depth, inline_most, first, count;
     struct verbs_double_way way;
@@ -40,13 +40,13 @@ struct pair {
 };
 
 struct queue {
-    struct ibv_cq cq; /* first */
+    struct ibv_cq cq; /* first member */
     uint32_t first, count;
     struct ibv_wc report[REPORTS];
 };
 
 struct card {
-    struct ibv_context context; /* first */
+    struct ibv_context context; /* first member */
     const struct verbs_double_device *device;
     bool gone;
 };
@@ -63,7 +63,7 @@ static struct {
     uint32_t pairs, regions;
 } all;
 
-/* True if this call must fail. */
+/* Returns whether this call must fail. */
 static bool refused(void)
 {
     const bool now = 1 == all.refuse;
@@ -234,7 +234,7 @@ static bool next_gid(struct walk *walk)
 }
 
 struct interface {
-    struct ifaddrs is; /* first */
+    struct ifaddrs is; /* first member */
     struct sockaddr_in address, mask;
 };
 
@@ -313,7 +313,7 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int
     return region;
 }
 
-/* Store some of the remaining words of packets that have arrived. True if none is left. */
+/* Store some of the remaining words of packets that have arrived. Returns true if none is left. */
 static bool write_some(struct request *request)
 {
     const uint8_t *from = NULL != request->own ? request->own : request->from;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of libibverbs: RDMA cards and the network between them, in one process.
+ * A fake libibverbs: RDMA cards and the network between them, in one process.
  *
- * Each open device is a separate card. Requests of one queue pair are executed in order, those of
- * different queue pairs in any order, and completions may be delayed. The packets of a write
- * arrive in order, the words of a packet in any order, and other events may happen between them.
- * Payload that is not inline is read when the request executes. Like a card, the double checks
- * remote keys and access rights, and that the peer exists and is connected. A failed request
- * breaks its queue pair, and the requests behind it are flushed. Both ends of a connection must
- * have the same path MTU, or no packet arrives.
+ * Each open device is a separate card. The fake reorders everything that a real network may
+ * reorder:
  *
- * librdmacm's double (verbs_double_cm.c) uses the same machine and network.
+ * - Requests of one queue pair are executed in order, those of different queue pairs in any order,
+ *   and completions may be delayed.
+ * - The packets of a write arrive in order, the words of a packet in any order, and other events
+ *   may happen between them.
+ * - Payload that is not inline is read when the request executes.
+ *
+ * Like a card, the fake checks remote keys and access rights, and that the peer exists and is
+ * connected. A failed request breaks its queue pair, and the requests behind it are flushed. Both
+ * ends of a connection must have the same path MTU, or no packet arrives.
+ *
+ * The fake librdmacm (verbs_double_cm.c) uses the same machine and network.
  *
  * As a program may fork at any time, a device can be opened only after ibv_fork_init().
  *
@@ -27,8 +32,8 @@ struct verbs_double_port {
     uint16_t lid;
     enum ibv_mtu mtu;
     uint8_t speed, width; /* as in struct ibv_port_attr; 0: the lowest */
-    /* The GIDs: "v1", "v2", "v2 10.0.0.1", "v2 10.0.0.1/24" if an interface of the machine has that
-     * address, "ib", "ib 7 2" in subnet 7; NULL ends the list. */
+    /* The GIDs: "v1", "v2", "v2 10.0.0.1", "v2 10.0.0.1/24" if an interface of the machine has
+     * that address, "ib", "ib 7 2" in subnet 7; NULL ends the list. */
     const char *gids[5];
 };
 
@@ -37,14 +42,14 @@ struct verbs_double_device {
     bool refuses;         /* opening it fails */
     uint32_t inline_most; /* the maximum of inline data; 0: unlimited */
     uint32_t inline_got;  /* granted instead of the requested maximum; 0: as requested */
-    const char *folder;   /* in sysfs; NULL: none */
+    const char *folder;   /* its directory in sysfs; NULL: none */
     struct verbs_double_port port[2];
 };
 
 const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *devices,
                                            uint64_t seed);
 
-/* The path of a queue pair; NULL: it is not connected. */
+/* The path of a queue pair. verbs_double_way() returns NULL if the queue pair is not connected. */
 struct verbs_double_way {
     struct ibv_ah_attr to;
     enum ibv_mtu mtu;
@@ -61,25 +66,25 @@ void verbs_double_network(struct verbs_double_network network);
 struct myr_cm_calls;
 const struct myr_cm_calls *verbs_double_cm(void);
 
-/* For librdmacm's double: the port with this address (its raw GID), or NULL; allocate an object;
- * free it. */
+/* Functions for the fake librdmacm: find the port with this address (its raw GID), or return
+ * NULL; get the result of route resolution; allocate an object; free it. */
 const struct verbs_double_port *verbs_double_port_at(const uint8_t *gid, struct ibv_device **device,
                                                      uint8_t *port);
 const struct verbs_double_network *verbs_double_network_now(void);
 void *verbs_double_take(size_t bytes);
 int verbs_double_give_back(void *memory);
 
-/* Execute a part of a random pending request. False if there is none. */
+/* Execute a part of a random pending request. Returns false if there is none. */
 bool verbs_double_step(void);
 
 /* Remove the card: its queue pairs respond no more, and its own requests fail. */
 void verbs_double_remove(const struct ibv_context *context);
 
-/* Make the n-th allocating call from now on fail (1: the next); 0: none. */
+/* Make the n-th allocating call from now on fail (1: the next one; 0: none). */
 void verbs_double_refuse(uint32_t call);
 
-/* The number of allocated objects of all types: contexts, protection domains, completion queues,
- * memory regions, librdmacm's identifiers and queue pairs; and of queue pairs alone. */
+/* Return the number of allocated objects of all types (contexts, protection domains, completion
+ * queues, memory regions, librdmacm's identifiers and queue pairs), and of queue pairs alone. */
 uint32_t verbs_double_held(void);
 uint32_t verbs_double_pairs(void);
 

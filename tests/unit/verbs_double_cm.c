@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A test double of librdmacm, for the machine and the network of verbs_double.h. */
+/* A fake librdmacm, for the machine and the network of verbs_double.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "tests/unit/verbs_double.h"
 
 struct cm_id {
-    struct rdma_cm_id id; /* first */
+    struct rdma_cm_id id; /* first member */
     struct ibv_context context;
     const struct verbs_double_port *port;
     union ibv_gid from, to;

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, collectives on RDMA devices would return early, hang, deliver wrong data, or
- * write into freed memory. The test runs the RDMA NIC on a test double of libibverbs.
+ * Tests collectives on RDMA devices, with the RDMA NIC on a fake libibverbs. A failure means that
+ * they return early, hang, deliver wrong data, or write into freed memory.
  *
- * Invariants. No node is released before all have arrived, in whatever order the network executes
- * and completes writes, and all are released in the end. In groups that carry data, all nodes get
- * exactly all blocks of their epoch, and in a broadcast the root's block. Memory is freed when no
- * card accesses it any more, and not before. Groups share queue pairs. When a card is removed, all
- * nodes' groups fail and name a node. What cannot be set up fails with an error message, and
- * without leaks. Of several ports, the requested one is used, with its best address, and equally
- * good ports are distributed. All this holds with librdmacm, without it, and if only some nodes
- * have it: both ends of a connection always use the same MTU. If librdmacm resolves a route,
- * packets take it.
+ * Invariants of collectives:
+ *
+ * - No node is released before all have arrived, in whatever order the network executes and
+ *   completes writes, and all are released in the end.
+ * - In groups that carry data, all nodes get exactly all blocks of their epoch, and in a broadcast
+ *   the root's block.
+ * - Memory is freed when no card accesses it any more, and not before.
+ *
+ * Invariants of connections and devices:
+ *
+ * - Groups share queue pairs.
+ * - When a card is removed, all nodes' groups fail and name a node.
+ * - What cannot be set up fails with an error message, and without leaks.
+ * - Of several ports, the requested one is used, with its best address, and equally good ports are
+ *   distributed.
+ *
+ * All this holds with librdmacm, without it, and if only some nodes have it: both ends of a
+ * connection always use the same MTU. If librdmacm resolves a route, packets take it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +56,7 @@ enum {
     MOST_LOCALS = 3,
     GROUPS = 3,
     EPOCHS = 20,
-    CALLS = 150, /* broadcasts of a game: more than a window */
+    CALLS = 150, /* broadcasts of a run: more than a window */
     AHEAD = 3,
     SEGMENT = 16 << 20
 };
@@ -95,7 +104,8 @@ struct world {
     uint64_t random;
 };
 
-/* `routed` has a bit for each node that uses librdmacm. `wanted` is each node's port; NULL: any. */
+/* Returns a world on these cards. `routed` has a bit for each node that uses librdmacm. `wanted`
+ * is each node's port; NULL: any. */
 static struct world *world_on(const struct verbs_double_device *card, uint32_t nodes,
                               uint32_t locals, uint64_t seed, uint32_t routed,
                               const char *const *wanted)
@@ -174,7 +184,8 @@ static struct myr_nic_members members_of(const struct world *world, uint32_t gro
     };
 }
 
-/* Both phases of joining. False if a member has no memory, and then no member has joined. */
+/* Execute both phases of joining. Returns false if a member has no memory; then no member has
+ * joined. */
 static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
 {
     const struct group_context group_context = {choice, world->nodes};
@@ -232,9 +243,9 @@ static void leave(struct world *world, uint32_t g)
     }
 }
 
-/* ---- games ---- */
+/* ---- random runs ---- */
 
-/* The last epoch in which all have arrived. */
+/* Returns the last epoch in which all have arrived. */
 static uint32_t all_arrived(const struct world *world, uint32_t g)
 {
     uint32_t least = UINT32_MAX;
@@ -256,7 +267,7 @@ static void advance_barriers(struct member *member, uint32_t g, uint32_t epochs)
     }
 }
 
-/* Contents and sizes of blocks, which all nodes derive alike. */
+/* Returns a word of a block; contents and sizes of blocks are the same on all nodes. */
 static uint64_t word_of(uint32_t g, uint32_t number, uint32_t node, uint32_t place)
 {
     uint64_t random = UINT64_C(1) << 60 | (uint64_t)g << 56 | (uint64_t)number << 24 |
@@ -293,14 +304,15 @@ static void expect_block(const uint8_t *block, uint32_t g, uint32_t number, uint
     }
 }
 
-/* The progress of the group at the node that gets all blocks. */
+/* Returns the progress of the group at the node that gets all blocks. */
 static uint32_t answered(const struct world *world, uint32_t g)
 {
     const struct member *member = &world->member[0][0];
     return member->left[g] ? member->arrived[g] : *member->group[g].done;
 }
 
-/* The process has the blocks of the last epoch before it arrives in the next one. */
+/* Advance a process, which must have the blocks of the last epoch before it arrives in the next
+ * one. */
 static void advance_data(const struct world *world, struct member *member, uint32_t g,
                          uint32_t node, uint32_t epochs)
 {
@@ -309,8 +321,8 @@ static void advance_data(const struct world *world, struct member *member, uint3
     struct building building = {g, node, unit_of(group, g, epoch + 1)};
     const bool rooted = NICBARR_ROOTED == world->choice[g].algorithm;
     const bool reads = !rooted || 0 == node;
-    /* (In practice, another group acknowledges the blocks of a rooted group. Here its progress is
-     * read.) */
+    /* In practice, another group acknowledges the blocks of a rooted group. Here its progress is
+     * read instead. */
     if (epoch != *group->done || epoch == epochs || (rooted && epoch != answered(world, g))) {
         return;
     }
@@ -323,7 +335,7 @@ static void advance_data(const struct world *world, struct member *member, uint3
                      member->arrived[g]);
 }
 
-/* Each process sometimes executes a barrier, and otherwise is the root or waits. */
+/* Advance a process, which sometimes executes a barrier, and otherwise is the root or waits. */
 static void advance_broadcasts(const struct world *world, struct member *member, uint32_t g,
                                uint32_t rank)
 {
@@ -382,7 +394,7 @@ static bool has_finished(const struct world *world, const struct member *member,
            (world->broadcasts ? CALLS == member->ended[g] : epochs == *member->group[g].done);
 }
 
-/* A process makes a step in a group. */
+/* Let a process make a step in a group. */
 static void move_in(struct world *world, uint32_t node, uint32_t local, uint32_t g, uint32_t epochs)
 {
     struct member *member = &world->member[node][local];
@@ -401,7 +413,7 @@ static void move_in(struct world *world, uint32_t node, uint32_t local, uint32_t
     }
 }
 
-/* A random step. */
+/* Let a random process make a step in a random group. */
 static void move(struct world *world, uint32_t epochs)
 {
     const uint32_t node = crew_below(&world->random, world->nodes);
@@ -423,7 +435,7 @@ static void move(struct world *world, uint32_t epochs)
     }
 }
 
-/* A process that has completed a group may leave it at once, or stay. */
+/* Let processes that have completed a group leave it at once, or stay. */
 static void leave_some(struct world *world, uint32_t epochs)
 {
     struct member *member = &world->member[crew_below(&world->random, world->nodes)]
@@ -468,7 +480,7 @@ static void await_freeing(struct world *world)
     }
 }
 
-/* Random groups, on a random number of nodes. */
+/* Run random groups, on a random number of nodes. */
 static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
 {
     const uint32_t nodes = 2 + crew_below(random, MOST_NODES - 1);
@@ -521,7 +533,8 @@ static void test_games(void **state)
     }
 }
 
-/* Two threads may load libibverbs concurrently: both get the complete table, or neither does. */
+/* Load libibverbs in one of two concurrent threads: both must get the complete table, or
+ * neither. */
 static void *load(void *start)
 {
     while (!atomic_load((atomic_bool *)start)) {
@@ -605,8 +618,8 @@ static void test_card_is_removed(void **state)
     }
 }
 
-/* A node that waits for a block gets a response of its parent in the tree, or learns that a node is
- * missing. */
+/* A node that waits for a block gets a response of its parent in the tree, or the error that a
+ * node is missing. */
 static void test_root_is_late_or_gone(void **state)
 {
     uint64_t random = crew_seed() + 5;
@@ -779,7 +792,7 @@ static void test_late_processes_respond(void **state)
     world_free(world);
 }
 
-/* Each allocation fails in turn. Then no member has the group. The next attempt succeeds, except if
+/* Each allocation fails once. Then no member has the group. The next attempt succeeds, except if
  * a queue pair could not be connected. */
 static void test_lack_of_resources(void **state)
 {
@@ -953,7 +966,7 @@ static void test_no_device(void **state)
         .active = true, .lid = (number), .mtu = IBV_MTU_4096, .gids = { gid }                      \
     }
 
-/* Expect the ports that the processes 0, 1, 2, ... of a node use. */
+/* Check which ports the processes 0, 1, 2, ... of a node use. */
 static void expect_ports(const struct verbs_double_device *devices, const char *wanted,
                          const char *ports)
 {
@@ -1002,7 +1015,7 @@ static void test_ports_are_distributed(void **state)
     expect_ports(subnets, "a,b", "a:1 b:1 a:1 b:1");
 }
 
-/* Create a device's folder in sysfs, with its local processors. */
+/* Create a device's directory in sysfs, with its local CPUs. */
 static const char *device_folder(const char *processors)
 {
     static char folders[4][64];
@@ -1044,8 +1057,8 @@ static void test_near_ports_are_preferred(void **state)
     char words[128];
     int own = 0;
     (void)state;
-    /* The process is bound to one processor. Devices are near to all processors, to this one, or to
-     * all others. */
+    /* The process is bound to one CPU. Devices are local to all CPUs, to this one, or to all
+     * others. */
     assert_int_equal(sched_getaffinity(0, sizeof(saved), &saved), 0);
     while (!CPU_ISSET(own, &saved)) {
         ++own;
@@ -1060,16 +1073,17 @@ static void test_near_ports_are_preferred(void **state)
     snprintf(words, sizeof(words), "0-%ld\n", most);
     const char *every = device_folder(words);
     devices[0].folder = others;
-    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* no device is known to be near */
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* no device is known to be local */
     devices[2].folder = every;
-    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one is, but in another network, or slow */
+    expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one device is known to be local, but it is in
+                                                       another network, or slow */
     devices[1].folder = alone;
     expect_ports(devices, NULL, "b:1 b:2 b:1 b:2");
     expect_ports(devices, "a,b:2", "a:1 b:2 a:1 b:2");
     devices[0].folder = every;
     expect_ports(devices, NULL, "a:1 b:1 b:2 a:1");
     assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
-    if (CPU_COUNT(&saved) > 1) { /* it may run on other processors, too */
+    if (CPU_COUNT(&saved) > 1) { /* it may run on other CPUs, too */
         expect_ports(devices, NULL, "a:1 a:1 a:1 a:1");
     }
     remove_folder(others);
@@ -1088,7 +1102,8 @@ static const struct verbs_double_device fabric[] = {
     {.name = NULL},
 };
 
-/* The route of the first of two nodes to the second one, on these ports, after some barriers. */
+/* Returns the route of the first of two nodes to the second one, on these ports, after some
+ * barriers. */
 static struct verbs_double_way route_between(const char *first, const char *second, uint32_t routed)
 {
     const char *const wanted[] = {first, second};
@@ -1110,7 +1125,8 @@ static struct verbs_double_way route_between(const char *first, const char *seco
 static void test_routes_by_exchange(void **state)
 {
     (void)state;
-    for (uint32_t routed = 0; routed < 3; ++routed) { /* none or one of them has librdmacm */
+    for (uint32_t routed = 0; routed < 3;
+         ++routed) { /* none of them, or one of them, has librdmacm */
         struct verbs_double_way way = route_between("left:1", "left:2", routed);
         assert_false(way.to.is_global);
         assert_int_equal(way.to.dlid, 20);
@@ -1159,7 +1175,7 @@ static void test_routes_by_librdmacm(void **state)
     assert_int_equal(way.mtu, IBV_MTU_1024);
 }
 
-/* Without a route, no member has the group, and an error message says so. */
+/* Without a route, no member has the group, and an error message reports the reason. */
 static void test_no_route(void **state)
 {
     struct myr_error error = {0};

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, processes would hang in a barrier, leave it early, or waste processor time while
- * they wait. Invariants. A wait ends when its word reaches the epoch, and not before, in each
- * phase (poll, yield, sleep). Progress is called in all phases, but not at first. Publishing wakes
- * sleeping processes, which use no processor time. A process that shares its processor does not
- * poll, and detects when that changes.
+ * Tests how processes wait for a word in shared memory. A failure means that they hang in a
+ * barrier, leave it early, or waste CPU time while they wait.
  *
- * The test intercepts both ways to give up the processor: it overrides syscall(), for the futex,
- * and traps sched_yield, which the waiter may call without the C library, with a seccomp filter.
- * Both count calls, and can change the word exactly when a process waits. So nothing depends on
+ * Invariants:
+ *
+ * - A wait ends when its word reaches the epoch, and not before, in each phase (poll, yield,
+ *   sleep).
+ * - Progress is called in all phases, but not at first.
+ * - Publishing wakes sleeping processes, which use no CPU time.
+ * - A process that shares its core does not poll, and detects when that changes.
+ *
+ * The test intercepts both ways to give up the core: it overrides syscall(), for the futex, and
+ * traps sched_yield, which the waiter may call without the C library, with a seccomp filter. Both
+ * count calls, and can change the word exactly when a process waits. Therefore nothing depends on
  * time.
  */
 #include <stdarg.h>
@@ -43,12 +48,12 @@
 
 enum { MOST_SLEEPS = 64 };
 
-/* Calls by thread. Only the main thread's are checked. */
+/* Numbers of calls by thread. Only those of the main thread are checked. */
 static _Thread_local struct calls {
     uint32_t yields, progress, wakes, sleeps;
     int woken_at_most;                /* argument of the last wake */
     uint32_t sleep_us[MOST_SLEEPS];   /* the timeout of each sleep */
-    const void *slept_on, *woken_for; /* words of the last calls */
+    const void *slept_on, *woken_for; /* the words of the last calls */
 } calls;
 
 /* When to publish `epoch` in `word`: at the n-th call, counted from 1. */
@@ -115,7 +120,7 @@ static void trap_yields(void)
               0 == prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* Called in each test, as cmocka installs its own handler before it. */
+/* Install the handler; called in each test, because cmocka installs its own handler before it. */
 static void handle_yields(void)
 {
     const struct sigaction action = {.sa_sigaction = on_yield, .sa_flags = SA_SIGINFO};
@@ -123,11 +128,14 @@ static void handle_yields(void)
 }
 
 /*
- * A simulation of the thread's processor time, which tells the waiter whether progress did
- * something. TIME_REAL: the real time. TIME_FROZEN: no progress call did anything, even on a slow
- * machine. TIME_PER_PROGRESS: each progress call except the first did something, and no real time
- * passes. TIME_PER_READ: reading the clock takes long, but nothing happens. TIME_AFTER_SLEEP: the
- * first call after each sleep did something.
+ * A simulation of the thread's CPU time, by which the waiter detects whether a progress call did
+ * any work.
+ *
+ * - TIME_REAL: the real time.
+ * - TIME_FROZEN: no progress call did any work, even on a slow machine.
+ * - TIME_PER_PROGRESS: each progress call except the first did some work, and no real time passes.
+ * - TIME_PER_READ: reading the clock takes long, but no work is done.
+ * - TIME_AFTER_SLEEP: the first call after each sleep did some work.
  */
 static enum clock {
     TIME_REAL,
@@ -265,7 +273,7 @@ static void epochs(void **state)
     bench_end();
 }
 
-/* The phases of a wait until the word is published at the n-th call. */
+/* Check the phases of a wait until the word is published at the n-th call. */
 static void phases(void **state)
 {
     (void)state;
@@ -277,8 +285,9 @@ static void phases(void **state)
         {{INT32_MAX, 0, 1000}, TIME_REAL, 0, 3, 3, 0, 0, 0}, /* progress while polling */
         {{10, -1, 1000}, TIME_REAL, 2, 0, 0, 2, 2, 0},       /* no progress at the first yields */
         {{0, -1, 1000}, TIME_REAL, 0, 1000, 1000, 1000, UINT32_MAX, 0}, /* -1: never sleeps */
-        {{-1, -1, 1000}, TIME_REAL, 0, 1000, 1000, 0, 0, 0}, /* a processor of its own is kept */
-        /* Endless traffic, or a machine so slow that it looks like that, does not hide the word. */
+        {{-1, -1, 1000}, TIME_REAL, 0, 1000, 1000, 0, 0, 0}, /* a core of its own is kept */
+        /* Endless traffic, or a machine so slow that it resembles that, does not delay the
+         * detection of the word. */
         {{0, 0, 50}, TIME_PER_PROGRESS, 0, 100, 100, 0, UINT32_MAX, 1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
@@ -298,8 +307,8 @@ static void phases(void **state)
     }
 }
 
-/* Each sleep is twice as long as the previous one, up to the limit, with progress in between. While
- * progress does something, sleeps stay short. */
+/* Each sleep is twice as long as the previous one, up to the limit, with progress in between.
+ * While progress does some work, sleeps stay short. */
 static void sleeps_in_slices(void **state)
 {
     (void)state;
@@ -419,7 +428,7 @@ static struct myr_segment *join_neighbour(const char *folder)
     return neighbour;
 }
 
-/* Bind this process to one processor; `all` returns its previous affinity. */
+/* Bind this process to one CPU; `all` returns its previous affinity. */
 static void bind_to_one(cpu_set_t *all)
 {
     cpu_set_t one;
@@ -433,7 +442,7 @@ static void bind_to_one(cpu_set_t *all)
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
-/* Two processes on one processor do not poll. When one leaves, the other polls again, and so on. */
+/* Two processes on one CPU do not poll. When one leaves, the other polls again, and so on. */
 static void detects_neighbours(void **state)
 {
     (void)state;
@@ -509,7 +518,7 @@ static struct {
     struct myr_shown_wait shown;
 } reported;
 
-/* Called once the wait is a long one, and again: then it publishes the word. */
+/* Called when the wait has become a long one, and once again: then it publishes the word. */
 static struct myr_shown_wait *long_wait(const struct myr_watch *watch, uint32_t times)
 {
     assert_ptr_equal(watch->owner, &reported);
@@ -542,7 +551,7 @@ static void reports_long_waits(void **state)
 
 /* ---- abandoned waits ---- */
 
-static uint32_t looks; /* calls of abandons() until it returns true */
+static uint32_t looks; /* number of calls of abandons() until it returns true */
 
 static bool abandons(const struct myr_watch *watch)
 {

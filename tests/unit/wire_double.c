@@ -16,7 +16,7 @@ enum {
 struct wire_event {
     uint64_t at_ns, sequence;
     struct wire_nic *nic;
-    wire_call call; /* NULL: a packet */
+    wire_call call; /* NULL for a packet */
     void *context;
     mcp_link from;
     size_t bytes;
@@ -306,7 +306,7 @@ void wire_end(struct wire *wire)
 
 /* ---- processing events ---- */
 
-/* Find the NIC with the next deadline. NULL if none has a deadline. */
+/* Find the NIC with the next deadline. Returns NULL if none has a deadline. */
 static struct wire_nic *next_timer(struct wire *wire, uint64_t *at_ns)
 {
     struct wire_nic *next = NULL;

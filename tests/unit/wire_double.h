@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double of the board: several NICs with memory of their own, a simulated clock, and a wire
- * that loses, duplicates, reorders, delays and corrupts packets.
+ * A fake board for the tests of the control program (firmware/): several NICs with memory of their
+ * own, a simulated clock, and a wire that loses, duplicates, reorders, delays and corrupts packets.
  *
- * Called by the tests of the control program (firmware/). The seed determines the whole
- * simulation. Events happen only within wire_next() and wire_run(): the arrival of a packet at a
- * NIC (mcp_receive), an expired deadline of a NIC (mcp_timer), or a call that the test has
- * scheduled. The clock jumps from event to event, so waiting costs no time.
+ * The seed determines the whole simulation. Events happen only within wire_next() and wire_run():
+ * the arrival of a packet at a NIC (mcp_receive), an expired deadline of a NIC (mcp_timer), or a
+ * call that the test has scheduled. The clock jumps from event to event, so that waiting costs no
+ * time.
  *
  * Invariants. Calls of control programs are never nested: send and wake only queue an event. Each
  * packet is an allocation of exactly its size, and its payload must be in the sender's memory, so
@@ -26,7 +26,7 @@ struct wire;
 struct wire_faults {
     uint32_t loss, duplication, reordering, damage;
     uint64_t delay_least_ns,
-        delay_most_ns;       /* of every packet; packets of a pair of NICs stay in order */
+        delay_most_ns;       /* delay of every packet; packets of a pair of NICs stay in order */
     uint64_t detour_most_ns; /* maximum additional delay of a reordered packet or a duplicate */
 };
 
@@ -39,12 +39,12 @@ struct wire_nic {
     struct mcp_board board;
     struct wire *wire;
     uint32_t number;
-    mcp_link link;       /* under which it is known to all NICs */
+    mcp_link link;       /* link by which all NICs address this one */
     mcp_link sender;     /* of the packet being handled */
     uint32_t *held;      /* references of the link to each NIC, by number */
     struct mcp_nic *mcp; /* in the board's memory */
     bool unplugged;      /* set by the test: no packet arrives or leaves */
-    uint64_t wakes;      /* calls of wake */
+    uint64_t wakes;      /* number of calls of wake */
     uint32_t taken;      /* bytes allocated by wire_memory() */
 };
 
@@ -57,8 +57,8 @@ struct wire {
     struct wire_nic *nics;
     struct wire_nic *touched; /* by the last event; NULL after a call without a NIC */
 
-    /* Optional hooks of the test, called within send (which returns whether the packet passes) and
-     * within wake. Neither may call a control program. */
+    /* Optional hooks of the test, called within send (the result determines whether the packet
+     * passes) and within wake. Neither may call a control program. */
     bool (*transmitted)(void *context, const struct wire_nic *from, mcp_link to,
                         const struct mcp_header *header, const void *payload, size_t payload_bytes);
     void (*woken)(void *context, struct wire_nic *nic, myr_word *word);
@@ -91,17 +91,17 @@ void wire_after(struct wire *wire, uint64_t after_ns, struct wire_nic *nic, wire
 void wire_inject(struct wire *wire, const struct wire_nic *from, const struct wire_nic *to,
                  const void *packet, size_t bytes);
 
-/* Process the next event. False if there is none: no packet, call or deadline. */
+/* Process the next event. Returns false if there is no packet, call or deadline. */
 bool wire_next(struct wire *wire);
 
-/* Process events until `until` returns true. False if no event is left before that, or the clock
- * would advance by more than `limit_ns`. */
+/* Process events until `until` returns true. Returns false if no event is left before that, or
+ * the clock would advance by more than `limit_ns`. */
 bool wire_run(struct wire *wire, bool (*until)(void *context), void *context, uint64_t limit_ns);
 
-/* Process the events of the next `span_ns`, and advance the clock by that. */
+/* Process the events of the next `span_ns`, and advance the clock by this time. */
 void wire_pass(struct wire *wire, uint64_t span_ns);
 
-/* A random number from `least` to `most`, both included. */
+/* Returns a random number from `least` to `most`, both included. */
 uint64_t wire_between(struct wire *wire, uint64_t least, uint64_t most);
 
 #endif

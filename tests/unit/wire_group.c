@@ -109,7 +109,7 @@ static uint32_t count_of_peer(const struct myr_schedule *schedule, bool sends, u
     return found;
 }
 
-/* The slot of the k-th message that `schedule` waits for from `sender`. */
+/* Returns the slot of the k-th message that `schedule` waits for from `sender`. */
 static uint16_t slot_of(const struct myr_schedule *schedule, uint32_t sender, uint32_t k)
 {
     const uint32_t *peer = schedule->peers;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If this fails, NICs would accept corrupted or forged packets, or not understand those of other
- * builds. Invariants: a sealed packet is parsed into the same fields; truncated, extended or
- * modified packets, and those with invalid fields, are rejected; the bytes are those of
- * docs/protocol.md. (The test has another implementation of the authentication code, after that
- * description and the SipHash paper.)
+ * Tests the format of packets. A failure means that NICs accept corrupted or forged packets, or do
+ * not understand those of other builds.
+ *
+ * Invariants:
+ *
+ * - A sealed packet is parsed into the same fields.
+ * - Truncated, extended or modified packets, and those with invalid fields, are rejected.
+ * - The bytes are those of docs/protocol.md. (The test has another implementation of the
+ *   authentication code, after that description and the SipHash paper.)
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +42,7 @@ static void sip_rounds(uint64_t v[4], int rounds)
     }
 }
 
-/* SipHash-c-d, as in the paper, of words, the last of which has the number of bytes. */
+/* Returns SipHash-c-d, as in the paper, of words, the last of which has the number of bytes. */
 static uint64_t sum_of(int c, int d, const uint64_t *words, size_t count)
 {
     static const char *const begin[] = {"somepseu", "dorandom", "lygenera", "tedbytes"};
@@ -168,8 +172,8 @@ static void make_valid(void)
     memcpy(packet.byte + offsetof(struct mcp_header, check), &check, sizeof(check));
 }
 
-/* True if the packet is accepted, from an allocation of exactly its size, at an odd address, into a
- * header with other contents. */
+/* Returns whether the packet is accepted, from an allocation of exactly its size, at an odd
+ * address, into a header with other contents. */
 static bool accepted(size_t bytes, struct mcp_header *header)
 {
     uint8_t *copy = malloc(bytes + 1);
@@ -211,7 +215,7 @@ static bool carries(uint8_t type)
     return MCP_ARRIVE == type || MCP_BCAST == type || MCP_DATA == type;
 }
 
-/* True if the type requires a payload. */
+/* Returns whether the type requires a payload. */
 static bool needs(uint8_t type)
 {
     return MCP_BCAST == type || MCP_DATA == type;
@@ -230,7 +234,7 @@ static void fill_payload(uint64_t *random, size_t payload_bytes, size_t head)
     }
 }
 
-/* All samples with all payloads of up to `most` bytes that their types permit. */
+/* Call `fn` for all samples with all payloads of up to `most` bytes that their types permit. */
 static void for_all(packet_fn fn, size_t most)
 {
     uint64_t random = 1;
@@ -355,7 +359,8 @@ static void other_lengths(void **state)
     for_all(expect_other_lengths_rejected, 1500);
 }
 
-/* Skips the key, as the receiver has no secret for another key. */
+/* Check that flipped bits are rejected, except in the key, because the receiver has no secret
+ * for another key. */
 static void expect_flips_rejected(const struct mcp_header *sample, size_t payload_bytes)
 {
     (void)sample, (void)payload_bytes;
@@ -378,7 +383,7 @@ static void flipped_bits(void **state)
     for_all(expect_flips_rejected, 1500);
 }
 
-/* A secret with any other bit fails. */
+/* Check that a secret with any other bit fails. */
 static void expect_other_secrets_rejected(const struct mcp_header *sample, size_t payload_bytes)
 {
     const uint8_t *payload = packet.byte + packet.head;
@@ -399,7 +404,7 @@ static void other_secrets(void **state)
     for_all(expect_other_secrets_rejected, 1500);
 }
 
-/* Swapped words, and other numbers of zero words. */
+/* The check depends on the order: swapped words, and other numbers of zero words, are rejected. */
 static void order(void **state)
 {
     (void)state;
@@ -430,7 +435,7 @@ static void order(void **state)
     }
 }
 
-/* All values of the first four bytes, with a valid check. */
+/* All values of the first four bytes, with a valid authentication code. */
 static void foreign_formats(void **state)
 {
     (void)state;
@@ -457,7 +462,8 @@ static void foreign_formats(void **state)
     }
 }
 
-/* A DATA packet has a part of its message, is a whole empty message, or is void. */
+/* Returns whether a DATA packet is possible: it has a part of its message, is a whole empty
+ * message, or is void. */
 static bool data_possible(uint32_t length, uint8_t flags, size_t payload_bytes)
 {
     if (0 != (flags & MCP_VOID)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of every length arrive whole, and broadcasts that the group does not allow are dropped.
+ * Tests that blocks of every length arrive whole, and that broadcasts which the group does not
+ * allow are dropped.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +23,8 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* For each length a block in the last slot: it arrives whole, and no byte behind it is written.
- * (1008 bytes end exactly where the buffer does.) */
+/* For each length, a block in the last slot arrives whole, and no byte after it is written. (A
+ * block of 1008 bytes ends exactly at the end of the buffer.) */
 void blocks_of_each_length(void **state)
 {
     (void)state;
@@ -40,9 +41,9 @@ void blocks_of_each_length(void **state)
     expect_nothing_more();
 }
 
-/* A group without a window drops all broadcast packets, whatever else it has. A root that is not a
- * node of the group could make a cycle of parents, so that no ASK may be sent for its blocks, and
- * none answered. */
+/* A group without a window drops all broadcast packets, whatever other data it carries. If a
+ * root were not a node of the group, its tree could have a cycle of parents; therefore no ASK
+ * may be sent for its blocks, and none answered. */
 void broadcasts_of_nobody(void **state)
 {
     (void)state;

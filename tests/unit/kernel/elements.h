@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elements of the program's map of groups, as the program sees them.
+ * Reads and changes elements of the program's map of groups in the representation that the program
+ * uses.
  */
 #ifndef TESTS_UNIT_KERNEL_ELEMENTS_H
 #define TESTS_UNIT_KERNEL_ELEMENTS_H
@@ -9,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The descriptor of the NIC's map of this name, with values of this size (0: of any). */
+/* Returns the descriptor of the NIC's map of this name, with values of this size (0: any size). */
 int find_map(const char *name, uint32_t value_bytes);
 
-/* Overwrite the key in the group that is found by `key` with `says`. This is what a program sees if
- * another group got the element's memory after the look-up. */
+/* Overwrite the key inside the element that is found by `key` with `other`, as if another group
+ * had got the element's memory after the lookup. */
 void set_inner_key(uint64_t key, uint64_t other);
 
-/* An atomic copy of the element. */
+/* Return the element's size, and an atomic copy of the element. */
 size_t element_bytes(void);
 void copy_element(uint64_t key, void *copy);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that ends, by a farewell or by a failure, must not leave its peers waiting.
+ * Tests that a group that ends, by a close message or by a failure, does not leave its peers
+ * waiting.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +24,8 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* After its hosts have left, a group plays one more epoch without data. Until that is complete it
- * answers ASKs for its data and ignores FAILs. */
+/* After its hosts have left, a group executes one more epoch without data. Until that is
+ * complete it answers ASKs for its data and ignores FAILs. */
 void farewells(void **state)
 {
     (void)state;
@@ -40,7 +41,7 @@ void farewells(void **state)
     play_here(&pair);
     ring_with(pair.bell, pair.key, MCP_RING_START, 1, BYTES);
     expect_same(&pair);
-    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* an epoch is under way */
+    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* an epoch is outstanding */
     event_packet(&pair, missing_arrival(&pair, &random), &random);
     assert_true(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
     assert_int_equal(epoch, 2);
@@ -61,8 +62,8 @@ void farewells(void **state)
     close_pair(&pair);
 }
 
-/* The same for a group that broadcasts, whether an epoch is under way or not: until the end it
- * answers ASKs for blocks. */
+/* A group that broadcasts also executes a last epoch when its hosts leave, whether another epoch
+ * is outstanding or not. Until the end it answers ASKs for blocks. */
 void farewells_of_broadcasts(void **state)
 {
     (void)state;
@@ -84,7 +85,7 @@ void farewells_of_broadcasts(void **state)
         play_here(&pair);
         expect_same(&pair);
         assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAREWELL), 0);
-        expect_same(&pair); /* another farewell does not start another epoch */
+        expect_same(&pair); /* a second farewell does not start another epoch */
         ++count.packets_received;
         ++count.duplicates;
         const struct mcp_header fails = make_header(&pair, MCP_FAIL, 1, 0, 1);
@@ -102,8 +103,8 @@ void farewells_of_broadcasts(void **state)
     }
 }
 
-/* The group fails in the program as in the reference because `missing` does not arrive: it sends a
- * FAIL to each peer, wakes the sleeping process, and stays where it is. */
+/* Check that the group fails in the program and in the reference because `missing` does not
+ * arrive: it sends a FAIL to each peer, wakes the sleeping process, and remains in its epoch. */
 static void expect_failure(uint32_t missing)
 {
     assert_int_equal(mcp_group_fail(pair.group, missing), MCP_RECORDED);
@@ -139,7 +140,7 @@ void failing(void **state)
     close_pair(&pair);
 }
 
-/* The group's user declares it failed in the middle of an epoch. */
+/* The group's user makes it fail in the middle of an epoch. */
 void failing_on_purpose(void **state)
 {
     (void)state;
@@ -187,8 +188,8 @@ void failing_elsewhere(void **state)
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
 }
 
-/* If there is no memory to keep what peers may ask for, the group stays open and answers them
- * itself. */
+/* If there is no memory for the state that peers may request, the group stays open and responds
+ * to them itself. */
 void without_room_a_group_stays_open(void **state)
 {
     (void)state;

@@ -39,7 +39,7 @@ void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
     expect_woken(pair, before != done(pair) || blocks != count.broadcasts);
 }
 
-/* Can a packet of this type have a payload of this length? */
+/* Returns whether a packet of this type can have a payload of this length. */
 static bool length_fits(const struct mcp_header *header)
 {
     return MCP_BCAST == header->type ? 0 != header->payload_bytes
@@ -106,8 +106,8 @@ static void event_bad_packet(struct pair *pair, uint64_t *random)
     inject_strange(pair, crew_below(random, MOST_NODES), &header, bytes);
 }
 
-/* A packet whose length is not that of a collective packet belongs to the system. Where groups
- * carry data it may have the length of another valid packet, and counts as damaged. */
+/* Deliver a packet of another length than a collective packet has; it belongs to the system. If
+ * groups carry data it may have the length of another valid packet, and counts as damaged. */
 static void event_wrong_length(struct pair *pair, uint64_t *random)
 {
     struct frame frame;
@@ -129,7 +129,7 @@ static void event_wrong_length(struct pair *pair, uint64_t *random)
     expect_same(pair);
 }
 
-/* The same in a group that carries data: the host has a block, or a doorbell is wrong. */
+/* Let the host arrive with a block in a group that carries data, or ring with a wrong doorbell. */
 static void event_start_with(struct pair *pair, uint64_t *random)
 {
     const uint32_t before = done(pair);
@@ -193,7 +193,7 @@ static void event_ring(struct pair *pair, uint64_t *random)
     expect_same(pair);
 }
 
-/* The host is the root of a broadcast, or claims to be; or it asks for one. */
+/* Let the host broadcast as the root, or as a node that is not the root, or request a broadcast. */
 static void event_ring_bcast(struct pair *pair, uint64_t *random)
 {
     const uint32_t number = some_number(pair, random);
@@ -249,7 +249,7 @@ static void event(struct pair *pair, uint64_t *random)
     }
 }
 
-/* Where no open group carries data, packets with data are not looked at. */
+/* If no open group carries data, the program must ignore packets with data. */
 static void expect_unseen(uint32_t from, const struct mcp_header *header)
 {
     struct frame frame;

@@ -13,8 +13,8 @@
 
 struct mcp_counters count;
 
-/* Counters only grow: one above the expected value is wrong, and one below may still be on its
- * way. */
+/* Returns whether the counters have the expected values. As counters only grow, one above the
+ * expected value is an error, and one below may still change. */
 static bool counted(void)
 {
     struct mcp_counters now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a test expects of the NIC: its counters, the packets that it sends, and those that it passes
- * to the system.
+ * Checks what a test expects of the NIC: its counters, the packets that it sends, and those that it
+ * passes to the system.
  */
 #ifndef TESTS_UNIT_KERNEL_EXPECTED_H
 #define TESTS_UNIT_KERNEL_EXPECTED_H
@@ -21,26 +21,26 @@ struct sent {
     uint8_t payload[MCP_PAYLOAD_MOST];
 };
 
-/* Wait until the counters are as expected. */
+/* Wait until the counters have the expected values. */
 void expect_count(void);
 
-/* This message is the next on the wire. */
+/* Check that this message is the next one on the wire. */
 void expect_message(const struct sent *expected);
 
-/* The program has passed this frame to the system unchanged. */
+/* Check that the program has passed this frame to the system unchanged. */
 void expect_passed(const struct frame *frame, size_t payload_bytes);
 
-/* A packet with this payload has left, unchanged by the program. */
+/* Check that the program has let a packet with this payload leave unchanged. */
 void expect_left(const void *payload, size_t bytes);
 
-/* Nothing else was sent or passed, and the counters are as expected. Marker packets in both
- * directions show it: they are the next to come. */
+/* Check that nothing else was sent or passed, and that the counters have the expected values.
+ * For that, marker packets are sent in both directions, which must be the next ones to arrive. */
 void expect_nothing_more(void);
 
-/* The same, without the counters. */
+/* Check that nothing else was sent or passed, whatever the counters are. */
 void expect_silence(void);
 
-/* Discard what was sent until now, and take over the counters. */
+/* Discard all packets sent until now, and expect the present counters. */
 void skip_sent(void);
 
 #endif

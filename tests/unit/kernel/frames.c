@@ -13,7 +13,8 @@
 #include "tests/unit/kernel/frames.h"
 
 enum {
-    LONGER = SIX ? sizeof(struct ipv6hdr) - sizeof(struct iphdr) : 0 /* bytes more on the wire */
+    LONGER =
+        SIX ? sizeof(struct ipv6hdr) - sizeof(struct iphdr) : 0 /* additional bytes on the wire */
 };
 
 bool bare;
@@ -61,7 +62,8 @@ void seal_ip(struct frame *frame)
     frame->ip.check = ip_check(&ip);
 }
 
-/* The checksum of a UDP datagram over IPv6. It is 0 if the datagram already has the right one. */
+/* Returns the checksum of a UDP datagram over IPv6. It is 0 if the datagram already has the
+ * right one. */
 static uint16_t udp_check(const struct frame_of_6 *frame, size_t payload_bytes)
 {
     uint16_t words[(sizeof(*frame) + 1) / 2] = {0};
@@ -104,7 +106,7 @@ size_t go_to_wire(const struct frame *frame, size_t payload_bytes, union on_wire
     return BEFORE_PAYLOAD + LONGER + payload_bytes;
 }
 
-/* Convert a frame of `bytes` bytes from the wire; returns its length as an IPv4 frame. */
+/* Convert a frame of `bytes` bytes from the wire. Returns its length as an IPv4 frame. */
 static size_t come_from_wire(const union on_wire *on_wire, size_t bytes, struct frame *frame)
 {
     const struct frame_of_6 *of_6 = &on_wire->of_6;

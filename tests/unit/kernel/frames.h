@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames that go to the wire and come from it.
+ * Sends frames to the NIC and receives frames from it.
  *
- * The tests make and see IPv4 frames on every network. On an IPv6 network they are converted on
- * their way to the wire and back. The last four bytes of an IPv6 address are those of the IPv4
- * address for which it stands. A right UDP checksum over IPv6 is converted to 0, and a wrong one to
- * another value.
+ * The tests build and read IPv4 frames on every network. On an IPv6 network these functions convert
+ * frames in both directions: the last four bytes of an IPv6 address are those of the corresponding
+ * IPv4 address. A correct UDP checksum over IPv6 is converted to 0, and a wrong one to another
+ * value.
  */
 #ifndef TESTS_UNIT_KERNEL_FRAMES_H
 #define TESTS_UNIT_KERNEL_FRAMES_H
@@ -39,46 +39,48 @@ struct frame_of_6 {
     uint8_t payload[MOST_PAYLOAD];
 } __attribute__((packed, aligned(2)));
 
-/* A frame as it is on the wire. */
+/* A frame in the format in which it is on the wire. */
 union on_wire {
     struct frame of_4;
     struct frame_of_6 of_6;
 };
 
-extern bool bare;                 /* frames over IPv6 go to the wire without a checksum */
-extern bool was_bare;             /* the last one from the wire had none */
-extern uint32_t version_and_flow; /* its first four bytes */
+extern bool bare;                 /* frames over IPv6 are sent without a checksum */
+extern bool was_bare;             /* the last frame received had none */
+extern uint32_t version_and_flow; /* the first four bytes of that frame's IP header */
 
-/* The payload of the packet that is being made or expected. */
+/* The payload of the packet that is being built or expected. */
 extern uint8_t carried[MCP_PAYLOAD_MOST];
 
 uint16_t ip_check(const struct iphdr *ip);
 
-/* A frame from a peer's port to the NIC's. */
+/* Build a frame from a peer's port to the NIC's. */
 void make_frame(struct frame *frame, uint32_t node, uint16_t port, const void *payload,
                 size_t bytes);
 
 /* Set the checksum of the IP header. */
 void seal_ip(struct frame *frame);
 
-/* Convert a frame for the wire; returns its length there. */
+/* Convert a frame for the wire. Returns its length there. */
 size_t go_to_wire(const struct frame *frame, size_t payload_bytes, union on_wire *on_wire);
 
-/* Deliver a frame: as it is, through any tap; converted, through any tap; converted, to the NIC. */
+/* Deliver a frame: unchanged, through any tap; converted, through any tap; converted, to the
+ * NIC; and a collective packet to the NIC. */
 void inject_bytes(int tap, const struct sockaddr_ll *at, const void *frame, size_t bytes);
 void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame, size_t payload_bytes);
 void inject(struct frame *frame, size_t payload_bytes);
 void inject_collective(uint32_t node, const struct mcp_header *header);
 
-/* A collective packet from a peer, with `carried_bytes` bytes of payload; returns its length. */
+/* Build a collective packet from a peer, with `carried_bytes` bytes of payload. Returns its
+ * length. */
 size_t make_collective(struct frame *frame, uint32_t node, const struct mcp_header *header,
                        uint32_t carried_bytes);
 
-/* The next UDP frame that a tap has received, and its length. Without `wait` it returns 0 if there
- * is none. */
+/* Take the next UDP frame that a tap has received. Returns its length, or 0 if `wait` is not set
+ * and there is none. */
 size_t take(int tap, struct frame *frame, bool wait);
 
-/* Discard what was received. */
+/* Discard all received packets. */
 void drain(int from);
 
 #endif

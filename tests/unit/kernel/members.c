@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only members of a group can change its state: packets with any flipped bit, and intact ones
- * sealed with another secret, are dropped.
+ * Tests that only members of a group can change its state: packets with any flipped bit, and intact
+ * ones sealed with another secret, are dropped.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ void wrong_checks(void **state)
             const size_t udp_bytes = make_collective(&frame, 1, &header, bytes);
             frame.udp.check = (uint16_t)(1 << bit);
             (void)go_to_wire(&frame, udp_bytes, &on_wire);
-            if (0 != on_wire.of_6.udp.check) { /* 0 would mean that there is none */
+            if (0 != on_wire.of_6.udp.check) { /* 0 would mean that there is no checksum */
                 ++count.packets_received;
                 ++count.dropped_forged;
                 inject(&frame, udp_bytes);
@@ -49,9 +49,9 @@ void wrong_checks(void **state)
     close_pair(&pair);
 }
 
-/* For each type of packet that has an effect: all packets that differ from a valid one in one bit,
- * and all that are sealed with a secret that differs in one bit. At last the valid packet has its
- * effect. */
+/* For each type of packet that has an effect, the test sends all packets that differ from a
+ * valid one in one bit, and all that are sealed with a secret that differs in one bit. None may
+ * have an effect, until at last the valid packet has. */
 void forged_packets_are_dropped(void **state)
 {
     (void)state;
@@ -81,7 +81,8 @@ void forged_packets_are_dropped(void **state)
     }
 }
 
-/* The same for packets with data, the longest and a short one: each bit of header and payload. */
+/* Forged packets with data are dropped as well, for the longest and a short payload: each bit of
+ * header and payload is flipped. */
 void forged_data_are_dropped(void **state)
 {
     (void)state;
@@ -110,7 +111,7 @@ void forged_data_are_dropped(void **state)
     }
 }
 
-/* The same for the packets of a broadcast: BCAST, BCAST_ASK and BCAST_LATER. */
+/* Forged packets of a broadcast are dropped as well: BCAST, BCAST_ASK and BCAST_LATER. */
 void forged_broadcasts_are_dropped(void **state)
 {
     (void)state;

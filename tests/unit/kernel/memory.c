@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts can only read lines, pages and buffers, and no user sees another one's or can use them up.
+ * Tests that hosts can only read releases, pages and buffers, and that no user can access another
+ * user's memory or exhaust it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static uint32_t map_number(int map)
     return about.id;
 }
 
-/* Groups are opened and closed: each gets an empty line that no other open group has. */
+/* Each group that is opened gets a line with initial values that no other open group uses. */
 void lines_begin_empty(void **state)
 {
     (void)state;
@@ -97,8 +98,8 @@ void lines_begin_empty(void **state)
     skip_sent();
 }
 
-/* Open and close a group of this user. Its page stays mapped, as hosts may keep it. Returns the
- * page's number. */
+/* Open and close a group of this user. Its page stays mapped, because hosts may keep it. Returns
+ * the page's number. */
 static uint32_t open_for_a_moment(uint32_t uid)
 {
     static struct mcp_kernel_plan plan;
@@ -118,7 +119,7 @@ static uint32_t open_for_a_moment(uint32_t uid)
     return number;
 }
 
-/* User IDs of one user's subordinates (/etc/subuid). */
+/* Subordinate user IDs of one user (/etc/subuid). */
 enum { FIRST_SUBORDINATE = 300000, SUBORDINATES = 65536 };
 
 static uint32_t account_of(uint32_t uid)
@@ -155,8 +156,8 @@ void pages_are_bounded(void **state)
     }
 }
 
-/* Each user has a page of its own until all are in use. Then the page of the user who has not
- * opened a group for the longest time is reused. */
+/* Each user has a page of its own until all pages are in use. Then the least recently used page
+ * is reused: that of the user who has not opened a group for the longest time. */
 void users_have_pages_of_their_own(void **state)
 {
     (void)state;
@@ -167,7 +168,7 @@ void users_have_pages_of_their_own(void **state)
     for (uint32_t user = 0; user < USERS; ++user) {
         uint32_t other = 0;
         numbers[user] = open_for_a_moment(FIRST + user);
-        assert_int_not_equal(numbers[user], kept); /* where a group is open */
+        assert_int_not_equal(numbers[user], kept); /* the page of a user who has a group open */
         while (numbers[other] != numbers[user]) {
             ++other;
         }
@@ -177,9 +178,9 @@ void users_have_pages_of_their_own(void **state)
     close_pair(&pair);
 }
 
-/* Open groups of this user with data until no buffer is left. Returns how many could be opened, and
- * a range that includes the buffers' numbers. The groups of FIRST_SUBORDINATE belong to one
- * subordinate each. */
+/* Open groups of this user with data until no buffer is left. Returns the number of groups
+ * opened, and a range that includes the buffers' numbers. The groups of FIRST_SUBORDINATE belong
+ * to one subordinate each. */
 static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
 {
     const bool spread = FIRST_SUBORDINATE == uid;
@@ -205,8 +206,8 @@ static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
     return opened;
 }
 
-/* A buffer stays with its user, so that there must be a quota. (This test is the last one because
- * it uses up the buffers.) */
+/* A buffer remains its user's after a close, so that there must be a quota. (This test is the
+ * last one because it uses up the buffers.) */
 void buffers_have_a_quota(void **state)
 {
     (void)state;
@@ -235,7 +236,7 @@ void buffers_have_a_quota(void **state)
     assert_int_equal(open_all_buffers(FIRST + USERS + 1, &first_again, &last_again), 0);
 }
 
-/* Groups can be opened until all places are in use, of one user or of many, and again after they
+/* Groups can be opened until all places are in use, by one user or by many, and again after they
  * are closed. */
 void places_are_reused(void **state)
 {

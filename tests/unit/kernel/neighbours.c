@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A NIC whose neighbours are unknown, unreachable or too many still serves its groups.
+ * Tests that a NIC serves its groups although neighbours are unknown, unreachable or too many for
+ * its table.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,9 +25,9 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-enum { UNKNOWN_PEER = 200 /* whose hardware address is not known */ };
+enum { UNKNOWN_PEER = 200 /* its hardware address is not known */ };
 
-/* One step, in which so many messages are sent, each to another node, and one is waited for. */
+/* Plan one step, in which so many messages are sent, each to another node, and one is awaited. */
 static void plan_sends(uint32_t sends)
 {
     memset(&pair.plan, 0, sizeof(pair.plan));
@@ -38,8 +39,8 @@ static void plan_sends(uint32_t sends)
     }
 }
 
-/* Messages to an unknown neighbour count as send errors; all other messages of the step are sent,
- * wherever the unknown one is among them. */
+/* Messages to an unknown neighbour count as send errors; all other messages of the step are
+ * sent, whatever the position of the unknown one among them. */
 void unknown_neighbour(void **state)
 {
     (void)state;
@@ -76,7 +77,7 @@ static void know_peer(uint32_t node, bool known)
     assert_int_equal(system(command), 0);
 }
 
-/* The system knows no peer's hardware address any more, because a cable was pulled. The program
+/* The system forgets all peers' hardware addresses, because a cable was pulled. The program
  * still receives doorbells, those of the owner as well as those of hosts. */
 void doorbells_need_no_reachable_peer(void **state)
 {
@@ -115,7 +116,8 @@ void doorbells_need_no_reachable_peer(void **state)
     assert_int_equal(failed, pair.plan.node + 1);
 }
 
-/* As many hosts as the NIC can know, besides the peers: 10.78.16.0 to 10.78.31.255. */
+/* Returns the address of a far host. There are as many of them as the NIC's table holds, besides
+ * the peers: 10.78.16.0 to 10.78.31.255. */
 static uint32_t far_ip(uint32_t number)
 {
     return ip_of(0x1000 + number);
@@ -134,8 +136,8 @@ static void make_far_hosts(void)
     assert_int_equal(pclose(ip), 0);
 }
 
-/* More hosts are met than there is room for. Those that no group needs are evicted; those of open
- * groups are kept. */
+/* The NIC resolves more hosts than its table can hold. Hosts that no group needs are evicted;
+ * those of open groups are kept. */
 void unneeded_hosts_are_evicted(void **state)
 {
     (void)state;
@@ -161,7 +163,7 @@ void unneeded_hosts_are_evicted(void **state)
         for (uint32_t p = 0; p < MCP_KERNEL_PEERS; ++p) {
             const uint32_t ip = far_ip(g * MCP_KERNEL_PEERS + p);
             plan.peers[p].ip = address_of(ip);
-            /* There is one place less than far hosts. */
+            /* The table has one entry less than there are far hosts. */
             if (meet(ip, why) < 0) {
                 assert_true(GROUPS - 1 == g && MCP_KERNEL_PEERS - 1 == p);
             }

@@ -11,7 +11,7 @@
 
 enum {
     ETHER_TYPE = SIX ? ETH_P_IPV6 : ETH_P_IP,
-    BUFFER = 8 * 1048576 /* bytes of a tap's receive buffer */
+    BUFFER = 8 * 1048576 /* size of a tap's receive buffer */
 };
 
 struct mcp_kernel *kernel;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network of the test, in a namespace of its own: two veth pairs, the NIC on one of them, and
- * the sockets of all other participants.
+ * Sets up the network of the test in a namespace of its own: two veth pairs, the NIC on one of
+ * them, and the sockets of all other participants.
  */
 #ifndef TESTS_UNIT_KERNEL_NETWORK_H
 #define TESTS_UNIT_KERNEL_NETWORK_H
@@ -23,9 +23,9 @@ enum { SIX = 0, FAMILY = AF_INET };
 
 enum {
     PORT = 7077,
-    OTHER_PORT = 7999, /* which no NIC has */
+    OTHER_PORT = 7999, /* a port that no NIC has */
     MOST_NODES = 20,
-    OWN = 1,        /* our number in the network 10.78.0.0/24 */
+    OWN = 1,        /* this host's number in the network 10.78.0.0/24 */
     FIRST_PEER = 10 /* the number of node 0 as a peer */
 };
 
@@ -36,33 +36,35 @@ extern int
 extern struct sockaddr_ll far;    /* its address */
 extern int behind;                /* the peers' end of the other network */
 extern struct sockaddr_ll beyond; /* its address */
-extern int passed;                /* sees what comes in and was passed by the program */
+extern int passed;                /* receives packets that arrive and that the program has passed */
 extern int nic_socket;            /* bound to the NIC's port, so that no other process gets it */
 extern int other_socket;          /* bound to OTHER_PORT */
 
-/* The IPv4 address with this number in the network, and that of a node as a peer. */
+/* Return the IPv4 address with this number in the network, and that of a node as a peer. */
 uint32_t ip_of(uint32_t place);
 uint32_t peer_ip(uint32_t node);
 
-/* The address on the network for an IPv4 address: the same, or fd00:4e::10.78.0.1. */
+/* Returns the network's address for an IPv4 address: the same, or fd00:4e::10.78.0.1. */
 struct mcp_ip address_of(uint32_t ip);
 
-/* The same with a port, as a socket address. IP 0 stands for any. */
+/* Returns the network's address with a port as a socket address. IP 0 is the wildcard address. */
 struct mcp_address place_of(uint32_t ip, uint16_t port);
 
-/* Have the NIC learn the hardware address of this host. -1: it failed, and `why` says why. */
+/* Have the NIC resolve the hardware address of this host. Returns -1 if that failed, with the
+ * reason in `why`. */
 int meet(uint32_t ip, char *why);
 
-/* The hardware address of this number. */
+/* Write the hardware address of this number. */
 void mac_of(uint32_t place, uint8_t mac[ETH_ALEN]);
 
 /* Create both networks, with static neighbours. This host forwards packets from the other one. */
 bool make_network(void);
 
-/* A packet socket at an interface, behind the programs there. */
+/* Create a packet socket at an interface, which receives packets after the programs there. */
 int make_tap(const char *interface, struct sockaddr_ll *at);
 
-/* A UDP socket without checksums, bound to this port and connected to a peer (IP 0: not). */
+/* Create a UDP socket without checksums, bound to this port and connected to a peer (IP 0: not
+ * connected). */
 int make_socket(uint16_t port, uint32_t to_ip, uint16_t to_port);
 
 #endif

@@ -25,7 +25,7 @@ uint32_t some_bytes(uint64_t *random)
     return MCP_BLOCK_UNIT * crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT + 1);
 }
 
-/* Add data to an arrival if the group carries data: as a rule as many blocks as the slot expects,
+/* Add data to an arrival if the group carries data: usually as many blocks as the slot expects,
  * of this epoch's length. */
 static struct mcp_header load(const struct pair *pair, struct mcp_header header, uint64_t *random)
 {

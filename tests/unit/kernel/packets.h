@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random packets of members: as a rule the ones expected next, and otherwise late, early or wrong
- * ones.
+ * Generates random packets of members: usually the packets that are expected next, and otherwise
+ * late, early or wrong ones.
  */
 #ifndef TESTS_UNIT_KERNEL_PACKETS_H
 #define TESTS_UNIT_KERNEL_PACKETS_H
@@ -11,38 +11,38 @@
 #include "firmware/wire.h"
 #include "tests/unit/kernel/pair.h"
 
-/* A sealed packet of the group, without data. */
+/* Make a sealed packet of the group, without data. */
 struct mcp_header make_header(const struct pair *pair, uint8_t type, uint32_t epoch, uint32_t slot,
                               uint32_t node);
 
 void fill_carried(uint32_t bytes, uint64_t *random);
 
-/* A valid length of a payload or a block. */
+/* Returns a valid length of a payload or a block. */
 uint32_t some_bytes(uint64_t *random);
 
-/* An epoch near the present one: complete, under way, next, or impossible. */
+/* Returns an epoch near the present one: complete, outstanding, next, or impossible. */
 uint32_t some_epoch(const struct pair *pair, uint64_t *random);
 
 struct mcp_header some_arrival(const struct pair *pair, uint64_t *random);
 
-/* The first arrival that is missing, so that epochs are completed. */
+/* Returns the first arrival that is missing, so that epochs are completed. */
 struct mcp_header missing_arrival(const struct pair *pair, uint64_t *random);
 
 struct mcp_header some_ask(const struct pair *pair, uint64_t *random);
 
-/* A LATER for this node or a wrong one. */
+/* Returns a LATER for this node or a wrong one. */
 struct mcp_header some_later(const struct pair *pair, uint64_t *random);
 
-/* A broadcast's number: as a rule the next one, else one that has come or not, one at the edge of
- * the window, or any. */
+/* Returns a broadcast's number: usually the next one, otherwise one that has arrived or has not,
+ * one at the edge of the window, or any. */
 uint32_t some_number(const struct pair *pair, uint64_t *random);
 
 uint32_t some_root(const struct pair *pair, uint64_t *random);
 
-/* Fill `carried` with a block, which fits as a rule; returns its length. */
+/* Fill `carried` with a block, which usually fits. Returns its length. */
 uint32_t fill_block(const struct pair *pair, uint64_t *random);
 
-/* A BCAST, BCAST_ASK or BCAST_LATER. */
+/* Returns a BCAST, BCAST_ASK or BCAST_LATER. */
 struct mcp_header some_bcast(const struct pair *pair, uint64_t *random);
 
 #endif

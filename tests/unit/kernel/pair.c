@@ -41,8 +41,8 @@ struct mcp_bcast_slot *slot_here(const struct pair *pair, uint32_t number)
     return slot_in(pair, mcp_group_window(pair->group), number);
 }
 
-/* The kernel's buffer still has the data of the user's earlier group, which the reference copies.
- * In a group that broadcasts it is cleared. */
+/* Open the buffers of both groups. The kernel's buffer still has the data of the user's earlier
+ * group, which the reference copies. In a group that broadcasts it is cleared. */
 static void open_buffers(struct pair *pair, int buffer)
 {
     static const struct mcp_kernel_buffer empty;

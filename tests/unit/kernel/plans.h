@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random tables of groups: those of algorithms, and any others that fit.
+ * Generates random tables of groups: those of algorithms, and any others that fit.
  */
 #ifndef TESTS_UNIT_KERNEL_PLANS_H
 #define TESTS_UNIT_KERNEL_PLANS_H
@@ -11,23 +11,23 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/kernel/owner.h"
 
-/* A peer: a node, and its slot. */
+/* Returns a peer: a node, and its slot. */
 struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot);
 
-/* A rank's part of a random algorithm, with data if `carries` is set. */
+/* Plan a rank's part of a random algorithm, with data if `carries` is set. */
 void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *random);
 
-/* A node's part of a group that broadcasts up to `bytes` bytes. */
+/* Plan a node's part of a group that broadcasts up to `bytes` bytes. */
 void plan_broadcasts(struct mcp_kernel_plan *plan, const struct nicbarr_among *asked, uint32_t node,
                      uint32_t bytes);
 
-/* Subtrees that no algorithm makes. */
+/* Plan subtrees that no algorithm generates. */
 void broadcast_anything(struct mcp_kernel_plan *plan, uint64_t *random);
 
-/* Blocks and places that no algorithm makes, up to what packets and buffer can hold. */
+/* Plan blocks and places that no algorithm generates, up to the capacity of packets and buffer. */
 void carry_anything(struct mcp_kernel_plan *plan, uint64_t *random);
 
-/* Tables that no algorithm makes, of a random size or of the greatest. */
+/* Plan tables that no algorithm generates, of a random size or of the greatest. */
 void plan_anything(struct mcp_kernel_plan *plan, bool greatest, uint64_t *random);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processors that play one group at once must not tear its data or move its page back, or hosts
- * compute with garbage.
+ * Tests that two CPUs that execute one group at once neither corrupt its data nor move its page
+ * back to an earlier epoch, because hosts would then compute with wrong data.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* A descriptor of this process that is the NIC's program of this name; else -1. */
+/* Returns a descriptor of this process for the NIC's program of this name, or -1. */
 static int find_program(const char *name)
 {
     for (int fd = 3; fd < sysconf(_SC_OPEN_MAX); ++fd) {
@@ -41,7 +41,7 @@ static int find_program(const char *name)
     return -1;
 }
 
-/* Run the program with this frame, on this processor. */
+/* Run the program with this frame, on this CPU. */
 static void receive_now(int program, struct frame *frame, size_t payload_bytes)
 {
     union on_wire on_wire;
@@ -56,8 +56,7 @@ static void receive_now(int program, struct frame *frame, size_t payload_bytes)
     assert_int_equal(bpf_prog_test_run_opts(program, &run), 0);
 }
 
-/* Two threads, each on a processor of its own where there are two, meet before and after each
- * round. */
+/* Two threads, each on its own CPU if there are two, synchronise before and after each round. */
 static struct {
     int program;
     uint32_t rounds;
@@ -82,8 +81,8 @@ static void meet_other(uint32_t meetings)
     }
 }
 
-/* Run two racers, of which the second one has an argument. Returns the last round or epoch that one
- * of them found wrong, or 0. */
+/* Run two racers, of which the second one has an argument. Returns the last round or epoch in
+ * which one of them detected an error, or 0. */
 static uint32_t run_race(void *(*racer)(void *))
 {
     pthread_t racers[2];
@@ -101,9 +100,9 @@ static uint32_t run_race(void *(*racer)(void *))
     return wrong;
 }
 
-/* In each round two epochs are under way. One thread delivers the packet that completes the first,
- * the other one that which completes the second. Both have the highest priority, because on a busy
- * machine they would otherwise wait for each other most of the time. */
+/* In each round two epochs are outstanding. One thread delivers the packet that completes the
+ * first epoch, the other one that which completes the second. Both have the highest priority,
+ * because on a busy machine they would otherwise wait for each other most of the time. */
 static void *race_on(void *second)
 {
     const uint32_t one = NULL != second;
@@ -137,7 +136,7 @@ void the_last_release_stays(void **state)
     open_small(geteuid());
     race.rounds = NULL == rounds ? 10000 : (uint32_t)strtoul(rounds, NULL, 10);
     if (NULL != rounds) {
-        (void)alarm(0); /* no watchdog: it takes as long as it takes */
+        (void)alarm(0); /* no watchdog, because the duration depends on the number of rounds */
     }
     const uint32_t round = run_race(race_on);
     const uint32_t said = myr_load_acquire(&pair.line->done);
@@ -149,7 +148,7 @@ void the_last_release_stays(void **state)
     }
 }
 
-/* The payloads that the two processors deliver differ, so that a mixture of both shows. */
+/* The payloads that the two CPUs deliver differ, so that a mixture of both is detected. */
 enum { RACED = 608, RACES = 3000 };
 
 static void make_raced(struct frame *frame, size_t *bytes, struct mcp_header header, uint64_t word)
@@ -172,7 +171,7 @@ static void make_raced_arrival(struct frame *frame, size_t *bytes, uint32_t epoc
                (uint64_t)epoch << 32 | slot << 8 | one);
 }
 
-/* Each node's block is of this epoch, and from one message only. */
+/* Returns whether each node's block is of this epoch, and from one message only. */
 static bool is_whole(uint32_t epoch)
 {
     for (uint32_t slot = 0; slot < 2; ++slot) {
@@ -215,8 +214,8 @@ static void *race_with_data(void *second)
     return (void *)(uintptr_t)torn;
 }
 
-/* Two processors receive the same messages at the same time. A complete epoch has each block as one
- * of them received it. */
+/* Two CPUs receive the same messages at the same time. In a complete epoch each block is exactly
+ * as one of them received it. */
 void data_are_whole(void **state)
 {
     (void)state;
@@ -246,7 +245,7 @@ static void make_raced_block(struct frame *frame, size_t *bytes, uint32_t number
                (uint64_t)number << 32 | one);
 }
 
-/* Has it arrived, and is it whole? */
+/* Returns whether the block has arrived, and is whole. */
 static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
 {
     const bool come = number == myr_load_acquire(&slot->number);
@@ -259,9 +258,9 @@ static bool is_whole_block(struct mcp_bcast_slot *slot, uint32_t number)
     return come && number == block[0] >> 32 && RACED == slot->bytes;
 }
 
-/* Whenever half a window has arrived, the first racer delivers the arrival that gives the next
- * credit. In every other round the second racer polls until the block is there, as a waiting host
- * does. */
+/* Whenever half a window has arrived, the first racer delivers the arrival that grants the next
+ * credit. In every other round the second racer polls until the block has arrived, as a waiting
+ * host does. */
 static void *race_with_blocks(void *second)
 {
     const uint32_t one = NULL != second, half = pair.plan.window / 2;
@@ -294,7 +293,7 @@ static void *race_with_blocks(void *second)
     return (void *)(uintptr_t)torn;
 }
 
-/* Two processors receive the same broadcasts at the same time. Each block is as one of them
+/* Two CPUs receive the same broadcasts at the same time. Each block is exactly as one of them
  * received it. */
 void blocks_are_whole(void **state)
 {

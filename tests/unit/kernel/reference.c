@@ -9,7 +9,7 @@
 
 #include "tests/unit/kernel/reference.h"
 
-enum { SENDS = 512 /* most messages of one event */ };
+enum { SENDS = 512 /* maximum number of messages of one event */ };
 
 struct sent sent[SENDS];
 uint32_t nsent;
@@ -51,7 +51,7 @@ void ask_here(struct pair *pair)
     }
 }
 
-/* A message has arrived with its payload. Follows collective.c. */
+/* Process the payload of a message that has arrived, as collective.c does. */
 static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;

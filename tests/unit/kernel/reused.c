@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that holds a closed group must not change another group that got its memory: since
- * Linux 6.1 the memory of a deleted map element is reused at once.
+ * Tests that a program that still uses a closed group does not change another group that got its
+ * memory: since Linux 6.1 the memory of a deleted map element is reused at once.
  *
  * The test changes the key inside the element, so that it differs from the key by which the program
  * finds it.
@@ -42,7 +42,7 @@ static void expect_unchanged(const char *what, uint32_t type)
     }
 }
 
-/* No packet and no doorbell for the old group changes the new one. */
+/* Check that no packet and no doorbell for the old group changes the new one. */
 static void expect_no_effect(uint64_t *random)
 {
     start_epoch(1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A wake-up must reach the process that rang for it, and no other socket at the same port.
+ * Tests that a wake-up reaches the process whose doorbell requested it, and no other socket at the
+ * same port.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* A socket at a local port that other sockets may share. */
+/* Returns a socket at a local port that other sockets may share. */
 static int share_port(uint16_t port)
 {
     const int one = 1;
@@ -38,8 +39,9 @@ static void connect_to(int made, uint32_t ip)
     assert_int_equal(connect(made, &peer.at.any, mcp_address_bytes(&peer)), 0);
 }
 
-/* The process that rang has exited, and another one has its port, by chance or because both shared
- * it. That one gets no wake-up, whichever address it is connected to, until it has rung itself. */
+/* The process that rang has exited, and another one has its port, by chance or because both
+ * shared it. That process gets no wake-up, whichever address it is connected to, until it has
+ * rung itself. */
 void only_the_ringer_is_woken(void **state)
 {
     (void)state;
@@ -70,7 +72,7 @@ void only_the_ringer_is_woken(void **state)
     }
 }
 
-/* The same if the other one sleeps for another group. */
+/* The other process gets no wake-up if it sleeps for another group, either. */
 void sleepers_of_other_groups_are_not_woken(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `pair`: the group that most tests use, as a rule a small one.
+ * Provides `pair`, the group that most tests use, which is usually small.
  */
 #ifndef TESTS_UNIT_KERNEL_SMALL_H
 #define TESTS_UNIT_KERNEL_SMALL_H
@@ -18,27 +18,27 @@ enum {
 
 extern struct pair pair;
 
-/* One step, with one message each way. The peer is node 1. */
+/* Plan one step, with one message in each direction. The peer is node 1. */
 void plan_small(struct mcp_kernel_plan *plan);
 
 void open_small(uint32_t uid);
 
-/* The same with data: each node has a block of `bytes` bytes. */
+/* Open such a group with data: each node has a block of `bytes` bytes. */
 void open_small_with_data(uint32_t bytes);
 
-/* The same with broadcasts of up to `bytes` bytes. */
+/* Open such a group with broadcasts of up to `bytes` bytes. */
 void open_small_with_window(uint32_t bytes);
 
-/* A block that node 1 sends. */
+/* Make a block that node 1 sends. */
 struct mcp_header make_block(uint32_t number, uint32_t bytes, uint64_t *random);
 
-/* No event has changed the pair. */
+/* Check that no event has changed the pair. */
 void expect_untouched(void);
 
-/* The host arrives. */
+/* Let the host arrive in `epoch`. */
 void start_epoch(uint32_t epoch);
 
-/* A process of this user rings for the group. */
+/* Ring for the group as a process of this user. */
 void ring_by(uint32_t uid, uint8_t what);
 
 #endif

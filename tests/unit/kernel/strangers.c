@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets that are not the NIC's must pass unchanged, or it would disturb the host's other traffic.
+ * Tests that packets which are not for the NIC pass unchanged, because otherwise it would disturb
+ * the host's other traffic.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,13 +58,13 @@ void foreign_packets(void **state)
     assert_int_equal(recv(other_socket, packet, sizeof(packet), 0), MCP_COLLECTIVE_BYTES);
     assert_memory_equal(packet, &header, MCP_COLLECTIVE_BYTES);
     make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
-    frame.ip.protocol = IPPROTO_UDPLITE; /* the taps do not show it, but it would be counted */
+    frame.ip.protocol = IPPROTO_UDPLITE; /* the taps do not receive it, but it would be counted */
     inject(&frame, MCP_COLLECTIVE_BYTES);
     expect_untouched();
     close_pair(&pair);
 }
 
-/* Changes of single fields of a frame; numbers are as on the wire. */
+/* Functions that change single fields of a frame; numbers are in network byte order. */
 static void other_version(struct frame *frame)
 {
     frame->ip.version = 6;
@@ -125,7 +126,7 @@ static void from_another_port(struct frame *frame)
     frame->udp.source = htons(OTHER_PORT);
 }
 
-/* The system accepts it, but NICs send no checksum over IPv4. */
+/* The system accepts this checksum, but NICs send none over IPv4. */
 static void right_udp_check(struct frame *frame)
 {
     uint16_t words[(sizeof(frame->udp) + MCP_COLLECTIVE_BYTES) / 2];
@@ -140,7 +141,7 @@ static void right_udp_check(struct frame *frame)
     frame->udp.check = (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* Over IPv6 the system does not accept it, and NICs always send a checksum. */
+/* The system does not accept this over IPv6, and NICs always send a checksum. */
 static void no_udp_check(struct frame *frame)
 {
     (void)frame;
@@ -203,8 +204,8 @@ void packets_that_only_look_right(void **state)
     close_pair(&pair);
 }
 
-/* A VLAN is another network, even with the same addresses. (The system removes the tag before the
- * program sees the packet.) */
+/* A VLAN is another network, even with the same addresses. (The system removes the tag before
+ * the program gets the packet.) */
 void packets_of_vlans(void **state)
 {
     (void)state;
@@ -239,7 +240,8 @@ static void send_to_port(int from, uint16_t port, const void *payload)
         MCP_COLLECTIVE_BYTES);
 }
 
-/* A process that has the NIC's port cannot send packets like a NIC's. With another port it can. */
+/* A process that uses the NIC's port cannot send packets that look like a NIC's. With another
+ * port it can. */
 void forged_packets(void **state)
 {
     (void)state;
@@ -257,7 +259,8 @@ void forged_packets(void **state)
     close_pair(&pair);
 }
 
-/* A packet like a doorbell, with the right key, is none if it is not sent to a NIC's port. */
+/* A packet with the contents of a doorbell and the right key is not a doorbell if it is not sent
+ * to a NIC's port. */
 void doorbells_to_other_ports(void **state)
 {
     (void)state;
@@ -271,7 +274,8 @@ void doorbells_to_other_ports(void **state)
     close_pair(&pair);
 }
 
-/* Nor if it has a checksum, because it could not be turned into a packet of the NIC. */
+/* Neither is it a doorbell if it has a checksum, because it could not be converted into a packet
+ * of the NIC. */
 void doorbells_with_checksums(void **state)
 {
     (void)state;
@@ -303,7 +307,7 @@ static void forward(const void *payload)
 void forwarded_packets(void **state)
 {
     (void)state;
-    enum { NOBODY = 65534 }; /* the user of packets without a socket */
+    enum { NOBODY = 65534 }; /* user ID of packets without a socket */
     open_small(NOBODY);
     const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);
     const struct mcp_doorbell unknown = make_doorbell(pair.key + 2, MCP_RING_START, 1);

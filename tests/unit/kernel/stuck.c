@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that waits must be watched until the missing peer arrives, or a lost packet hangs the
- * job.
+ * Tests that a waiting group is checked periodically until the missing peer arrives, because
+ * otherwise a lost packet hangs the job.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* mcp_kernel_group_missing() names the peer, and the time of its last LATER. */
+/* mcp_kernel_group_missing() returns the missing peer, and the time of its last LATER. */
 void missing_peers_are_named(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void complete_unpublished(uint32_t epoch)
     free(group);
 }
 
-/* A host that waits although its epoch is complete gets a current page when it rings again. */
+/* If a host waits although its epoch is complete, its page is updated when it rings again. */
 void a_stale_page_is_renewed(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ void a_stale_page_is_renewed(void **state)
     }
 }
 
-/* Is the timer armed? */
+/* Returns whether the timer is armed. */
 static bool is_armed(void)
 {
     const uint32_t zero = 0;
@@ -104,7 +104,7 @@ static void await_armed(bool armed)
     }
 }
 
-/* The reports so far, of which `taken` were looked at. (A process that has had no processor for a
+/* The reports so far, of which `taken` were processed. (A process that has had no CPU for a
  * while gets several at once.) */
 static struct {
     struct mcp_kernel_stuck stuck[64];
@@ -142,8 +142,8 @@ static struct mcp_kernel_stuck receive_stuck(void)
     return reports.stuck[reports.taken++];
 }
 
-/* The timer runs only while an epoch is under way. An epoch that is complete at once does not arm
- * it. */
+/* The timer runs only while an epoch is outstanding. An epoch that is complete at once does not
+ * arm it. */
 void the_timer_runs_while_a_group_waits(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ void stuck_groups_are_reported(void **state)
     close_pair(&pair);
 }
 
-/* Have the NIC believe that its last scan took this long. */
+/* Pretend that the NIC's last scan took this long. */
 static void pretend_took(uint64_t took_ns)
 {
     const uint32_t zero = 0;
@@ -206,9 +206,9 @@ static uint64_t last_took(void)
     return took_ns;
 }
 
-/* After a scan that took 3 ms the next one comes 300 ms later instead of 10. (A timer may be late,
- * but is never early.) A scan that still runs may overwrite the duration and arm the timer, in
- * which case the test tries again. */
+/* After a scan that took 3 ms the next one follows 300 ms later instead of 10. (A timer may be
+ * late, but is never early.) A scan that still runs may overwrite the duration and arm the
+ * timer, in which case the test tries again. */
 void scans_back_off_by_their_duration(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ void scans_back_off_by_their_duration(void **state)
     close_pair(&pair);
 }
 
-/* Where programs cannot have timers, the NIC is loaded without them. */
+/* If programs cannot have timers, the NIC is loaded without them. */
 void without_timers(void **state)
 {
     (void)state;

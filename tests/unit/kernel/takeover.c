@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When another owner takes the NIC over in the middle of epochs, groups, lines and buffers must
- * survive, or jobs hang.
+ * Tests that groups, releases and buffers survive when another owner takes over the NIC in the
+ * middle of epochs, because otherwise jobs hang.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
 
-/* The owner dies, and the next one takes over. */
+/* Let the owner die, and the next one take over. */
 static void take_over(void)
 {
     const struct mcp_ip own = address_of(ip_of(OWN));
@@ -46,7 +46,7 @@ static bool is_kept(void)
     return true;
 }
 
-/* The pair's group is known, as it was opened. */
+/* Check that the new owner knows the pair's group as it was opened. */
 static void expect_recalled(void)
 {
     struct mcp_kernel_recalled recalled;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program in the kernel must do what the engine in user space does, for random events and for
- * the largest groups.
+ * Tests that the program in the kernel behaves like the engine in user space, for random events and
+ * for the largest groups.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ void traces_of_any_tables(void **state)
     }
 }
 
-/* The greatest tables, with all messages in the first or the last step. */
+/* Plan the greatest tables, with all messages in the first or the last step. */
 static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64_t *random)
 {
     plan_anything(plan, true, random);
@@ -74,8 +74,8 @@ static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64
     plan->steps[waits_first ? 0 : MCP_KERNEL_STEPS - 1].waits = MCP_KERNEL_MESSAGES;
 }
 
-/* The most that one event can cause: everything is asked for, and two epochs are completed at once,
- * because the second one's messages imply the first one's. */
+/* One event can have at most this effect: all missing messages are requested, and two epochs are
+ * completed at once, because the second one's messages imply the first one's. */
 void all_at_once(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user's doorbells must not reach another user's group, nor bring its own further than one epoch
- * each.
+ * Tests that a user's doorbells do not reach another user's group, and that each advances the
+ * user's own group by at most one epoch.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ void doorbells_of_others(void **state)
     ring_by(GROUP_USER, MCP_RING_START);
     expect_same(&pair);
     ask_here(&pair);
-    ring(pair.bell, pair.key, MCP_RING_ASK, 1); /* the owner of the NIC may */
+    ring(pair.bell, pair.key, MCP_RING_ASK, 1); /* the owner of the NIC is permitted to */
     expect_untouched();
     ask_here(&pair);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_ASK), 0);
@@ -43,8 +43,8 @@ void doorbells_of_others(void **state)
     close_pair(&pair);
 }
 
-/* The doorbells name an epoch far ahead. Each of them starts one epoch, whichever it names, and no
- * more than MCP_OUTSTANDING are started before one is complete. */
+/* The doorbells name an epoch far ahead. Each of them starts one epoch, whichever it names, and
+ * no more than MCP_OUTSTANDING are started before one is complete. */
 void a_doorbell_for_each_epoch(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What clients get from the server, and what happens to their groups when they or the server exit:
- * a job that lost a process must fail, not hang.
+ * Tests which responses clients get from the server, and that groups end correctly when a client or
+ * the server exits: a job that lost a process must fail instead of hanging.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,8 +121,8 @@ static void join_leave_and_end(uint32_t rank, void *context)
     myr_kernel_nic_ask_close(nic, 7);
 }
 
-/* Nothing answers MYR_KERNEL_CLOSE, so that a process that leaves may exit before the server has
- * read it. That is no death. */
+/* MYR_KERNEL_CLOSE has no response, so that a process that leaves may exit before the server has
+ * read the request. The server must not treat that as a death. */
 void a_process_may_exit_right_after_leaving(void **state)
 {
     (void)state;
@@ -152,7 +152,8 @@ void the_server_asks_for_reported_groups(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* A member is killed while its child, which exits with the test, still has the connection. */
+/* A member is killed while its child, which exits with the test, still holds the connection
+ * open. */
 struct orphan {
     int ready[2], leash[2];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server must refuse clients of other networks, and one user's connections must not keep other
- * users out.
+ * Tests that the server refuses clients of other networks, and that one user's connections do not
+ * keep other users out.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,14 +71,14 @@ void one_server_at_a_place(void **state)
     myr_kernel_nic_close(connect_client()); /* the first one still serves */
 }
 
-/* Set this thread's effective user ID, which the server sees. Only root can. */
+/* Set this thread's effective user ID, which the server gets. Only root can. */
 static void set_user(uid_t uid)
 {
     assert_int_equal(syscall(SYS_setresuid, -1, uid, -1), 0);
 }
 
-/* Was this connection closed without an answer? An answer that was not read shows that it was
- * not. */
+/* Returns whether this connection was closed without a response. A response that was not read
+ * shows that it was not. */
 static bool is_closed_silently(int raw)
 {
     char word;
@@ -87,7 +87,7 @@ static bool is_closed_silently(int raw)
     return 0 == recv(raw, &word, sizeof(word), MSG_PEEK);
 }
 
-/* The number of connections that the server has refused. */
+/* Returns the number of connections that the server has refused. */
 static uint64_t refused(struct myr_kernel_nic *nic)
 {
     struct myr_kernel_report *report = calloc(1, sizeof(*report));
@@ -98,7 +98,7 @@ static uint64_t refused(struct myr_kernel_nic *nic)
     return count;
 }
 
-/* Connect as this user as often as it is permitted. Returns how often. */
+/* Connect as this user as often as it is permitted. Returns the number of connections. */
 static uint32_t connect_often(uid_t uid, struct myr_kernel_nic **nic)
 {
     struct myr_error error = {.text = ""};
@@ -112,8 +112,8 @@ static uint32_t connect_often(uid_t uid, struct myr_kernel_nic **nic)
     return count;
 }
 
-/* Start a server whose descriptors suffice for less than `most` clients, and let all users connect.
- */
+/* Start a server whose descriptors suffice for fewer than `most` clients, and let all users
+ * connect. */
 static void begin_small_server(void **state, uint32_t most)
 {
     const rlim_t descriptors = MCP_KERNEL_PAGES + MCP_KERNEL_BUFFERS + 96 + 2 * (rlim_t)most;
@@ -145,8 +145,9 @@ static void connect_user_after_user(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* Connect as this user from another network. Returns how many connections get a refusal with its
- * reason, until one is closed without, or `most` have got one. No refusal is read. */
+/* Connect as this user from another network, until a connection is closed without a refusal or
+ * `most` have got one. Returns the number of connections that get a refusal with its reason. No
+ * refusal is read. */
 static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
 {
     uint32_t count = 0;
@@ -175,7 +176,7 @@ static void be_refused_and_read_nothing(uint32_t rank, void *context)
     for (uint32_t r = 0; r <= count; ++r) {
         close(raw[r]);
     }
-    const uint32_t second = be_refused_often(BOB, MOST, raw); /* there is room again */
+    const uint32_t second = be_refused_often(BOB, MOST, raw); /* there is space again */
     assert_true(second > 0);
     assert_int_equal(setns(home, CLONE_NEWNET), 0);
     struct myr_kernel_nic *nic = connect_client();
@@ -191,8 +192,8 @@ static void be_refused_and_read_nothing(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* A refusal that is not read takes memory of the server. So it counts as a connection of its user,
- * and when there is no more room, connections are closed without an answer. */
+/* A refusal that is not read takes memory of the server. Therefore it counts as a connection of
+ * its user, and when its quota is used up, connections are closed without a response. */
 void refusals_are_bounded(void **state)
 {
     if (0 != geteuid()) {
@@ -230,8 +231,8 @@ static void connect_and_read_nothing(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* Answers that a user does not read count as connections, also after the server has closed theirs,
- * until the client closes it. */
+/* Responses that a user does not read count as connections, also after the server has closed its
+ * end, until the client closes the connection. */
 void unread_answers_count(void **state)
 {
     if (0 != geteuid()) {
@@ -240,7 +241,7 @@ void unread_answers_count(void **state)
     assert_true(crew_join(crew_fork(connect_and_read_nothing, 0, state)));
 }
 
-/* When one user has taken its whole share, others can still connect, and root can always. */
+/* When one user has used up its quota, others can still connect, and root can always. */
 void users_have_shares_of_connections(void **state)
 {
     if (0 != geteuid()) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group with data or broadcasts must not be closed while a peer may miss some, or that peer's job
- * hangs.
+ * Tests that a group with data or broadcasts is not closed while a peer may miss some of them,
+ * because that peer's job would hang. A farewell is the exchange of close messages before such a
+ * group is closed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Open a group with data for this user, play some epochs, and leave it. */
+/* Open a group with data for this user, execute some epochs, and leave it. */
 static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key, uint32_t uid,
                                        uint32_t epochs)
 {
@@ -29,7 +30,7 @@ static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key,
     return status;
 }
 
-/* Do what is due until `end_ms`. Returns when the group was closed, or 0. */
+/* Do all work that is due until `end_ms`. Returns the time at which the group was closed, or 0. */
 static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t now_ms,
                            uint64_t end_ms)
 {
@@ -45,8 +46,8 @@ static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t no
     return 0;
 }
 
-/* A group that was left begins one more epoch, and is closed soon after that is complete. Meanwhile
- * it cannot be opened. */
+/* A group that all members have left begins one more epoch, and is closed soon after that is
+ * complete. Meanwhile it cannot be opened. */
 void groups_with_data_linger(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -71,7 +72,7 @@ void groups_with_data_linger(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* The farewell's doorbell may be lost, and a peer may never arrive in it. */
+/* The doorbell for the farewell may be lost, and a peer may never arrive in its epoch. */
 void farewells_begin_and_end(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -84,7 +85,7 @@ void farewells_begin_and_end(void **state)
     assert_true(is_kept(7));
 }
 
-/* A peer may miss a broadcast whether an epoch is under way, or none was ever started. */
+/* A peer may miss a broadcast whether an epoch is outstanding, or none was ever started. */
 void groups_that_broadcast_linger(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -107,8 +108,8 @@ void groups_that_broadcast_linger(void **state)
     }
 }
 
-/* There is no farewell in a group that has played no epoch, has failed, is in an epoch that it
- * cannot complete, or carries no data: peers cannot miss anything. */
+/* A group has no farewell if it has executed no epoch, has failed, is in an epoch that it cannot
+ * complete, or carries no data, because its peers cannot miss anything. */
 void other_groups_do_not_linger(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -141,7 +142,8 @@ void other_groups_do_not_linger(void **state)
     assert_in_range(look_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
 }
 
-/* Lingering groups take no room from others: the oldest ones of the user are evicted. */
+/* Lingering groups do not reduce the capacity for others: the oldest ones of the user are
+ * evicted. */
 void lingering_groups_are_evicted(void **state)
 {
     struct myrd_groups *groups = *state;

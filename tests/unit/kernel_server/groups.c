@@ -55,7 +55,8 @@ void equal_groups_are_shared(void **state)
     plan.peers[1].node = 2;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none.page, -1);
-    assert_string_equal(another.text, other_tables.text); /* so it learns nothing */
+    assert_string_equal(another.text,
+                        other_tables.text); /* so that it learns nothing about the group */
     plan = plan_with_window(7, ALICE);
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
     assert_false(myrd_groups_leave(groups, 7, 3));
@@ -86,8 +87,8 @@ static void open_and_close(struct myrd_groups *groups, uint64_t first, uint32_t 
     }
 }
 
-/* When a user's quota of closed groups is used up, its oldest one is forgotten, and nobody
- * else's. */
+/* When a user's quota of closed groups is used up, its oldest one is forgotten, and no other
+ * user's. */
 void closed_groups_have_a_quota(void **state)
 {
     enum { ABOVE_QUOTA = MCP_KERNEL_LATE / 2, USERS = 3 };
@@ -160,7 +161,8 @@ void a_lost_failure_is_repeated(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* The same, but there is no open group to ring for: the closed group answers ASKs with FAIL. */
+/* If a process dies while the interface is down and there is no open group to ring for, the
+ * closed group answers ASKs with FAIL. */
 void a_lost_failure_is_kept(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -177,7 +179,7 @@ void a_lost_failure_is_kept(void **state)
 }
 
 /* If there is no memory to close a group, the daemon tries again later, without a farewell.
- * Meanwhile nobody can open it, and other groups are opened and closed as usual. */
+ * Meanwhile no process can open it, and other groups are opened and closed as usual. */
 void a_close_is_repeated(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -238,7 +240,8 @@ void users_see_their_own_groups(void **state)
     assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_int_equal(report.group[0].failed, report.group[0].node + 1); /* of its own node */
+    assert_int_equal(report.group[0].failed,
+                     report.group[0].node + 1); /* the failed process belongs to its own node */
     assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's table of groups must let users share a group only with their own processes, and must
- * fail it when one of these dies.
+ * Tests that the daemon's table of groups lets users share a group only with their own processes,
+ * and fails the group when one of these dies.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_GROUPS_H
 #define TESTS_UNIT_KERNEL_SERVER_GROUPS_H
@@ -13,7 +13,7 @@
 
 extern struct myrd_users no_users; /* no users, so that no quota of time applies */
 
-/* Before and after a test: *state is the daemon's table of groups. */
+/* Set up and tear down a test: *state is the daemon's table of groups. */
 int begin_groups(void **state);
 int end_groups(void **state);
 

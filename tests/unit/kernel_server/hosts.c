@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only hosts with a myrd --kernel may become peers, and an absent host must not delay other
- * clients.
+ * Tests that only hosts with a myrd --kernel become peers, and that an absent host does not delay
+ * other clients.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* The daemon answers valid queries from the right port with their number, at once. */
+/* The daemon responds at once to valid queries from the right port, with their number. */
 void the_server_answers_queries(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Before a group is opened the daemon meets its peers; peers of one user that are absent must not
- * delay other users.
+ * Tests meetings, in which the daemon contacts the peers of a group before it opens the group:
+ * absent peers of one user must not delay other users.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,8 +28,8 @@ static struct myrd_meeting *join(struct myrd_meetings *meetings, uint64_t key, u
     return meeting;
 }
 
-/* Continue all meetings that are due, as the server does. Counts those that end, and returns how
- * many were continued. */
+/* Continue all meetings that are due, as the server does. Counts those that end, and returns the
+ * number of those that were continued. */
 static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *hosts, uint64_t now,
                       uint32_t *absent, uint32_t *full)
 {
@@ -50,7 +50,7 @@ static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *h
     return continued;
 }
 
-/* One user opens many groups whose peers are absent. The daemon asks for only some of them at a
+/* One user opens many groups whose peers are absent. The daemon queries only some of them at a
  * time, and gives all up in the time that it takes for one. Other users' meetings continue at
  * once. */
 void meetings_have_a_quota(void **state)
@@ -70,7 +70,8 @@ void meetings_have_a_quota(void **state)
     assert_int_equal(go_on(&meetings, &hosts, NOW, &absent, &full), 1);
     myrd_hosts_believe(&hosts, &peer, NOW);
     double_set_absent(peer, false);
-    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &absent, &full), MEETINGS + 1); /* in turn */
+    assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &absent, &full),
+                     MEETINGS + 1); /* one after the other */
     assert_null(meetings.first);
     assert_int_equal(absent + full, 0);
     double_set_absent(ip_of("127.0.0.2"), true);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whatever a client sends, and however little it reads, the server must serve the others.
+ * Tests that the server continues to serve other clients whatever a client sends, and however
+ * little it reads.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,9 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* A client that sends requests without reading the answers is disconnected, since these take memory
- * of the server. MYR_KERNEL_CLOSE is not answered, and may come before an answer is read. */
+/* A client that sends requests without reading the responses is disconnected, because these take
+ * memory of the server. MYR_KERNEL_CLOSE has no response, and may be sent before a response is
+ * read. */
 void clients_that_read_nothing_are_disconnected(void **state)
 {
     (void)state;
@@ -71,8 +73,8 @@ void invalid_requests_end_the_connection(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* Answers that a client does not read take memory of the daemon, so that a report is no longer than
- * its groups. */
+/* Responses that a client does not read take memory of the daemon, so that a report must not be
+ * longer than its groups. */
 void a_report_has_no_unused_entries(void **state)
 {
     (void)state;
@@ -90,7 +92,7 @@ void a_report_has_no_unused_entries(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* Requests of the right form with random contents. */
+/* Send requests of the right form with random contents. */
 void random_requests_are_checked(void **state)
 {
     (void)state;
@@ -102,7 +104,7 @@ void random_requests_are_checked(void **state)
         uint8_t *bytes = (uint8_t *)&question;
         const size_t from = offsetof(struct myr_kernel_question, node);
         for (uint32_t hit = crew_below(&random, 8); hit > 0; --hit) {
-            /* most often where the numbers are */
+            /* most often at the numbers */
             const size_t room = 0 == crew_below(&random, 2) ? 64 : sizeof(question) - from;
             bytes[from + crew_below(&random, (uint32_t)room)] = (uint8_t)crew_random(&random);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon must turn a valid request into the plan of a group, and refuse all others, as the
- * kernel's program believes a plan.
+ * Tests that the daemon turns a valid request into the plan of a group, and rejects all other
+ * requests, because the kernel's program trusts a plan.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ void invalid_requests_are_refused(void **state)
     REFUSED(peers[1].ip, ip_of("10.0.0.1"), MYR_ERR_SYSTEM);
     REFUSED(peers[1].ip, ip_of("fd00::2"), MYR_ERR_SYSTEM);
 #undef REFUSED
-    /* Two messages to one host, or from one. */
+    /* Two messages to one host, or from one, are invalid. */
     bad = good;
     bad.steps[0].sends = bad.nsends = 2;
     bad.peers[2] = bad.peers[1];
@@ -82,8 +82,8 @@ void invalid_requests_are_refused(void **state)
     assert_int_equal(check(&bad), MYR_ERR_SYSTEM);
     bad.peers[2].ip = ip_of("127.0.0.3");
     assert_int_equal(check(&bad), MYR_OK);
-    /* A node that only sends or only waits is valid, as it has a peer to ring at. One that does
-     * neither is not. */
+    /* A node that only sends or only waits is valid, because it has a peer to ring at. A node
+     * that does neither is not. */
     bad = good;
     bad.steps[0].waits = bad.nwaits = 0;
     assert_int_equal(check(&bad), MYR_OK);
@@ -99,7 +99,7 @@ void invalid_requests_are_refused(void **state)
     assert_int_equal(check(&bad), MYR_ERR_SYSTEM);
 }
 
-/* What arrives must fit in the buffer, and what is sent in a packet. */
+/* Data that arrive must fit in the buffer, and data that are sent in a packet. */
 void data_without_room_are_refused(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ void data_without_room_are_refused(void **state)
         {0, 0, 0, 1, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
-        for (int p = 0; p < 2; ++p) { /* what is sent begins at the start of the buffer */
+        for (int p = 0; p < 2; ++p) { /* the data sent begin at the start of the buffer */
             struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
             question.places = cases[c].places;
             question.unit_most = cases[c].unit_most;
@@ -142,7 +142,7 @@ void data_without_room_are_refused(void **state)
     }
 }
 
-/* The same for windows and their blocks. A group that broadcasts carries no other data. */
+/* Windows and their blocks must fit as well. A group that broadcasts carries no other data. */
 void windows_without_room_are_refused(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ void only_neighbours_can_be_peers(void **state)
     assert_non_null(strstr(error.text, "--port"));
 }
 
-/* Exactly this many bytes of payload are needed. */
+/* Check that exactly this many bytes of payload are needed. */
 static void needs_payload(const struct mcp_kernel_plan *plan, const struct myr_nic_name *nic,
                           uint32_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes of a node that share a group on the kernel's NIC must see its epochs and broadcasts,
- * and leave nothing behind.
+ * Tests that processes of a node that share a group on the kernel's NIC get its epochs and
+ * broadcasts, and leave nothing behind.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,8 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Two nodes and one step. `context` says whether there is memory for it. */
+/* Returns a schedule of two nodes and one step. `context` determines whether there is memory for
+ * it. */
 static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
     struct mcp_step *steps =
@@ -53,7 +54,7 @@ static uint32_t records_in(struct myr_segment *segment)
 }
 
 /* Of two processes of a node one joins and leaves. The other one has no memory to join, or is
- * refused by the daemon. Nothing of the group stays in the segment. */
+ * refused by the daemon. No record of the group stays in the segment. */
 void a_failed_join_leaves_nothing(void **state)
 {
     (void)state;
@@ -87,7 +88,7 @@ void a_failed_join_leaves_nothing(void **state)
     myr_kernel_nic_close(nic);
 }
 
-/* Groups of one user share a page, in which each has a line of its own. */
+/* Groups of one user share a page, in which each has a cache line of its own. */
 void groups_have_lines_of_their_own(void **state)
 {
     (void)state;
@@ -144,8 +145,8 @@ static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
     assert_int_equal(bell.root, root);
 }
 
-/* A process is the root of a broadcast, then receives one from the other node. At last it arrives,
- * leaves before the epoch is complete, and repeats the doorbell. */
+/* A process is the root of a broadcast, then receives one from the other node. Finally it
+ * arrives, leaves before the epoch is complete, and repeats the doorbell. */
 void a_process_broadcasts(void **state)
 {
     (void)state;

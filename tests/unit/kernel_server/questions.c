@@ -43,7 +43,7 @@ struct myr_kernel_question question_of_two(uint64_t key, const char *peer)
     return question;
 }
 
-/* The group carries data: each node has a block of `unit_most` bytes. */
+/* Make the group carry data: each node has a block of `unit_most` bytes. */
 static void carry(struct myr_kernel_question *question, uint32_t unit_most)
 {
     question->places = 2;
@@ -51,7 +51,7 @@ static void carry(struct myr_kernel_question *question, uint32_t unit_most)
     question->peers[0].blocks = question->peers[1].blocks = question->peers[1].at = 1;
 }
 
-/* The group broadcasts blocks of up to `block` bytes. */
+/* Make the group broadcast blocks of up to `block` bytes. */
 static void broadcast(struct myr_kernel_question *question, uint32_t block)
 {
     question->slot_bytes = mcp_bcast_slot_bytes(block);

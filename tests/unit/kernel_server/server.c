@@ -45,7 +45,8 @@ void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_
                "%s", strerror(errno));
 }
 
-/* Doorbells that are repeated go to a multicast address, others to a peer. */
+/* Returns a socket that receives doorbells. Doorbells that are repeated are sent to a multicast
+ * address, others to a peer. */
 static int receive_doorbells(uint16_t port)
 {
     const struct mcp_ip own = mcp_ip_of_4(ip4_of("127.0.0.1"));
@@ -60,13 +61,13 @@ static int receive_doorbells(uint16_t port)
     return udp;
 }
 
-/* Answer with wrong words, or from a wrong address. */
+/* Respond with wrong words, or from a wrong address. */
 static void answer_wrongly(const struct sockaddr_in *to, struct myrd_hosts_words words)
 {
     const int other_port = bind_at(addresses[LIAR], 0);
     send_words(other_port, to, &words);
     close(other_port);
-    send_words(world.other[HOST], to, &words); /* which was not asked with this number */
+    send_words(world.other[HOST], to, &words); /* HOST was not queried with this number */
     ++words.number;
     send_words(world.other[LIAR], to, &words);
     words.number = 0;
@@ -122,7 +123,7 @@ static void *run_others(void *nothing)
     return NULL;
 }
 
-/* All of them at one port that is free at all addresses. */
+/* Open the sockets of all other hosts at one port that is free at all addresses. */
 static uint16_t begin_others(void)
 {
     for (uint16_t port = 20000; port < 30000; ++port) {

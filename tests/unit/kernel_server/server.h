@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server, which runs in a thread, and the other hosts.
+ * Runs the server in a thread, and simulates the other hosts.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_SERVER_H
 #define TESTS_UNIT_KERNEL_SERVER_SERVER_H
@@ -14,7 +14,7 @@
 #include "myrd/kernel_hosts.h"
 #include "myrd/owner.h"
 
-/* The other hosts: two have a myrd --kernel, and one pretends to have one. */
+/* The other hosts: two run a myrd --kernel, and one falsely claims to do so. */
 enum { HOST, LATE_HOST, LIAR, OTHERS };
 extern const char *const addresses[OTHERS];
 
@@ -23,37 +23,38 @@ extern struct served {
     struct myrd_options options;
     void *server;
     int end[2], end_others[2];
-    int doorbells;     /* receives the doorbells that the NIC would take */
-    int bells[2];      /* and forwards them here */
+    int doorbells;     /* receives the doorbells that the NIC would receive */
+    int bells[2];      /* socket pair to which doorbells are forwarded */
     int other[OTHERS]; /* the others' sockets */
     pthread_t thread, others;
 } world;
 
-extern bool double_watch_next; /* the next server's double reports stuck groups */
+extern bool double_watch_next; /* the next server's fake NIC reports stuck groups */
 
-/* A UDP socket bound to this address and port; -1: it is in use. */
+/* Returns a UDP socket bound to this address and port, or -1 if it is in use. */
 int bind_at(const char *address, uint16_t port);
 
-/* Send the words of a host to another one. */
+/* Send the message of a host to another one. */
 void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words);
 
-/* Before and after a test: start and stop a server. */
+/* Start and stop a server before and after a test. */
 int begin_server(void **state);
 int end_server(void **state);
 
 /* Connect as a client. */
 struct myr_kernel_nic *connect_client(void);
 
-/* Open group `key` as this client, and return its page (NULL: close that descriptor). */
+/* Open group `key` as this client, and return its page. If `page` is NULL, the descriptor is
+ * closed. */
 void open_group(struct myr_kernel_nic *nic, uint64_t key, int *page);
 
 /* Connect as a client that can send anything. */
 int connect_raw(void);
 
-/* Ask for the NIC's name, and wait for the answer without reading it. */
+/* Request the NIC's name, and wait for the response without reading it. */
 enum myr_status ask_and_peek(int raw);
 
-/* Send requests without reading the answers until the server disconnects. */
+/* Send requests without reading the responses until the server disconnects. */
 void ask_until_disconnected(int raw);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quotas: one user must not be able to take the NIC, its connections or the daemon's time from
- * others.
+ * Tests quotas: one user must not be able to use up the NIC, its connections or the daemon's time
+ * at the expense of others.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,11 +43,11 @@ void users_wait_when_their_time_is_used_up(void **state)
     assert_int_equal(myrd_users_connections(&users, ALICE), 0);
     assert_int_equal(myrd_users_connections(&users, BOB), 1);
     assert_int_equal(users.count, 1);
-    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* who has disconnected */
+    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* ALICE has disconnected */
     assert_false(myrd_users_had_time(&users, ALICE));
 }
 
-/* Take all that this user may have. */
+/* Take the whole quota of this user. */
 static uint32_t take_all(uint32_t all, uint32_t taken, uid_t uid)
 {
     uint32_t own = 0;
@@ -77,8 +77,8 @@ void quotas_shrink_with_the_number_of_users(void **state)
     assert_int_equal(take_all(1024, 248, BOB), 186);
 }
 
-/* Users take their whole quotas one after the other. There is always room for others, at last for
- * root, and no open group is lost. */
+/* Users use up their quotas one after the other. There is always capacity for others, at last
+ * for root, and no open group is lost. */
 void groups_have_a_quota(void **state)
 {
     enum { USERS = 40 };

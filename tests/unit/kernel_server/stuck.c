@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon must ask for groups that are stuck, or a lost packet hangs their job, and must not ask
- * for others.
+ * Tests that the daemon sends ASKs for groups that are stuck, because otherwise a lost packet hangs
+ * their job, and sends none for other groups.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,8 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
 
-/* Look so often that nothing due is missed, and record the times at which group 7 was asked for. */
+/* Run the daemon's checks so often that nothing due is missed, and record the times at which
+ * ASKs were requested for group 7. */
 static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t until,
                             uint64_t *times)
 {
@@ -47,7 +48,7 @@ void stuck_groups_are_asked_for_with_backoff(void **state)
         const uint64_t last = times[t - 1] - times[t - 2];
         assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_LOOK_MS);
     }
-    assert_true(double_met_count() > met); /* its peers may have moved */
+    assert_true(double_met_count() > met); /* its peers may have moved to other addresses */
     double_set(7, true, 4);                /* it has made progress */
     assert_int_equal(times_asked(groups, &now, now + MYRD_LOOK_MS, NULL), 0);
     assert_true(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL) > 0);
@@ -79,7 +80,7 @@ void nothing_is_due_without_groups(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
 }
 
-/* Scans cost at most 1 % of a processor, and a scan that was interrupted for long counts as the
+/* Scans take at most 1 % of a CPU, and a scan that was interrupted for long counts as the
  * longest one. */
 void scans_back_off(void **state)
 {
@@ -101,7 +102,7 @@ void scans_back_off(void **state)
         assert_false(myrd_groups_look(groups, now - 1));
         assert_int_equal(myrd_groups_timeout(groups, now - 1), 1);
     }
-    /* A group that is stuck is asked for in a scan. */
+    /* For a group that is stuck, a scan requests ASKs. */
     assert_true(myrd_groups_look(groups, now));
     myrd_groups_took(groups, 3000000);
     double_set(7, true, 3);
@@ -109,8 +110,8 @@ void scans_back_off(void **state)
     assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL), 1);
 }
 
-/* Where the kernel reports stuck groups the daemon does not scan, and other groups are not asked
- * for. */
+/* If the kernel reports stuck groups the daemon does not scan, and requests no ASKs for other
+ * groups. */
 void reported_groups_are_asked_for(void **state)
 {
     double_watch();
@@ -138,7 +139,7 @@ void reported_groups_are_asked_for(void **state)
     double_set(7, true, 4);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.group[0].since_ms, 0); /* it has made progress */
-    assert_true(double_met_count() > met);         /* its peers may have moved */
+    assert_true(double_met_count() > met);         /* its peers may have moved to other addresses */
     assert_int_equal(asked(8), 0);
     myrd_groups_reap(groups, 2);
     double_tell(8, 3, 1);
@@ -156,7 +157,7 @@ static void report_stuck(uint64_t first, uint32_t count, uint32_t reports)
     }
 }
 
-/* Open a group each step of which may miss all messages that a group can have. */
+/* Open a group in which each step may miss all messages that a group can have. */
 static enum myr_status open_wide(struct myrd_groups *groups, uint64_t key, uint32_t uid)
 {
     struct mcp_kernel_plan plan = plan_of(key, uid);
@@ -175,9 +176,9 @@ static uint32_t all_asked(uint64_t first, uint32_t count)
     return sum;
 }
 
-/* All groups of one user are stuck for a long time with all messages missing. The daemon asks for a
- * limited number of messages per second, and for all groups in turn. Another user's groups are
- * asked for at once. */
+/* All groups of one user are stuck for a long time with all messages missing. The daemon
+ * requests a limited number of messages per second, and serves all groups alternately. ASKs for
+ * another user's groups are requested at once. */
 void asks_have_a_quota(void **state)
 {
     enum {
@@ -215,14 +216,15 @@ void asks_have_a_quota(void **state)
         assert_in_range(myrd_groups_timeout(groups, now), 1, 10000);
     }
     assert_true(before * MCP_KERNEL_MESSAGES <= MOST);
-    assert_true(before * MCP_KERNEL_MESSAGES >= MOST / 4); /* its peers were met again meanwhile */
+    assert_true(before * MCP_KERNEL_MESSAGES >=
+                MOST / 4); /* its peers were contacted again meanwhile */
     for (uint32_t g = 0; g < alices; ++g) {
         least = asked(1 + g) < least ? asked(1 + g) : least;
         most = asked(1 + g) > most ? asked(1 + g) : most;
     }
-    /* The groups of one report are asked for in changing order. */
+    /* The order of the groups of one report changes. */
     assert_true(least > 0 && most - least <= 2);
-    /* Once they are no longer stuck, nothing more is due. */
+    /* When they are no longer stuck, no more work is due. */
     for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
         myrd_groups_look(groups, now);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next daemon must know the groups and their holders as the last one left them, or running jobs
- * fail. A client that reconnects keeps what it says it holds; one that does not keeps it until it
- * dies.
+ * Tests that a new daemon takes over the groups and their holders in the state in which its
+ * predecessor left them, because otherwise running jobs fail. A client that reconnects keeps the
+ * groups that it claims to hold; a client that does not reconnect keeps its groups until it dies.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static uint64_t other_holder(void)
     return myrd_holder_number(2, OTHER_PID);
 }
 
-/* This daemon is killed, and the next one starts. */
+/* Let this daemon be killed, and the next one start. */
 static struct myrd_groups *take_over(void **state)
 {
     double_keep(true);
@@ -122,8 +122,8 @@ void groups_without_a_holder_are_closed(void **state)
     assert_true(is_kept(7));
 }
 
-/* The daemon was killed while it opened a group that broadcasts. The client that asks again gets
- * the group, held once. No epoch is started before. */
+/* The daemon was killed while it opened a group that broadcasts. The client that requests it
+ * again gets the group, held once. No epoch is started before. */
 void a_group_is_opened_again(void **state)
 {
     struct myrd_groups *groups = *state;
@@ -132,7 +132,7 @@ void a_group_is_opened_again(void **state)
     struct mcp_kernel_seen seen;
     assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
     assert_true(double_look(7, &opened));
-    assert_true(opened.noted); /* so that the group never is without a holder */
+    assert_true(opened.noted); /* so that the group always has a holder */
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
     myrd_groups_settle(groups, one_holder(), 7);
@@ -144,7 +144,7 @@ void a_group_is_opened_again(void **state)
     assert_false(myrd_groups_leave(groups, 7, one_holder()));
 }
 
-/* A holder was noted, but the group was not opened any more. */
+/* A holder was recorded, but the group was not opened any more. */
 void holders_without_groups_are_forgotten(void **state)
 {
     struct myrd_groups *groups = *state;

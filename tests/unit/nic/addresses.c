@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A NIC must find the addresses at which peers can reach it, and the best one of each peer, or jobs
- * do not start across hosts.
+ * Tests that a NIC finds the addresses at which peers can reach it, and the best address of each
+ * peer, because otherwise jobs do not start across hosts.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void name_of(struct myr_nic_name *name, uint32_t count, const char *const
     }
 }
 
-/* A NIC on a machine that has these interfaces only. */
+/* A NIC on a machine that has only these interfaces. */
 struct machine {
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
@@ -89,13 +89,13 @@ void routes(void **state)
                *const routed[] = {"10.1.0.5", "10.8.0.1"}, *const here[] = {"10.1.0.5", "10.2.0.5"},
                *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
     expect_route(&it, 2, second, 1);
-    expect_route(&it, 2, far, 0);    /* none is on our networks: the first */
-    expect_route(&it, 2, wide, 1);   /* by our own prefix */
-    expect_route(&it, 2, both, 1);   /* both are on our networks: by our first one */
-    expect_route(&it, 2, bridge, 1); /* not by an address that we have ourselves */
+    expect_route(&it, 2, far, 0);    /* none is on this NIC's networks: the first */
+    expect_route(&it, 2, wide, 1);   /* by the NIC's own prefix */
+    expect_route(&it, 2, both, 1);   /* both are on this NIC's networks: by its first one */
+    expect_route(&it, 2, bridge, 1); /* not by an address that this NIC has itself */
     expect_route(&it, 2, routed, 1);
-    expect_route(&it, 2, here, 0);      /* all are ours: a NIC of this machine */
-    expect_route(&it, 2, six_first, 1); /* we have IPv4 only */
+    expect_route(&it, 2, here, 0);      /* all are this machine's: a NIC of this machine */
+    expect_route(&it, 2, six_first, 1); /* this NIC has IPv4 only */
     expect_route(&it, 1, six, MYR_NIC_ADDRESSES);
     expect_route(&it, 0, second, MYR_NIC_ADDRESSES);
     expect_route(&it, MYR_NIC_ADDRESSES + 1,
@@ -122,7 +122,7 @@ void no_interface_runs(void **state)
     pretended = NULL;
 }
 
-/* IPv6 is used where an interface has no IPv4 address, or where the user names it. */
+/* IPv6 is used if an interface has no IPv4 address, or if the user names it. */
 void routes_of_ipv6(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ void routes_of_ipv6(void **state)
     pretended = NULL;
 }
 
-/* Each group has peers that were not met before, more in total than the table can hold. */
+/* Each group has peers that no earlier group had, more in total than the table can hold. */
 void peers_come_and_go(void **state)
 {
     (void)state;

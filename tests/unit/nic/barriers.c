@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers across nodes must neither hang nor let a process through early: for all sizes, over IPv4
- * and IPv6, with waiting processes that sleep, and with one that is stopped.
+ * Tests that barriers across nodes neither hang nor release a process early: for all sizes, over
+ * IPv4 and IPv6, with waiting processes that sleep, and with one that is stopped.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ void barriers_across_nodes(void **state)
     }
 }
 
-/* All nodes over IPv6 only, and mixtures in which some have IPv4 only and others both. */
+/* All nodes use IPv6 only, or some have IPv4 only and others both. */
 void barriers_over_ipv6(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ void barriers_asleep(void **state)
     run(4, 2, 200, &sleeping);
 }
 
-/* A node has arrived in the last epoch that all of its processes have reached. */
+/* A node arrives in an epoch only when its last process has reached it. */
 void a_node_arrives_with_its_last_process(void **state)
 {
     (void)state;

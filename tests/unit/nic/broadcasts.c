@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts across nodes must deliver each block whole, whoever the root is.
+ * Tests that broadcasts across nodes deliver each block whole, whichever process is the root.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 
-/* All processes draw the same root, length and contents. */
+/* Draw the root, the length and the contents, which are the same on all processes. */
 static uint32_t draw_block(struct member *member, uint32_t *bytes, uint8_t *block)
 {
     const struct world *world = member->world;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All processes of a node must get the same NIC, even if the one that opened it first exits or is
- * killed.
+ * Tests that all processes of a node attach to the same NIC, even if the process that opened it
+ * first exits or is killed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void creator(uint32_t rank, void *context)
     open_nic(&member, world, rank);
     atomic_store(&world->come[10], 1);
     await_come(world, 11, size_of(world) + 1); /* the others have attached */
-    if (world->thread) {                       /* here: it closes the NIC */
+    if (world->thread) {                       /* this flag means that the creator closes the NIC */
         myr_soft_close(member.nic);
         myr_segment_leave(member.segment);
         return;
@@ -84,7 +84,7 @@ static void after_the_creator(uint32_t rank, void *context)
     for (uint32_t e = 0; e < world->epochs; ++e) {
         one_barrier(&member);
     }
-    await_come(world, 12, 1); /* the latecomer has got the socket from one of us */
+    await_come(world, 12, 1); /* the latecomer has got the socket from one of these processes */
     end(&member, 1);
 }
 
@@ -167,7 +167,7 @@ static void one_of_many(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-/* The remaining process has the socket, and a newcomer gets it from that. */
+/* Only the remaining process has the socket, and a newcomer gets it from that process. */
 void the_last_of_many_has_the_socket(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data of collectives across nodes must arrive whole, and stay until the next arrival.
+ * Tests that data of collectives across nodes arrive whole, and stay unchanged until the process's
+ * next arrival.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a group cannot be made or completed, all its processes of a node must learn so, and nothing of
- * it may stay in the NIC.
+ * Tests that all processes of a node get an error if a group cannot be created or completed, and
+ * that nothing of the group stays in the NIC.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,8 +47,8 @@ static void expect_no_group(struct member *member)
     myr_soft_view_free(&view);
 }
 
-/* The first process does not know a node's address, or has no memory. Then the second one fails
- * with the same status, although it could join, and the NIC has no group in freed memory. */
+/* The first process lacks a node's address, or has no memory. Then the second one fails with the
+ * same status, although it could join, and the NIC has no group in freed memory. */
 static void fail_as_the_first(uint32_t unit_most)
 {
     struct world *world = make_world(2, 2, 0);
@@ -92,8 +92,8 @@ void the_first_of_two_fails(void **state)
     fail_as_the_first(UNIT_MOST);
 }
 
-/* The first process has joined, and the second one has no memory. When the first one leaves, before
- * or after that, nothing of the group stays. */
+/* The first process has joined, and the second one has no memory. When the first one leaves,
+ * before or after that, no record of the group stays. */
 static void fail_as_the_second(uint32_t unit_most)
 {
     struct world *world = make_world(2, 2, 0);
@@ -138,8 +138,7 @@ void the_second_of_two_fails(void **state)
     fail_as_the_second(UNIT_MOST);
 }
 
-/* The other node never arrives. The waiting process sees which one it is, and declares the group
- * failed. */
+/* The other node never arrives. The waiting process gets its number, and makes the group fail. */
 void a_missing_node(void **state)
 {
     (void)state;

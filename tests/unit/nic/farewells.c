@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group that was left must stay as long as a peer may miss its data, but not for ever.
+ * Tests that the NIC keeps a group whose processes have left as long as a peer may miss its data,
+ * but not for ever. A farewell is the exchange of close messages before the group is freed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,7 @@ static void end_pair(struct pair *pair)
     end_world(pair->world);
 }
 
-/* Both join a group with this number, and exchange data once. */
+/* Make both nodes join a group with this number, and exchange data once. */
 static void meet_in_group(struct pair *pair, uint32_t number, struct myr_nic_group group[2])
 {
     for (uint32_t n = 0; n < 2; ++n) {
@@ -99,7 +100,7 @@ void more_farewells_than_fit(void **state)
     for (uint32_t g = 0; g < GROUPS; ++g) {
         myr_nic_group_leave(&group[g][1]);
     }
-    await_closed(&pair, 0, 0); /* all had announced their end before */
+    await_closed(&pair, 0, 0); /* all had sent their close messages before */
     end_pair(&pair);
 }
 
@@ -123,7 +124,7 @@ void one_long_farewell(void **state)
     end_pair(&pair);
 }
 
-/* A block that is too short to be useful, and more nodes than a plan can have. */
+/* A block that is too short to be useful is refused, and so are more nodes than a plan can have. */
 void impossible_data_are_refused(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a process is killed or stopped while it holds the NIC's lock, the others must learn so instead
- * of hanging.
+ * Tests that processes get an error instead of hanging if another process is killed or stopped
+ * while it holds the NIC's lock.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void expect_wait_fails(struct member *member)
     world->unfit[member->rank] = myr_soft_broken(member->nic);
 }
 
-/* Ranks 0 and 1 are on one node. Rank 1 dies with the NIC's lock. */
+/* Ranks 0 and 1 are on one node. Rank 1 dies while it holds the NIC's lock. */
 static void with_the_lock(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -57,7 +57,7 @@ static void with_the_lock(uint32_t rank, void *context)
     expect_wait_fails(&member);
 }
 
-/* The same, but rank 0 starts to wait only when the test says so. */
+/* Rank 1 dies while it holds the lock, but rank 0 starts to wait only when the test permits it. */
 static void holds_on(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -86,7 +86,7 @@ void killed_with_the_lock(void **state)
     }
 }
 
-/* Holds the lock until the test says so, then releases it and exits. */
+/* Hold the lock until the test permits to go on, then release it and exit. */
 static void holds_and_leaves(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -114,8 +114,9 @@ static void let_it_end(void *context)
     holder->well = crew_join(holder->pid);
 }
 
-/* Between reading the lock's holder and checking whether it lives, the holder releases the lock and
- * exits. It does not live then, but has broken nothing. */
+/* After a process has read the lock's holder and before it checks whether the holder is alive,
+ * the holder releases the lock and exits. The check then finds a dead process, but the NIC is
+ * not broken. */
 void the_holder_leaves_in_between(void **state)
 {
     (void)state;
@@ -148,7 +149,7 @@ static void waits(uint32_t rank, void *context)
     }
 }
 
-/* Create another process with this PID, where that is permitted. Otherwise the dead process's entry
+/* Create another process with this PID, if that is permitted. Otherwise the dead process's entry
  * in the segment's table gets the PID of this process, which is older. Returns the PID, or 0. */
 static pid_t reuse_pid(pid_t pid, struct myr_segment *segment)
 {
@@ -183,8 +184,8 @@ static void end_reused(pid_t reused)
     }
 }
 
-/* A process dies with the lock, and its PID is reused, or it stays a zombie. Waiting processes are
- * notified all the same. */
+/* A process dies while it holds the lock, and its PID is reused, or it remains a zombie. Waiting
+ * processes get an error all the same. */
 static void killed_but_seems_alive(bool zombie)
 {
     struct world *world = make_world(1, 2, 0);
@@ -195,7 +196,7 @@ static void killed_but_seems_alive(bool zombie)
     assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t victim = crew_fork(with_the_lock, 1, world);
     const pid_t survivor = crew_fork(holds_on, 0, world);
-    await_come(world, 9, 1); /* the survivor is about to wait; the victim goes on, and dies */
+    await_come(world, 9, 1); /* the survivor is about to wait; the victim continues, and dies */
     assert_int_equal(waitid(P_PID, (id_t)victim, &about, WEXITED | WNOWAIT), 0);
     if (!zombie) {
         assert_false(crew_join(victim));
@@ -224,7 +225,7 @@ void a_dead_holder_is_a_zombie(void **state)
     killed_but_seems_alive(true);
 }
 
-/* The same for the process that has the NIC's thread. */
+/* The process that has the NIC's thread gets an error as well. */
 static void has_a_thread(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -252,7 +253,8 @@ void a_dead_runners_pid_is_reused(void **state)
     kill(victim, SIGKILL);
     assert_false(crew_join(victim));
     const pid_t reused = reuse_pid(victim, member.segment);
-    for (uint32_t i = 0; i < 1000 && NULL == thread; ++i) { /* not every check is thorough */
+    for (uint32_t i = 0; i < 1000 && NULL == thread;
+         ++i) { /* not every check tests whether the PID was reused */
         assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, NULL), MYR_OK);
     }
     assert_non_null(thread);
@@ -263,7 +265,7 @@ void a_dead_runners_pid_is_reused(void **state)
     end_world(world);
 }
 
-/* Rank 1 does the same with a NIC that is already broken. */
+/* Rank 1 dies in the same way with a NIC that is already broken. */
 static void with_the_broken_lock(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -277,8 +279,8 @@ static void with_the_broken_lock(uint32_t rank, void *context)
     raise(SIGKILL);
 }
 
-/* No process runs the control program of a broken NIC any more. All can release what they have, and
- * opening it fails with a message. */
+/* No process runs the control program of a broken NIC any more. All processes can release their
+ * resources, and opening the NIC fails with a message. */
 void a_broken_nic_is_left_alone(void **state)
 {
     (void)state;
@@ -334,7 +336,7 @@ void a_broken_nic_is_left_alone(void **state)
 
 /* ---- a process is stopped while it holds the lock ---- */
 
-/* Rank 1 is stopped with the lock. After it was continued, it finds the NIC usable. */
+/* Rank 1 is stopped while it holds the lock. After it was continued, the NIC must be usable. */
 static void stopped_inside(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -362,7 +364,8 @@ static void add_stopped_line(const char *line)
     ++stopped_lines;
 }
 
-/* The stopped process is named, and no operation waits for it for ever. */
+/* Check that the error message names the stopped process, and that no operation waits for it for
+ * ever. */
 static void expect_refusals(struct member *member, pid_t stopped)
 {
     struct myr_error error = {0};
@@ -394,7 +397,7 @@ static void begin_beside_stopped(struct member *member, struct world *world)
     await_go(world, 1);
 }
 
-/* Waits for a barrier. */
+/* Wait for a barrier. */
 static void waits_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -409,7 +412,7 @@ static void waits_beside_stopped(uint32_t rank, void *context)
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
-/* Tries to run the NIC. */
+/* Try to run the NIC. */
 static void enters_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -424,7 +427,7 @@ static void enters_beside_stopped(uint32_t rank, void *context)
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
-/* Has a thread that runs the NIC, and calls nothing itself. */
+/* Have a thread that runs the NIC, and call nothing else. */
 static void runs_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -506,7 +509,7 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     myr_soft_reap(nic, (uint32_t)victim);
     myr_soft_groups_reap(nic, (uint32_t)victim);
     myr_segment_reap(segment, (uint32_t)victim);
-    await_come(world, 8, 1); /* the survivor has learnt so, and leaves the group */
+    await_come(world, 8, 1); /* the survivor has got the error, and leaves the group */
     while (0 != groups_in(segment)) {
         usleep(200);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nicbarr status` reads other processes' memory, and must not crash or hang on whatever that
- * contains.
+ * Tests that `nicbarr status`, which reads other processes' memory, neither crashes nor hangs,
+ * whatever that memory contains.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +23,10 @@
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 
-enum { CORRUPTED = 256 /* bytes behind each occurrence of the key */ };
+enum { CORRUPTED = 256 /* bytes after each occurrence of the key */ };
 
 /* Overwrite bytes of an image of a segment at random, most of them in the group and its record,
- * which are found by the key. */
+ * whose positions are those of the key. */
 static void corrupt(uint8_t *memory, size_t bytes, uint64_t key, uint64_t *random)
 {
     for (size_t at = 0; at + sizeof(key) <= bytes; at += sizeof(key)) {
@@ -104,7 +104,8 @@ void corrupted_memory_is_viewed(void **state)
     free(corrupted);
 }
 
-/* A file of 1 TiB that takes a few pages, in which the only group is its own successor. */
+/* The view of a group that is its own successor ends, in a file of 1 TiB of which only a few
+ * pages are allocated. */
 void a_view_of_a_cycle_ends(void **state)
 {
     (void)state;

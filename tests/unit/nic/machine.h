@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replaces what the C library says of the machine: its interfaces, whether a process lives, how
- * long a watch sleeps, and whether there is memory. It also skips tests that need what this machine
- * lacks.
+ * Replaces the C library's information about the machine: its interfaces, whether a process is
+ * alive, how long a watch sleeps, and whether there is memory. It also skips tests that need
+ * features which this machine lacks.
  */
 #ifndef TESTS_UNIT_NIC_MACHINE_H
 #define TESTS_UNIT_NIC_MACHINE_H
@@ -10,7 +10,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 
-/* Addresses that getifaddrs() reports. NULL: the real ones. */
+/* An address that getifaddrs() reports instead of the real ones, if `pretended` is not NULL. */
 struct pretended {
     const char *name, *address, *mask;
     unsigned flags;
@@ -22,15 +22,16 @@ extern void *before_kill_context;
 
 extern struct watch_time {
     bool held;        /* the watch sleeps until it is woken by the test */
-    sem_t asleep, go; /* it is about to sleep; it is to wake up */
+    sem_t asleep, go; /* the watch is about to sleep; the test wakes it up */
 } watch_time;
 
 /* Wake the watch, and wait until it sleeps again. */
 void wake_watch_once(void);
 
-extern int allocations_left; /* until malloc() and calloc() fail; -1: never */
+extern int
+    allocations_left; /* number of allocations after which malloc() and calloc() fail; -1: never */
 
-/* Skip the test where this machine has no IPv6. */
+/* Skip the test if this machine has no IPv6. */
 void need_ipv6(void);
 
 #endif

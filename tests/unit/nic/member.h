@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process of a world: how it opens its node's NIC, joins a group, and leaves both.
+ * A process of a world (world.h): opens its node's NIC, joins a group, and leaves both.
  */
 #ifndef TESTS_UNIT_NIC_MEMBER_H
 #define TESTS_UNIT_NIC_MEMBER_H
@@ -32,7 +32,8 @@ void no_progress(void);
 bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule);
 void open_nic(struct member *member, struct world *world, uint32_t rank);
 
-/* When all have NICs, the first process of each node publishes the name of its NIC. */
+/* Wait until all processes have NICs; then the first process of each node publishes the name of
+ * its NIC. */
 void exchange_names(struct member *member, int point);
 
 /* Join the group with this key, together with the node's other processes or alone. */
@@ -44,14 +45,14 @@ void join_group(struct member *member, int point);
 /* Open the NIC, and join the group. */
 void begin(struct member *member, struct world *world, uint32_t rank);
 
-/* Leave the group and close the NIC. Until all have arrived here, each process polls, because
- * another one may still need its NIC's answers for the last barrier. */
+/* Leave the group and close the NIC. Until all have arrived at `point`, each process polls,
+ * because another one may still need responses of its NIC for the last barrier. */
 void end(struct member *member, int point);
 
-/* Take part in the next barrier, and check that all have arrived in it. */
+/* Enter the next barrier, and check afterwards that all have arrived in it. */
 void one_barrier(struct member *member);
 
-/* A process that plays all barriers of its world. */
+/* Execute all barriers of the world as one process. */
 void do_barriers(uint32_t rank, void *context);
 
 #endif

@@ -33,7 +33,7 @@ uint32_t part_of(const struct member *member, uint32_t epoch)
     return MCP_BLOCK_UNIT * crew_below(&random, (most < 5 ? most : 5) + 1);
 }
 
-/* No two parts are alike. */
+/* Fill a part, each one differently. */
 static void make_part(const struct member *member, uint32_t rank, uint32_t epoch, uint8_t *part)
 {
     uint64_t random =
@@ -44,7 +44,7 @@ static void make_part(const struct member *member, uint32_t rank, uint32_t epoch
     }
 }
 
-/* A block consists of the parts of the node's processes. */
+/* Build a block of the contributions of the node's processes. */
 static void build(void *context, uint32_t epoch, uint8_t *block)
 {
     const struct member *member = context;
@@ -103,7 +103,8 @@ static void await_no_groups(struct member *member)
         }
     }
     atomic_fetch_add(&world->come[1], 1);
-    while (atomic_load(&world->come[1]) < size_of(world)) { /* others still need our NIC */
+    while (atomic_load(&world->come[1]) <
+           size_of(world)) { /* others still need this process's NIC */
         poll_and_sleep(member);
     }
     myr_soft_close(member->nic);

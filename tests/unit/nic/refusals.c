@@ -90,7 +90,7 @@ void port_in_use(void **state)
     myr_segment_leave(segment);
 }
 
-/* The process that opened the NIC does not let others take its descriptors. */
+/* The process that opened the NIC forbids others to take its descriptors. */
 static void not_dumpable(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -131,8 +131,9 @@ void the_socket_is_refused(void **state)
     end_world(world);
 }
 
-/* If the NIC cannot take a socket that it is given, that stays the caller's, and the NIC must not
- * close it. (The number of a descriptor that is closed twice may be another thread's by then.) */
+/* If the NIC cannot use a socket that it is given, the caller remains its owner, and the NIC
+ * must not close it. (The number of a descriptor that is closed twice may already be another
+ * thread's.) */
 void a_refused_socket_stays_open(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user must get a message that says why there is no NIC, the same in all processes of the node.
+ * Tests that a user gets a message with the reason why there is no NIC, the same in all processes
+ * of the node.
  */
 #ifndef TESTS_UNIT_NIC_REFUSALS_H
 #define TESTS_UNIT_NIC_REFUSALS_H
@@ -8,7 +9,7 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic.h"
 
-/* Opening the NIC fails with this status, and a message that contains `text`. */
+/* Check that opening the NIC fails with this status, and a message that contains `text`. */
 void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *options,
                     enum myr_status status, const char *text);
 

@@ -29,7 +29,7 @@ void send_to(int socket, const struct myr_nic_name *name, const void *packet, si
                      bytes);
 }
 
-/* Strangers know no group's secret. */
+/* Unknown senders have no group's secret. */
 static const struct mcp_secret wrong_secret = {{1, 2}};
 
 void send_forged_ask(int stranger, const struct myr_nic_name *name)
@@ -73,7 +73,7 @@ void strange_packets(void **state)
     }
     assert_int_equal(counters.dropped_damaged, PACKETS);
 
-    /* Packets in the NIC's format, with unknown keys. */
+    /* Send packets in the NIC's format with unknown keys. */
     for (uint32_t p = 1; p <= PACKETS; ++p) {
         struct mcp_header header = {.type = 0 == p % 2 ? MCP_ASK : MCP_DONE,
                                     .key = crew_random(&random)};
@@ -90,7 +90,7 @@ void strange_packets(void **state)
     myr_segment_leave(segment);
 }
 
-/* The same while barriers are played: a process floods all NICs. */
+/* A process floods all NICs with such packets while barriers are executed. */
 static void flooder(uint32_t rank, void *context)
 {
     struct world *world = context;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets of other programs must neither stop a NIC nor change a group, whatever they contain.
+ * Tests that packets of other programs neither stop a NIC nor change a group, whatever they
+ * contain.
  */
 #ifndef TESTS_UNIT_NIC_STRANGERS_H
 #define TESTS_UNIT_NIC_STRANGERS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tests of each file, which nic_test.c runs.
+ * Declares the tests of each file, which nic_test.c runs.
  */
 #ifndef TESTS_UNIT_NIC_TESTS_H
 #define TESTS_UNIT_NIC_TESTS_H

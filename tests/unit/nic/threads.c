@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that runs the NIC must complete barriers without help of the processes, and threads of
- * one process can share a NIC.
+ * Tests that a thread that runs the NIC completes barriers without help of the processes, and that
+ * threads of one process can share a NIC.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 
-/* No process polls: all arrive, and only look at the release. */
+/* All processes arrive, and only check the release without polling. */
 static void arrive_and_look(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -28,7 +28,7 @@ static void arrive_and_look(uint32_t rank, void *context)
     if (world->thread) {
         CREW_CHECK(MYR_OK == myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &thread, &error),
                    "%s", error.text);
-        world->unfit[rank] = NULL != thread; /* here: whether it has the thread */
+        world->unfit[rank] = NULL != thread; /* this flag means that the process has the thread */
     }
     for (uint32_t e = 1; e <= world->epochs; ++e) {
         (void)myr_nic_group_arrive(&member.group);
@@ -38,7 +38,7 @@ static void arrive_and_look(uint32_t rank, void *context)
     }
     meet(world, 2, size_of(world));
     if (!world->thread) {
-        /* All have arrived and all messages are sent, but no process has taken them. */
+        /* All have arrived and all messages are sent, but no process has received them. */
         CREW_CHECK(!myr_nic_group_test(&member.group, 1), "the NIC was run");
     }
     meet(world, 3, size_of(world));
@@ -118,7 +118,7 @@ static void poll_now_and_then(uint32_t rank, void *context)
     }
 }
 
-/* For ThreadSanitizer: progress functions of several threads share a NIC. */
+/* Progress functions of several threads share a NIC; ThreadSanitizer checks this. */
 void threads_poll(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A watch must take the packets of a process that sleeps, or its peers wait for it in vain.
+ * Tests that a watch, which runs the NIC on behalf of sleeping processes, receives their packets,
+ * because otherwise their peers wait in vain.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ static uint64_t received_by(const struct myr_soft_nic *nic)
     return counters.packets_received;
 }
 
-/* A NIC with a watch that sleeps until the test wakes it, and a stranger who sends packets. */
+/* A NIC with a watch that sleeps until the test wakes it, and an unknown sender of packets. */
 struct watched {
     struct world *world;
     struct member member;
@@ -49,7 +50,7 @@ static void begin_watched(struct watched *w)
     sem_wait(&watch_time.asleep);
 }
 
-/* From now on the watch sleeps as it does otherwise. */
+/* Let the watch sleep as usual from now on. */
 static void let_watch_run(void)
 {
     watch_time.held = false;
@@ -65,8 +66,8 @@ static void end_watched(struct watched *w)
     end_world(w->world);
 }
 
-/* A watch polls the NIC if no process has since it last looked, and only then. It does not count as
- * a runner. */
+/* A watch polls the NIC only if no process has polled it since the watch's last check. It does
+ * not count as a polling process. */
 void a_watch_polls_if_no_process_does(void **state)
 {
     (void)state;
@@ -95,7 +96,7 @@ void a_watch_polls_if_no_process_does(void **state)
     end_watched(&w);
 }
 
-/* A watch takes everything that is in the socket each time it wakes up. */
+/* A watch receives all packets that are in the socket each time it wakes up. */
 static void one_poll_takes(void (*send)(int socket, const struct myr_nic_name *name, uint32_t p),
                            uint32_t packets)
 {
@@ -134,8 +135,9 @@ static void send_ask(int socket, const struct myr_nic_name *name, uint32_t p)
     send_forged_ask(socket, name);
 }
 
-/* However many packets strangers send, the peers' packets behind them do not wait for the next
- * wake-up. (The socket of root has room for twice as many as this; other users' may drop some.) */
+/* However many packets unknown senders send, the peers' packets queued behind them do not wait
+ * for the next wake-up. (The socket buffer of root holds twice as many as this; other users' may
+ * drop some.) */
 void a_flood_does_not_end_a_poll(void **state)
 {
     (void)state;
@@ -145,7 +147,7 @@ void a_flood_does_not_end_a_poll(void **state)
     one_poll_takes(send_ask, 5000);
 }
 
-/* Has the watch until the test says so, or it is killed. */
+/* Have the watch until the test permits to go on, or the process is killed. */
 static void has_a_watch(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -161,8 +163,8 @@ static void has_a_watch(uint32_t rank, void *context)
     myr_segment_leave(member.segment);
 }
 
-/* When the process with the watch has exited, one that goes to sleep takes the watch over. From
- * then on packets are taken although no process polls. */
+/* When the process with the watch has exited, a process that goes to sleep takes the watch over.
+ * From then on packets are received although no process polls. */
 static void another_has_the_watch(bool politely)
 {
     struct world *world = make_world(1, 2, 0);
@@ -193,7 +195,7 @@ static void another_has_the_watch(bool politely)
     }
     close(stranger);
     myr_soft_watch_stop(watch);
-    /* Nobody has the watch now: the next one to start it gets it. */
+    /* No process has the watch now: the next one to start it gets it. */
     assert_int_equal(myr_soft_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
     assert_true(myr_soft_watch_is_here(watch));
     myr_soft_watch_stop(watch);
