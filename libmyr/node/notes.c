@@ -115,7 +115,8 @@ uint64_t myr_note_get(struct myr_segment *segment, uint64_t key)
 {
     myr_segment_lock(segment);
     const struct myr_note *place = find_note(table_of(segment), key);
-    const uint64_t value = NULL == place ? 0 : place->value;
+    /* A free entry may have the value of a process that was killed before it wrote the key. */
+    const uint64_t value = NULL == place || 0 == place->key ? 0 : place->value;
     myr_segment_unlock(segment);
     return value;
 }
