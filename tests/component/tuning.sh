@@ -172,6 +172,21 @@ for doubt in "0.9" "0.9 openmpi" "0.99 pairwise 100"; do
     check "measures" said "(measured"
     check "and adds what it finds" test "$(measurements "$cache.unsure")" -gt "$before"
 done
+# Members whose processors are oversubscribed have another default than the others.
+both_shapes() { # FROM TO: the members' shapes differ in that, and any of them may set a communicator up
+    sed '2,$ { s/, oversubscribed//; p; s/ | MPI_Barrier"/, oversubscribed&/ }' "$1" > "$2"
+}
+unevenly() { # FILES
+    job 3 -x LD_PRELOAD="$LD_PRELOAD:$builddir/tests/component/.libs/bound_unevenly.so" --bind-to none \
+        --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500 "${@:2}" \
+        "$programs/barrier_ledger" --iterations 300 && said "^ok"
+}
+check "processes bound unevenly" unevenly "$cache.uneven" --mca coll_nicbarr_tune_after 3
+check "measure" said "(measured"
+both_shapes "$cache.uneven" "$cache.both"
+check "they can be unsure" rewrite_cache "$cache.both" "$cache.unsure" 0.6 openmpi
+check "and play the same barrier nevertheless" unevenly "$cache.unsure" --mca coll_nicbarr_tune_after 2000000000
+
 check "a job that must not measure" works 3 --mca coll_nicbarr_cache "$cache.unsure" \
     --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_verbose 1
 check "goes by what there is" said "(cache)"
