@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A job must not hang with a file system that does not answer: preloaded into a program, this makes
- * the opening of the file $HUNG_FILE wait for ever, after a line that says so. tuning.sh runs jobs
- * with it.
+ * the opening of the file $HUNG_FILE wait until there is a file $HUNG_UNTIL, or for ever, after a
+ * line that says so. tuning.sh runs jobs with it.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -16,14 +16,16 @@
 
 EXPORTED int open(const char *path, int flags, ...)
 {
-    const char *hung = getenv("HUNG_FILE");
+    const char *hung = getenv("HUNG_FILE"), *until = getenv("HUNG_UNTIL");
     va_list arguments;
     va_start(arguments, flags);
     const unsigned mode = 0 != (flags & (O_CREAT | O_TMPFILE)) ? va_arg(arguments, unsigned) : 0;
     va_end(arguments);
-    while (NULL != hung && 0 == strcmp(path, hung)) {
+    if (NULL != hung && 0 == strcmp(path, hung)) {
         fprintf(stderr, "%s does not answer\n", path);
-        pause();
+        while (NULL == until || 0 != access(until, F_OK)) {
+            usleep(10000);
+        }
     }
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }

@@ -153,6 +153,27 @@ check "a cache that does not answer" hung "$programs/short_job" --allreduces 300
 check "is waited for by nobody" said "does not answer"
 check "and nothing is measured meanwhile" unmeasured
 
+# One that answers late may prefer what is no candidate: the communicators that are set up have no memory for it.
+late() { # TEXT: a line of the job that ends it
+    local until=$scratch/until answers=$scratch/answers job
+    rm -f "$until" "$answers"
+    timeout -k 5 "${watchdog:-300}" mpirun -np 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$cache.late" \
+        -x HUNG_UNTIL="$answers" --mca coll_nicbarr_cache "$cache.late" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_tune_after 3 "$programs/barrier_ledger" --iterations 300 --until "$until" \
+        > "$scratch/out" 2>&1 &
+    job=$!
+    until said "are set up" || ! kill -0 "$job" 2> /dev/null; do sleep 0.05; done
+    touch "$answers"
+    until said "$1" || ! kill -0 "$job" 2> /dev/null; do sleep 0.05; done
+    touch "$until"
+    wait "$job" && said "^ok" && said "$1"
+}
+check "a late cache can have a candidate" rewrite_cache "$cache" "$cache.late" 0.99 pairwise
+check "which is adopted" late "pairwise (cache)"
+check "or what is none" rewrite_cache "$cache" "$cache.late" 0.99 counter:3
+check "which is measured instead" late "3 processes on one node: .*(measured"
+check "and never used" bash -c "! grep -q '3 processes on one node: counter:3 (cache)' '$scratch/out'"
+
 # Nor does one that blocks when measurements are written.
 unwritten() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$scratch/unwritten.lock" --mca coll_nicbarr_cache "$scratch/unwritten" \
