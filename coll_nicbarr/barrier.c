@@ -25,6 +25,16 @@ static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicato
     return module->barrier.function(comm, module->barrier.module);
 }
 
+/* Across nodes, set up what non-blocking calls have asked for. True if that has changed the state:
+ * the step was due in this barrier anyway, or the communicator was declined because no data get
+ * through. Then the barrier is that of the new state. */
+static inline bool attend(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    const enum nicbarr_barrier_state state = module->barrier_state;
+    nicbarr_data_attend(module, comm);
+    return __builtin_expect(state != module->barrier_state, 0);
+}
+
 static int barrier_own(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     return own_barrier((mca_coll_nicbarr_module_t *)module, comm);
@@ -73,8 +83,8 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
     if (module->tuning) { /* see barrier_undecided() */
         return own_barrier(module, comm);
     }
-    if (module->across) {
-        nicbarr_data_attend(module, comm);
+    if (module->across && attend(module, comm)) {
+        return nicbarr_barrier(comm, base);
     }
     if (nicbarr_tune_due(module)) {
         return nicbarr_tune_on(module, comm);
@@ -131,8 +141,8 @@ MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_b
 static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->across) {
-        nicbarr_data_attend(module, comm);
+    if (module->across && attend(module, comm)) {
+        return nicbarr_barrier(comm, base);
     }
     return due(module) ? begin_duel(module, comm) : own_barrier(module, comm);
 }
@@ -143,8 +153,8 @@ static int barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *ba
     if (module->tuning) { /* see barrier_undecided() */
         return own_barrier(module, comm);
     }
-    if (module->across) {
-        nicbarr_data_attend(module, comm);
+    if (module->across && attend(module, comm)) {
+        return nicbarr_barrier(comm, base);
     }
     return nicbarr_watch_play(module, comm);
 }
@@ -160,14 +170,16 @@ static int barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *modu
 MYR_HOT static int barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    nicbarr_data_attend(module, comm);
-    return nicbarr_nic_barrier(module, comm, &module->nic);
+    return attend(module, comm) ? nicbarr_barrier(comm, base)
+                                : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
 MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    nicbarr_data_attend(module, comm);
+    if (attend(module, comm)) {
+        return nicbarr_barrier(comm, base);
+    }
     return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
@@ -176,9 +188,7 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
 static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    nicbarr_data_attend(module, comm);
-    /* nicbarr_data_attend() may have taken this step already. */
-    if (NICBARR_BARRIER_ACROSS_UNDECIDED != module->barrier_state) {
+    if (attend(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < module->tune_at) {
@@ -193,9 +203,7 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const uint32_t wanted = (uint32_t)mca_coll_nicbarr_component.parameters.join_after;
-    nicbarr_data_attend(module, comm);
-    /* See barrier_across_undecided(). */
-    if (NICBARR_BARRIER_ACROSS_KNOWN != module->barrier_state) {
+    if (attend(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < wanted) {
@@ -214,9 +222,7 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
-    nicbarr_data_attend(module, comm);
-    if (NICBARR_BARRIER_ACROSS_FIRST !=
-        module->barrier_state) { /* see barrier_across_undecided() */
+    if (attend(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {

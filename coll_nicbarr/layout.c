@@ -37,6 +37,15 @@ struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
     return bytes;
 }
 
+bool nicbarr_layout_fits(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice)
+{
+    const struct myr_group *group = &module->group;
+    const struct nicbarr_bytes bytes = nicbarr_layout_bytes(&module->shape, choice);
+    return bytes.counters <= module->counter_bytes &&
+           myr_group_arrival_bytes(group->size) + module->counter_bytes + bytes.others <=
+               myr_record_bytes(group->record);
+}
+
 void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module)
 {
     return (uint8_t *)myr_group_slots(&module->group) + module->counter_bytes;

@@ -3,8 +3,8 @@
  * slots.
  *
  * Called by setup.c (space for all candidates, the plan of the choice), tune.c (the plans of all
- * candidates) and limits.c. All members of a communicator compute the same layout. Any thread, each
- * for a module of its own. */
+ * candidates, or of an adopted choice) and limits.c. All members of a communicator compute the same
+ * layout. Any thread, each for a module of its own. */
 #ifndef NICBARR_LAYOUT_H
 #define NICBARR_LAYOUT_H
 
@@ -17,6 +17,10 @@ struct nicbarr_bytes {
 };
 struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
                                           struct nicbarr_choice choice);
+
+/* Returns whether the module's record, which was allocated for the choices known at setup, has
+ * enough space for this one. The result is the same on all members. */
+bool nicbarr_layout_fits(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice);
 
 /* Returns the slots that follow the counters. */
 void *nicbarr_layout_slots(const mca_coll_nicbarr_module_t *module);

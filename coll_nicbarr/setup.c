@@ -46,6 +46,12 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         return why;
     }
     module->source = nicbarr_propose(&module->shape, &module->choice);
+    if (NICBARR_UNDECIDED == module->source && NICBARR_OPENMPI == module->choice.algorithm) {
+        /* Unsure evidence for Open MPI's own. Until it is decided we play barriers ourselves: the
+         * group's epoch counts them. The default is part of the record, because members may differ
+         * in whether their processors are oversubscribed, and thus in their own defaults. */
+        module->choice = nicbarr_default_choice(&module->shape);
+    }
     const struct myr_key key = nicbarr_record_key(module, comm, 0);
     struct nicbarr_bytes bytes = bytes_needed(&module->shape, module->source, module->choice);
     struct myr_error error = {0};
@@ -60,11 +66,6 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     }
     /* The choice of the member that created the record is valid for all. */
     module->source = nicbarr_unpack(record->note, &module->choice);
-    if (NICBARR_UNDECIDED == module->source && NICBARR_OPENMPI == module->choice.algorithm) {
-        /* The cache prefers Open MPI's own function, but with insufficient confidence. Until the
-         * choice is final, nicbarr executes the barriers, because the group's epoch counts them. */
-        module->choice = nicbarr_default_choice(&module->shape);
-    }
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;
     myr_group_init(&module->group, record, &component->waiter, module->shape.processes,

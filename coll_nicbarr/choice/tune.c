@@ -374,6 +374,16 @@ static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
+/* Can this communicator use the `known` choice? On one node its record has room for all candidates.
+ * A cache that was read after the setup may prefer another choice, if it has been edited or if the
+ * version of nicbarr that wrote it had others. */
+static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
+{
+    struct nicbarr_choice choice;
+    (void)nicbarr_unpack(known, &choice);
+    return module->across || nicbarr_layout_fits(module, choice);
+}
+
 /* Use the choice of another communicator or an earlier job. Across nodes, groups are set up only
  * after a number of barriers that justifies the cost. */
 static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
@@ -457,6 +467,9 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 
     module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     int rc = ask_root(module, comm, &word);
+    if (OMPI_SUCCESS == rc && 0 != word.known && !can_adopt(module, word.known)) {
+        word.known = 0;
+    }
     if (OMPI_SUCCESS == rc && 0 == (word.known | word.doubted) &&
         (0 != word.reading || !may_measure(module, comm))) {
         rc = put_off(module, comm);

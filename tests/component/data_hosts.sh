@@ -163,6 +163,14 @@ check "a host that takes short packets only" on_hosts --shell 3 1 bash "$scratch
 short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 200)
 check "a class of size is tried with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
 check "and left to Open MPI" said "packets do not get through between all nodes"
+# The 12th barrier finds that no data get through, and its choice, Open MPI's own, is provisional with a portion due.
+written both < <(printf "1 %s\n" "coll what=barrier how=b c=0 times=11" \
+    "coll what=allreduce how=i r=0 c=0 type=MPI_DOUBLE op=MPI_SUM n=128 times=1" "wait r=0" \
+    "coll what=barrier how=b c=0 times=30")
+check "a barrier is declined when it is to be measured" on_hosts --shell 2 1 bash "$scratch/short.sh" "${soft[@]}" \
+    --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 1 --mca coll_nicbarr_tune_share 99 "${both[@]}"
+check "after it had been, briefly" said "openmpi (measured, provisional"
+check "and stays Open MPI's own" said "barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own"
 
 # ---- played by the kernels, where BPF programs are allowed
 

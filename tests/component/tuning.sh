@@ -153,6 +153,27 @@ check "a cache that does not answer" hung "$programs/short_job" --allreduces 300
 check "is waited for by nobody" said "does not answer"
 check "and nothing is measured meanwhile" unmeasured
 
+# One that answers late may prefer what is no candidate: the communicators that are set up have no memory for it.
+late() { # TEXT: a line of the job that ends it
+    local until=$scratch/until answers=$scratch/answers job
+    rm -f "$until" "$answers"
+    timeout -k 5 "${watchdog:-300}" mpirun -np 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$cache.late" \
+        -x HUNG_UNTIL="$answers" --mca coll_nicbarr_cache "$cache.late" --mca coll_nicbarr_verbose 1 \
+        --mca coll_nicbarr_tune_after 3 "$programs/barrier_ledger" --iterations 300 --until "$until" \
+        > "$scratch/out" 2>&1 &
+    job=$!
+    until said "are set up" || ! kill -0 "$job" 2> /dev/null; do sleep 0.05; done
+    touch "$answers"
+    until said "$1" || ! kill -0 "$job" 2> /dev/null; do sleep 0.05; done
+    touch "$until"
+    wait "$job" && said "^ok" && said "$1"
+}
+check "a late cache can have a candidate" rewrite_cache "$cache" "$cache.late" 0.99 pairwise
+check "which is adopted" late "pairwise (cache)"
+check "or what is none" rewrite_cache "$cache" "$cache.late" 0.99 counter:3
+check "which is measured instead" late "3 processes on one node: .*(measured"
+check "and never used" bash -c "! grep -q '3 processes on one node: counter:3 (cache)' '$scratch/out'"
+
 # Nor does one that blocks when measurements are written.
 unwritten() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$scratch/unwritten.lock" --mca coll_nicbarr_cache "$scratch/unwritten" \
@@ -172,6 +193,21 @@ for doubt in "0.9" "0.9 openmpi" "0.99 pairwise 100"; do
     check "measures" said "(measured"
     check "and adds what it finds" test "$(measurements "$cache.unsure")" -gt "$before"
 done
+# Members whose processors are oversubscribed have another default than the others.
+both_shapes() { # FROM TO: the members' shapes differ in that, and any of them may set a communicator up
+    sed '2,$ { s/, oversubscribed//; p; s/ | MPI_Barrier"/, oversubscribed&/ }' "$1" > "$2"
+}
+unevenly() { # FILES
+    job 3 -x LD_PRELOAD="$LD_PRELOAD:$builddir/tests/component/.libs/bound_unevenly.so" --bind-to none \
+        --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500 "${@:2}" \
+        "$programs/barrier_ledger" --iterations 300 && said "^ok"
+}
+check "processes bound unevenly" unevenly "$cache.uneven" --mca coll_nicbarr_tune_after 3
+check "measure" said "(measured"
+both_shapes "$cache.uneven" "$cache.both"
+check "they can be unsure" rewrite_cache "$cache.both" "$cache.unsure" 0.6 openmpi
+check "and play the same barrier nevertheless" unevenly "$cache.unsure" --mca coll_nicbarr_tune_after 2000000000
+
 check "a job that must not measure" works 3 --mca coll_nicbarr_cache "$cache.unsure" \
     --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_verbose 1
 check "goes by what there is" said "(cache)"

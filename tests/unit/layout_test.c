@@ -259,6 +259,29 @@ static void open_mpis_own(void **state)
     team_end(&team);
 }
 
+/* A record has room for the choices that were known when it was created. */
+static void room_for_known_choices(void **state)
+{
+    (void)state;
+    const struct nicbarr_choice known[] = {{NICBARR_COUNTER, 2, 0}, {NICBARR_TREE, 4, 0}};
+    const struct nicbarr_choice fit[] = {{NICBARR_OPENMPI, 0, 0},
+                                         {NICBARR_COUNTER, 1, 0},
+                                         {NICBARR_COUNTER, 2, 0},
+                                         {NICBARR_FLAGS, 64, 0},
+                                         {NICBARR_TREE, 2, 0}};
+    const struct nicbarr_choice larger[] = {
+        {NICBARR_COUNTER, 3, 0}, {NICBARR_TREE, 4096, 0}, {NICBARR_DISSEMINATION, 4096, 0}};
+    struct team team;
+    team_begin(&team, 100, 1, known, 2);
+    for (size_t c = 0; c < sizeof(fit) / sizeof(fit[0]); ++c) {
+        assert_true(nicbarr_layout_fits(&team.modules[c], fit[c]));
+    }
+    for (size_t c = 0; c < sizeof(larger) / sizeof(larger[0]); ++c) {
+        assert_false(nicbarr_layout_fits(&team.modules[c], larger[c]));
+    }
+    team_end(&team);
+}
+
 /* ---- placement of words ---- */
 
 static void stride_of_flags(void **state)
@@ -389,7 +412,7 @@ int main(void)
         cmocka_unit_test(one_process),       cmocka_unit_test(neighbours_share_a_counter),
         cmocka_unit_test(open_mpis_own),     cmocka_unit_test(stride_of_flags),
         cmocka_unit_test(separate_lines),    cmocka_unit_test(one_release),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(out_of_memory),     cmocka_unit_test(room_for_known_choices),
     };
     return cmocka_run_group_tests_name("plans and layouts", tests, NULL, NULL);
 }

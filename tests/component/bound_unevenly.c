@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Processes that are bound unevenly: preloaded into a program, this binds ranks 0 and 1 to the same
+ * processor, and the others to 63 further ones, as far as the program can see. So ranks 0 and 1 are
+ * oversubscribed and the others are not, on a machine with any number of processors. tuning.sh runs
+ * jobs with it.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const int first = NULL != rank && atoi(rank) > 1 ? 1 : 0;
+    (void)process;
+    memset(set, 0, bytes);
+    for (int p = first; p < (0 == first ? 1 : 64); ++p) {
+        CPU_SET(p, set);
+    }
+    return 0;
+}
