@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Plots of reports; see plot.h.
- *
- * Positions are in pixels from the top left corner; the height of a panel follows from its number
- * of bars. Texts are in single quotes, where only the quote is special to gnuplot, and without
- * mark-up ("noenhanced"). gnuplot's terminal for SVG needs mark-up for bold type, so SVG files have
- * no bold type.
- */
+/* See plot.h. Positions are in pixels from the top left corner. Texts are in single quotes, where
+ * only the quote is special to gnuplot, and without mark-up ("noenhanced"). The SVG terminal needs
+ * mark-up for bold type, so SVG files have none. */
 #include "tools/plot.h"
 
 #include <errno.h>
@@ -164,8 +159,7 @@ static void head(const struct canvas *canvas, const struct report *report, size_
 
 /* ---- a panel ---- */
 
-/* Finds a range for all bars and points, and for error bars unless one is far longer than
- * everything else. */
+/* Finds a range for all bars and points, and for error bars of a similar length. */
 static struct range find_range(const struct panel *panel)
 {
     double least = HUGE_VAL, most = 0, fastest = HUGE_VAL, slowest = 0, highest = 0;
@@ -289,8 +283,7 @@ static void put_figure(FILE *out, double known, double figure)
     }
 }
 
-/* Draws the medians. Bars begin at zero, which does not exist on a logarithmic axis, so a point
- * shows the median there. */
+/* Draws the medians: as bars, or as points on a logarithmic axis, which has no zero. */
 static void medians(const struct canvas *canvas, const struct panel *panel)
 {
     FILE *out = canvas->out;
@@ -364,8 +357,7 @@ static void note_limits(struct panel *panel)
     }
 }
 
-/* Describes the raw limits across nodes, with one line per kind of NIC. The round trips of one kind
- * are consecutive. */
+/* Describes the raw limits across nodes, one line per kind of NIC, whose entries are consecutive. */
 static void note_round_trips(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -520,8 +512,7 @@ static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *statu
     return rc;
 }
 
-/* Returns gnuplot's error message, which is the last line with a colon. The lines before it show
- * the script. */
+/* Returns gnuplot's error message: the last line with a colon, after the lines of the script. */
 static char *last_complaint(FILE *complaints)
 {
     char text[256], last[256] = "it does not say why";
