@@ -357,7 +357,7 @@ static void note_limits(struct panel *panel)
     }
 }
 
-/* Describes the raw limits across nodes, one line per kind of NIC, whose entries are consecutive. */
+/* Describes the raw limits across nodes: a line for each kind of NIC; its entries are together. */
 static void note_round_trips(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;

@@ -205,8 +205,8 @@ unevenly() { # FILES
 check "processes bound unevenly" unevenly "$cache.uneven" --mca coll_nicbarr_tune_after 3
 check "measure" said "(measured"
 both_shapes "$cache.uneven" "$cache.both"
-check "they can be unsure" rewrite_cache "$cache.both" "$cache.unsure" 0.6 openmpi
-check "and play the same barrier nevertheless" unevenly "$cache.unsure" --mca coll_nicbarr_tune_after 2000000000
+check "they can be unsure" rewrite_cache "$cache.both" "$cache.doubtful" 0.6 openmpi
+check "and play the same barrier nevertheless" unevenly "$cache.doubtful" --mca coll_nicbarr_tune_after 2000000000
 
 check "a job that must not measure" works 3 --mca coll_nicbarr_cache "$cache.unsure" \
     --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_verbose 1
