@@ -91,7 +91,7 @@ static const char doc[] =
     "job for that. Each finding is `ok', a `note' (it works, or is not needed) or a "
     "`problem', with what to do about it."
     "\v"
-    "MPIRUN-OPTIONs are passed to the job's mpirun, such as `-- --mca btl_tcp_if_include eth1'.\n"
+    "MPIRUN-OPTIONs are passed to the job's mpirun, such as `-- --mca btl_tcp_if_include eth1'.\n\n"
     "Exit status: 0, 1 if there is a problem, 64 for wrong usage.";
 
 struct settings {
