@@ -85,7 +85,7 @@ declaration == "" && (/^(#|extern|}|$)/ || /^struct [a-z_]+;$/) { next }
 
 END {
     if (name == "libmyr") {
-        begin_page(name, "barriers that NICs play, for programs without MPI")
+        begin_page(name, "barriers that run on NICs, for programs without MPI")
         print_code(synopsis)
         print ".SH DESCRIPTION"
         sub(/^[^\n]*\n\n/, "", head)
