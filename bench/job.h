@@ -19,8 +19,8 @@ struct job {
     int rank, size, nodes;
     bool one_node;
     cpu_set_t *masks; /* affinity of each rank */
-    struct raw_placement
-        placement; /* of the ranks, if they are on one node; otherwise meaningless */
+    /* of the ranks, if they are on one node; otherwise meaningless */
+    struct raw_placement placement;
 };
 
 void job_open(struct job *job);

@@ -29,8 +29,8 @@ static void parts_free(struct parts *parts)
 static bool divide(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic,
                    uint32_t met, struct parts *parts)
 {
-    uint32_t *part_of =
-        calloc(met + 1, sizeof(*part_of)); /* part of each NIC, by its number; 0: no part yet */
+    /* part of each NIC, by its number; 0: no part yet */
+    uint32_t *part_of = calloc(met + 1, sizeof(*part_of));
     *parts = (struct parts){.of = malloc(size * sizeof(*parts->of))};
     const bool good = NULL != part_of && NULL != parts->of;
     for (uint32_t r = 0; good && r < size; ++r) {

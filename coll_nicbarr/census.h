@@ -44,8 +44,8 @@ struct nicbarr_nodes {
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL if the NIC cannot */
     uint32_t *firsts; /* [nodes]: the number in its segment of each node's first process */
     uint32_t *ranks;  /* [nodes]: that process's rank */
-    uint32_t
-        *of; /* [size]: the node of each rank; NULL if there are more than NICBARR_DATA_RANKS */
+    /* [size]: the node of each rank; NULL if there are more than NICBARR_DATA_RANKS */
+    uint32_t *of;
 };
 
 /* The maximum number of ranks across nodes for collectives that carry data. */

@@ -210,8 +210,8 @@ typedef struct mca_coll_nicbarr_module {
     bool declined; /* setup failed, and all members fell back to Open MPI's own functions */
     bool tuning; /* setup or a measurement calls Open MPI's own collectives, which may call ours */
     uint32_t tune_at; /* number of barriers, or MPI_Ibarriers, after which to measure */
-    struct nicbarr_tuner
-        *tuner;         /* continues the contest of a provisional choice (tune.c); NULL: none */
+    /* continues the contest of a provisional choice (tune.c); NULL: none */
+    struct nicbarr_tuner *tuner;
     struct {            /* watch.c */
         uint32_t until; /* barriers until the next duel */
         uint32_t pause; /* barriers between two duels; 0: not known yet */
@@ -268,8 +268,8 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 enum { NICBARR_COMM_TEXT = MPI_MAX_OBJECT_NAME + 40 };
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text);
 
-void nicbarr_progress(
-    void); /* Open MPI's progress function, with the signature that libmyr needs */
+/* Open MPI's progress function, with the signature that libmyr needs */
+void nicbarr_progress(void);
 
 struct nicbarr_hello;
 

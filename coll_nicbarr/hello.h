@@ -22,8 +22,8 @@ enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {
     uint64_t identity; /* identity of its segment; 0: it has none, see `why` */
-    uint64_t
-        digest; /* digest of schedules, formats and parameters, which must be equal on both sides */
+    /* digest of schedules, formats and parameters, which must be equal on both sides */
+    uint64_t digest;
     uint32_t number; /* number of the process in the segment */
     bool later; /* it opens more NICs at its first communicator across nodes, because its job needed
                    none so far, or because a NIC was not available yet */

@@ -14,8 +14,8 @@
 
 #include "libmyr/nic_kind.h"
 
-extern const struct myr_nic_kind
-    *const nicbarr_kinds[]; /* defined in kinds.c; terminated by NULL */
+/* defined in kinds.c; terminated by NULL */
+extern const struct myr_nic_kind *const nicbarr_kinds[];
 
 enum { NICBARR_NICS_MOST = 5 }; /* count of NIC numbers, including 0 */
 

@@ -27,8 +27,8 @@ struct nicbarr_operation {
      * nodes. Returns true, with the error in req_status, if the request will never complete. NULL
      * if there is nothing to do. */
     bool (*remind)(nicbarr_request_t *request, bool look);
-    void (*drop)(
-        nicbarr_request_t *request); /* frees the resources of the request; NULL if it has none */
+    /* frees the resources of the request; NULL if it has none */
+    void (*drop)(nicbarr_request_t *request);
 };
 
 struct nicbarr_request {

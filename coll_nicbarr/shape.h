@@ -15,8 +15,8 @@ struct nicbarr_shape {
     uint32_t processes;  /* processes of the communicator */
     uint32_t homes;      /* distinct homes (glossary) on rank 0's node; 1: not bound */
     uint32_t processors; /* processors of rank 0's node that are available to the job */
-    uint32_t
-        players; /* bit n: NIC n can execute collectives; bit 0, on one node: the processes can */
+    /* bit n: NIC n can execute collectives; bit 0, on one node: the processes can */
+    uint32_t players;
     bool oversubscribed;
 };
 

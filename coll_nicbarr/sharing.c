@@ -73,8 +73,8 @@ static void write_letter(const struct addressees *nodes, const uint64_t *words,
     }
     myr_nonce_draw(&letter->nonce);
     for (uint32_t n = 0; n < nodes->count; ++n) {
-        if (nicbarr_peer_agree(nodes->first[n],
-                               &key)) { /* otherwise the node cannot unseal its copy */
+        /* otherwise the node cannot unseal its copy */
+        if (nicbarr_peer_agree(nodes->first[n], &key)) {
             myr_seal(&key, &letter->nonce, secret, &sealed[n]);
         }
     }

@@ -23,9 +23,9 @@ enum {
     MCP_WINDOW_FIRST = 64, /* window in packets: initially, */
     MCP_WINDOW_LEAST = 4,  /* after losses, */
     MCP_WINDOW_MOST = 256, /* maximum: 350 KiB; a network of 1 Gbit/s transmits that in 3 ms */
-    MCP_VOIDS =
-        2 * MCP_WINDOW_MOST, /* a window of packets, and one for each cancelled message in it */
-    MCP_ACK_EVERY = 16,      /* packets for each acknowledgement */
+    /* a window of packets, and one for each cancelled message in it */
+    MCP_VOIDS = 2 * MCP_WINDOW_MOST,
+    MCP_ACK_EVERY = 16, /* packets for each acknowledgement */
 };
 
 /* The first sequence number and the first round. Both are near their end, so that wrap-around

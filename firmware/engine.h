@@ -75,8 +75,8 @@ struct mcp_group {
 #ifndef MCP_KERNEL_INSIDE
     MCP_APART myr_word done; /* the release: the last complete epoch */
     myr_word sleepers;       /* number of hosts that sleep on `done` */
-    myr_word
-        failed; /* if not 0, no further epoch completes, because node `failed` - 1 is missing */
+    /* if not 0, no further epoch completes, because node `failed` - 1 is missing */
+    myr_word failed;
 #endif
     MCP_APART uint64_t key;   /* 0 if the group is not open */
     struct mcp_secret secret; /* authenticates its packets */
@@ -84,9 +84,9 @@ struct mcp_group {
     uint16_t node, last_node;   /* this NIC's number in the group; the highest number */
     uint32_t places, unit_most; /* capacity of a buffer in blocks (0 if no data), and the maximum
                                    bytes of a block */
-    uint32_t window,
-        slot_bytes; /* of a group that broadcasts (bcast.h): the number of slots, a power of two (0:
-                       no broadcasts), and the distance between two slots */
+    /* of a group that broadcasts (bcast.h): the number of slots, a power of two (0: no broadcasts),
+     * and the distance between two slots */
+    uint32_t window, slot_bytes;
     uint32_t unit[2]; /* bytes of a block in the last even and odd epoch begun here */
     uint32_t offered; /* the last epoch whose block was taken from the host */
 #ifdef MCP_KERNEL_INSIDE

@@ -32,8 +32,8 @@ struct mcp_nic;
 /* The part of a NIC for messages. Its tables follow the NIC, see mcp_nic_bytes(). */
 struct mcp_messages {
     /* Hosts poll `knocked` continuously, so the fields in its cache line change seldom. */
-    _Alignas(MYR_LINE) myr_word
-        knocked; /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet */
+    /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet */
+    _Alignas(MYR_LINE) myr_word knocked;
     bool known_only; /* whether to accept packets only from NICs that a host has connected to */
     uint8_t stranger_attempt;      /* of the last DATA of a NIC without a connection, */
     uint64_t stranger;             /* ... and its key */

@@ -9,9 +9,9 @@
 
 struct mcp_missing {
     uint32_t node;
-    uint32_t
-        heard_ms; /* when its NIC last reported its host late, in milliseconds of the clock of the
-                     NIC that waits, which wraps around (CLOCK_MONOTONIC on Linux); 0 if never */
+    /* when its NIC last reported its host late, in milliseconds of the clock of the NIC that waits,
+     * which wraps around (CLOCK_MONOTONIC on Linux); 0 if never */
+    uint32_t heard_ms;
 };
 
 #endif

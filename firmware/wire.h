@@ -55,8 +55,8 @@ enum mcp_flag {
     MCP_VOID = 2,   /* DATA: only a sequence number; its message's port was closed meanwhile */
     MCP_PLEASE = 4, /* DATA: acknowledge at once, because the sender waits for it */
     MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones arrived and were dropped */
-    MCP_READY =
-        16, /* ACK: port `from_port` had run out of receive tokens, and now has `length` of them */
+    /* ACK: port `from_port` had run out of receive tokens, and now has `length` of them */
+    MCP_READY = 16,
 };
 
 /* A collective packet. A payload follows if the collective carries one. */

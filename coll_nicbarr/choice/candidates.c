@@ -107,8 +107,8 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
     if (shape->homes > 1 && shape->homes < size) {
         add_candidate(&candidates, size, NICBARR_COUNTER, shape->homes);
     }
-    if (size <=
-        128) { /* with more processes, reading one cache line of each is never the fastest */
+    /* with more processes, reading one cache line of each is never the fastest */
+    if (size <= 128) {
         add_candidate(&candidates, size, NICBARR_FLAGS, 4);
         add_candidate(&candidates, size, NICBARR_FLAGS, 64);
         add_candidate(&candidates, size, NICBARR_FLAGS, 128);

@@ -53,8 +53,8 @@ struct nicbarr_contest_user {
 };
 
 struct nicbarr_contestant {
-    struct nicbarr_quartiles
-        us;     /* times over the rounds; if there are none, the time of the look */
+    /* times over the rounds; if there are none, the time of the look */
+    struct nicbarr_quartiles us;
     int rounds; /* number of rounds until it was dropped */
     bool dropped;
     int repetitions;                         /* number of executions in a turn */

@@ -31,8 +31,8 @@ enum {
     NICBARR_DUEL_ROUNDS = 9, /* the minimum for an error probability of 1 in 100 with one outlier */
     NICBARR_DUEL_BARRIERS = 8, /* barriers of a turn that count */
     NICBARR_DUEL_VALUES = 2 * NICBARR_DUELISTS * NICBARR_DUEL_BARRIERS,
-    NICBARR_DUEL_APART =
-        -1 /* in place of a duelist: Open MPI's own barrier, which does not count */
+    /* in place of a duelist: Open MPI's own barrier, which does not count */
+    NICBARR_DUEL_APART = -1
 };
 
 struct nicbarr_duel {

@@ -3,8 +3,8 @@
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum {
-    UNKNOWN =
-        400, /* number of calls, for choices measured elsewhere or without sufficient confidence */
+    /* number of calls, for choices measured elsewhere or without sufficient confidence */
+    UNKNOWN = 400,
     PROVEN = 20000,
     MOST = 1 << 24 /* maximum number of calls; more than a second of the fastest calls, of which
                       measuring takes 0.4 % */

@@ -329,8 +329,8 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 struct word {
     /* the choice from the cache or from another communicator of this shape, or 0 */
     uint64_t known;
-    uint64_t
-        doubted; /* if there is no choice: NICs whose packets got lost on another communicator */
+    /* if there is no choice: NICs whose packets got lost on another communicator */
+    uint64_t doubted;
     uint64_t reading; /* if there is no choice: the cache has not been read yet */
 };
 

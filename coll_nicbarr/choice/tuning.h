@@ -12,8 +12,8 @@
 
 struct nicbarr_tuning {
     const struct nicbarr_contest *contest;
-    const struct nicbarr_choice
-        *choices; /* the candidates; the first one is Open MPI's own function */
+    /* the candidates; the first one is Open MPI's own function */
+    const struct nicbarr_choice *choices;
     double model_us[NICBARR_CANDIDATES]; /* predictions; 0: none */
     struct nicbarr_limits limits;        /* raw limits on one node */
     /* Raw limits across nodes, by NIC; valid on rank 0. */

@@ -39,13 +39,13 @@ _Static_assert((int)NICBARR_DUEL_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_ma
 /* A duel in progress. */
 struct nicbarr_dueling {
     struct nicbarr_duel duel;
-    struct nicbarr_choice
-        choice[NICBARR_DUELISTS]; /* the duelists; the first one is the current choice */
+    /* the duelists; the first one is the current choice */
+    struct nicbarr_choice choice[NICBARR_DUELISTS];
     /* plans of the duelists on one node; the plan in use is in module->group */
     struct myr_plan plans[NICBARR_DUELISTS];
     int in_use;
-    struct nicbarr_candidate_groups
-        contenders; /* groups of the duelists across nodes; see first_entrant() */
+    /* groups of the duelists across nodes; see first_entrant() */
+    struct nicbarr_candidate_groups contenders;
 };
 
 static _Atomic unsigned long long duels, switches;

@@ -182,8 +182,8 @@ static void begin_request(nicbarr_request_t *request)
     const size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
                          NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
-    if (handed->root &&
-        NULL != packed) { /* even after an error, because the other processes wait for it */
+    /* even after an error, because the other processes wait for it */
+    if (handed->root && NULL != packed) {
         handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
     }
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);

@@ -44,8 +44,8 @@ struct nicbarr_carried {
     const uint8_t *from; /* the first element that was not sent yet */
     uint8_t *to; /* destination of the next result, possibly MPI_BOTTOM (NULL), if `reads` */
     bool reads;  /* this process needs the result */
-    size_t
-        apart; /* for an allgather: distance of two ranks' vectors (bytes); 0: not an allgather */
+    /* for an allgather: distance of two ranks' vectors (bytes); 0: not an allgather */
+    size_t apart;
     ompi_op_t *op;
     ompi_datatype_t *type;
     const struct nicbarr_operands *gaps; /* elements are sent packed, and unpacked here to be

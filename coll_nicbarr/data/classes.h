@@ -24,8 +24,8 @@ enum {
     NICBARR_REDUCTION_CLASSES = 8,
     NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last reduction class */
-    NICBARR_DATA_PROCESSES =
-        128, /* beyond this number, reading one cache line of each process is not the fastest way */
+    /* beyond this number, reading one cache line of each process is not the fastest way */
+    NICBARR_DATA_PROCESSES = 128,
 };
 
 /* Returns whether a parameter forces nicbarr's implementation. If so, it is not measured. */

@@ -114,8 +114,8 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
 {
     if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
         module->pending &= ~NICBARR_PENDING_BARRIER;
-        (void)nicbarr_across_get_split(module,
-                                       comm); /* the collective that follows returns the error */
+        /* the collective that follows returns the error */
+        (void)nicbarr_across_get_split(module, comm);
     }
     for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
          ++c) {

@@ -123,8 +123,8 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         result_of(carrier, carried, carrier->combiner == ompi_comm_rank(comm));
     const int rc = nicbarr_carry_bcast(module, comm, carrier->back, result.at, &result.bytes,
                                        carrier->combiner);
-    const bool longer =
-        MPI_ERR_TRUNCATE == rc; /* more bytes than expected; the processes are still in step */
+    /* more bytes than expected; the processes are still in step */
+    const bool longer = MPI_ERR_TRUNCATE == rc;
     if (OMPI_SUCCESS == rc || longer) {
         take_result(carrier, carried, result.at, longer ? 0 : result.bytes);
     }

@@ -34,8 +34,8 @@ enum {
  * ones. */
 struct nicbarr_streamer {
     struct myr_ring ring; /* without a record if not set up (yet) */
-    uint32_t begun,
-        done; /* non-blocking streams begun and complete, which are executed one after the other */
+    /* non-blocking streams begun and complete, which are executed one after the other */
+    uint32_t begun, done;
 };
 
 /* The contents of a slot's note: the number of bytes, and flags. */

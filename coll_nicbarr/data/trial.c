@@ -175,8 +175,8 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
     } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_BATCH) {
-        trial->contest.chosen =
-            0; /* keep Open MPI's own function, because the next portion may be far away */
+        /* keep Open MPI's own function, because the next portion may be far away */
+        trial->contest.chosen = 0;
     }
     trial->kind->install(trial);
     if (is_root(trial) && trial->contest.rounds > 0) {

@@ -40,8 +40,8 @@ struct nicbarr_trial {
     bool watched;
     bool anew; /* remeasurement of a decided class, whose candidate in use is: */
     int standing;
-    enum nicbarr_way
-        way; /* implementation of the calls during a remeasurement; else install() sets it */
+    /* implementation of the calls during a remeasurement; else install() sets it */
+    enum nicbarr_way way;
     /* Private to trial.c: */
     struct nicbarr_contest contest;
     struct nicbarr_portions portions;
@@ -54,10 +54,10 @@ struct nicbarr_trial_kind {
     /* Called before the trial continues, to undo what was installed; NULL if there is nothing to
      * undo. */
     void (*take_back)(struct nicbarr_trial *trial);
-    void (*install)(
-        struct nicbarr_trial *trial); /* installs contest.chosen, or the forced candidate */
-    void (*free)(struct nicbarr_trial
-                     *trial); /* frees the trial, with all resources that are not installed */
+    /* installs contest.chosen, or the forced candidate */
+    void (*install)(struct nicbarr_trial *trial);
+    /* frees the trial, with all resources that are not installed */
+    void (*free)(struct nicbarr_trial *trial);
 };
 
 /* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.

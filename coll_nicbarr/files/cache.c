@@ -192,8 +192,8 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
             ++measurement.count;
         }
     }
-    if (contest->count > 1 &&
-        contest->of[0].rounds > 0) { /* otherwise there is nothing to compare */
+    /* otherwise there is nothing to compare */
+    if (contest->count > 1 && contest->of[0].rounds > 0) {
         add_measurement(shape, what, &measurement);
     }
 }

@@ -21,8 +21,8 @@
 
 enum {
     NICBARR_CACHE_KEPT = 8, /* number of measurements that are kept of a key, the newest */
-    NICBARR_CACHE_DEPTH =
-        16, /* maximum nesting of lists and objects in a line; lines written here have 6 */
+    /* maximum nesting of lists and objects in a line; lines written here have 6 */
+    NICBARR_CACHE_DEPTH = 16,
     NICBARR_CACHE_MOST = 512 << 10, /* maximum bytes of a file; a larger one is not a cache */
 };
 

@@ -383,8 +383,8 @@ void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return;
     }
     pthread_mutex_lock(&lock);
-    if (place_of(module->entry) <
-        json_array_size(entries)) {               /* otherwise the report has been closed */
+    /* otherwise the report has been closed */
+    if (place_of(module->entry) < json_array_size(entries)) {
         json_object_update(module->entry, entry); /* keeps the measurements */
         changed = true;
     }

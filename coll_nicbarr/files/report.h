@@ -16,9 +16,9 @@ struct nicbarr_duel;    /* see duel.h */
 /* The destination of the report; all of this must outlive nicbarr_report_close(). */
 struct nicbarr_report_site {
     const char *path; /* path of the file; NULL or "": none */
-    const struct myr_segment
-        *segment; /* NULL: this process has not joined a segment, and writes nothing */
-    int output;   /* Open MPI's output stream for messages to the user */
+    /* NULL: this process has not joined a segment, and writes nothing */
+    const struct myr_segment *segment;
+    int output; /* Open MPI's output stream for messages to the user */
 };
 
 /* Initialise the report. Called by one thread, before all other functions. */

@@ -12,8 +12,8 @@
 #include "coll_nicbarr/files/regular_file.h"
 
 enum {
-    LOCK_MOST_MS =
-        30000, /* sufficient for all processes of a large job to write one after the other */
+    /* sufficient for all processes of a large job to write one after the other */
+    LOCK_MOST_MS = 30000,
     FILE_MOST = 64 << 20, /* maximum bytes; larger files are left unchanged */
 };
 

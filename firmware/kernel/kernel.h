@@ -91,8 +91,8 @@ struct mcp_kernel_group {
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */
     uint32_t arrivals[MCP_KERNEL_MESSAGES];
     struct mcp_step steps[MCP_KERNEL_STEPS];
-    struct mcp_peer
-        peers[MCP_KERNEL_PEERS]; /* peers to send to, then (from nsends on) peers to wait for */
+    /* peers to send to, then (from nsends on) peers to wait for */
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
     uint32_t heard[MCP_KERNEL_MESSAGES]; /* as mcp_group_heard(), by CLOCK_MONOTONIC */
     uint32_t claims[MCP_KERNEL_MESSAGES];
     struct mcp_kernel_watched watched;

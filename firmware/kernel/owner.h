@@ -73,10 +73,10 @@ struct mcp_kernel_plan {
     uint32_t uid; /* whose doorbells are accepted */
     uint32_t nodes, node;
     uint32_t nsteps, nsends, nwaits; /* at most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
-    uint32_t places,
-        unit_most; /* of its buffer, at most MCP_KERNEL_BUFFER bytes; 0 if it has none */
-    uint32_t window,
-        slot_bytes; /* for broadcasts, at most MCP_BCAST_BYTES; 0 if it does not broadcast */
+    /* of its buffer, at most MCP_KERNEL_BUFFER bytes; 0 if it has none */
+    uint32_t places, unit_most;
+    /* for broadcasts, at most MCP_BCAST_BYTES; 0 if it does not broadcast */
+    uint32_t window, slot_bytes;
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS];
 };

@@ -95,8 +95,8 @@ struct sim_tally {
 };
 
 struct sim_node {
-    struct mcp_board
-        board; /* of the MCP; the first member, so that pointers to both can be converted */
+    /* of the MCP; the first member, so that pointers to both can be converted */
+    struct mcp_board board;
     struct sim_machine *machine;
     struct mcp_nic *mcp;
     uint32_t number;

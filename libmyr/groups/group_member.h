@@ -48,8 +48,8 @@ struct myr_nic_group {
     const struct myr_player *player; /* NULL if not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;
-    struct myr_record
-        *record; /* in the segment, shared by the node's processes; NULL if there is none */
+    /* in the segment, shared by the node's processes; NULL if there is none */
+    struct myr_record *record;
     struct myr_nic_data *data;   /* NULL if the group carries no data */
     struct myr_nic_bcast *bcast; /* NULL if the group does not broadcast */
     /* Private to the kind of NIC: */

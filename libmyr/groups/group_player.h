@@ -24,8 +24,8 @@ struct myr_player {
      * this kind of NIC does not support it. */
     uint32_t (*missing)(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most);
     void (*fail)(struct myr_nic_group *group, uint32_t node);
-    uint32_t (*failed)(
-        const struct myr_nic_group *group);          /* the missing node + 1; 0 if not failed */
+    /* the missing node + 1; 0 if not failed */
+    uint32_t (*failed)(const struct myr_nic_group *group);
     bool (*over)(const struct myr_nic_group *group); /* whether no further epoch will complete */
     void (*leave)(struct myr_nic_group *group);
 };

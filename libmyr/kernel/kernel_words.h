@@ -86,8 +86,8 @@ struct myr_kernel_group_words {
     uint32_t failed;  /* if not 0, no more epochs complete, because node `lost` is missing or, if
                          that is this node, a process has died */
     uint32_t missing; /* number of nodes that it waits for; the first of them follow below */
-    uint64_t
-        since_ms; /* when that wait began, roughly (CLOCK_MONOTONIC); 0 if recently, or not known */
+    /* when that wait began, roughly (CLOCK_MONOTONIC); 0 if recently, or not known */
+    uint64_t since_ms;
     struct myr_kernel_node lost;
     struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };

@@ -62,8 +62,8 @@ struct tagged_out {
     struct tagged_out *next;
     struct tagged_head head;
     struct tagged_more more;
-    struct myr_tagged_request
-        *request; /* EAGER: its buffer follows; the request completes when the message is sent */
+    /* EAGER: its buffer follows; the request completes when the message is sent */
+    struct myr_tagged_request *request;
 };
 
 /* A queue of such messages, in order. */

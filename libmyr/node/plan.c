@@ -54,8 +54,8 @@ static size_t mailbox_bytes(uint32_t most_waits)
 
 size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits)
 {
-    return MYR_LINE +
-           size * mailbox_bytes(most_waits); /* the first cache line contains the release */
+    /* the first cache line contains the release */
+    return MYR_LINE + size * mailbox_bytes(most_waits);
 }
 
 bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32_t most_waits,

@@ -24,8 +24,8 @@
 
 enum {
     MYR_RING_WINDOW = 32, /* number of rounds, a power of two */
-    MYR_RING_PIECE =
-        127 * MYR_LINE /* size in bytes; with the header in front, all pieces fill a block */
+    /* size in bytes; with the header in front, all pieces fill a block */
+    MYR_RING_PIECE = 127 * MYR_LINE
 };
 
 struct myr_ring_lines {

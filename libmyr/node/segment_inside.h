@@ -47,8 +47,8 @@ void myr_segment_unlock(struct myr_segment *segment);
 struct myr_record *myr_block_at(const struct myr_segment *segment, uint32_t offset);
 uint32_t myr_block_offset(const struct myr_segment *segment, const struct myr_record *record);
 size_t myr_block_bytes(uint32_t block_class);
-uint32_t
-myr_block_class(size_t bytes); /* the smallest class that fits; MYR_BLOCK_CLASSES if none does */
+/* the smallest class that fits; MYR_BLOCK_CLASSES if none does */
+uint32_t myr_block_class(size_t bytes);
 uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class);
 void myr_give_block(struct myr_segment *segment, uint32_t offset, uint32_t block_class);
 

@@ -75,8 +75,8 @@ struct myr_sram {
     pthread_mutex_t lock; /* robust, because its owner may be killed */
     myr_word owner;       /* pid of the last holder of the lock, for diagnosis */
     myr_word stuck;       /* pid of the holder that was last reported as stuck */
-    uint32_t
-        full; /* once true, no more records are created, so that all ranks get the same result */
+    /* once true, no more records are created, so that all ranks get the same result */
+    uint32_t full;
     uint32_t end;       /* offset from which on memory was never used */
     uint32_t committed; /* memory is committed up to this offset, and never touched beyond it */
     uint32_t processes; /* high-water mark of entries in the table of processes */

@@ -18,9 +18,9 @@ struct myr_watch;
 
 struct myr_waiter {
     struct myr_segment *segment;
-    void (*progress)(
-        void); /* advances the host's other traffic; called while waiting. It must not yield,
-                  because its CPU time is taken as the sign of whether it had work. */
+    /* advances the host's other traffic; called while waiting. It must not yield, because its CPU
+     * time is taken as the sign of whether it had work. */
+    void (*progress)(void);
     struct myr_wait_policy policy;
     /* Called each time a wait has lasted for another MYR_LONG_WAIT_US; `times` is the number of
      * these so far. The first call publishes the wait (waits.h) and returns its entry, which is

@@ -23,8 +23,8 @@ struct myr_soft_links {
     uint16_t bucket[MYR_SOFT_LINK_BUCKETS];
     uint16_t next[MYR_SOFT_LINKS];    /* in its bucket, or in the free list; 0 at the end */
     uint32_t holders[MYR_SOFT_LINKS]; /* refcount */
-    _Alignas(
-        MYR_LINE) struct mcp_address address[MYR_SOFT_LINKS]; /* read on the path of a barrier */
+    /* read on the path of a barrier */
+    _Alignas(MYR_LINE) struct mcp_address address[MYR_SOFT_LINKS];
 };
 
 /* Gets a reference to the link to this address; returns MCP_LINK_SENDER if the table is full. */

@@ -46,9 +46,9 @@ struct myr_shared_nic {
     uint32_t layout; /* the creator's myr_soft_layout() */
     myr_word chains; /* whether to receive with UDP GRO, because messages are sent */
     /* Processes by their numbers in the segment; 0 if none. */
-    _Alignas(
-        MYR_LINE) myr_word lock; /* the process that runs the control program; MYR_SOFT_BROKEN */
-    myr_word polls;              /* number of polls for packets; guarded by the lock */
+    /* the process that runs the control program; MYR_SOFT_BROKEN */
+    _Alignas(MYR_LINE) myr_word lock;
+    myr_word polls;                      /* number of polls for packets; guarded by the lock */
     _Alignas(MYR_LINE) myr_word sleeper; /* the process that sleeps on the socket */
     myr_word runner;                     /* the process with a thread that runs the NIC */
     myr_word watch;      /* the process with a thread that checks whether any process runs it */
@@ -102,8 +102,8 @@ struct myr_soft_nic {
     void (*sleeping)(void *context); /* called by a thread that is about to sleep; NULL if none */
     void *sleeping_context;
     struct myr_soft_bounds bounds;
-    myr_word
-        given_up; /* pid of the holder for which this process has given up waiting; 0 if none */
+    /* pid of the holder for which this process has given up waiting; 0 if none */
+    myr_word given_up;
     struct myr_soft_stuck stuck; /* the present holder, as observed so far */
 };
 

@@ -38,8 +38,8 @@ static struct {
     uint64_t switches; /* number of switches of fibres at the last reading of the clock */
     char file[400];    /* the component */
     char folder[100]; /* for the marker files of the nodes' segments, and copies of the component */
-    ompi_proc_t *near[DOUBLE_RANKS],
-        *far[DOUBLE_RANKS]; /* indexed by the locality in the view of a rank */
+    /* indexed by the locality in the view of a rank */
+    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS];
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;

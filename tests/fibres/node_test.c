@@ -70,8 +70,8 @@ struct side {
     uint32_t rank, size;   /* this rank's number in the communicator, and the communicator's size */
     bool has[WHATS];
     struct myr_group group;
-    struct myr_exchange
-        exchange[2]; /* for blocking calls, and for reductions from within progress */
+    /* for blocking calls, and for reductions from within progress */
+    struct myr_exchange exchange[2];
     struct myr_ring ring;
     uint32_t issued, completed; /* reductions from within progress */
     uint32_t round[WHATS];

@@ -556,8 +556,8 @@ static void receive_useless(const uint8_t *packet, size_t count)
 
 static void receive(const uint8_t *bytes, size_t count)
 {
-    uint8_t *packet = malloc(
-        0 == count ? 1 : count); /* exactly of the packet's size, so that overruns are detected */
+    /* exactly of the packet's size, so that overruns are detected */
+    uint8_t *packet = malloc(0 == count ? 1 : count);
     struct mcp_header header;
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);

@@ -283,17 +283,16 @@ static void check_group(struct place *place)
         CHECK(group->step < group->nsteps);
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
-        if (0 == group->farewell ||
-            0 != group->backoff
-                     .ends_ns) { /* after a close message the group need not send anything */
+        /* after a close message the group need not send anything */
+        if (0 == group->farewell || 0 != group->backoff.ends_ns) {
             CHECK(group->active && 0 != group->backoff.ends_ns && 0 != mcp_deadline_ns(nic));
             CHECK(mcp_deadline_ns(nic) <= group->backoff.ends_ns);
         }
     } else if (0 == group->failed) {
         CHECK(0 == group->step && 0 == group->sent);
     }
-    for (uint32_t w = 0; 0 == group->failed && w < PEERS;
-         ++w) { /* in a failed group the buffers are not used */
+    /* in a failed group the buffers are not used */
+    for (uint32_t w = 0; 0 == group->failed && w < PEERS; ++w) {
         CHECK(myr_epoch_reached(done + 2, mcp_group_arrivals(group)[w]));
     }
     CHECK(0 == group->places || myr_epoch_reached(done + 1, group->started));
@@ -361,8 +360,8 @@ static void check_buffers(int of, uint32_t slot, uint32_t epoch)
 
 static void receive(const uint8_t *bytes, size_t count, bool sealed)
 {
-    uint8_t *packet = malloc(
-        0 == count ? 1 : count); /* exactly of the packet's size, so that overruns are detected */
+    /* exactly of the packet's size, so that overruns are detected */
+    uint8_t *packet = malloc(0 == count ? 1 : count);
     CHECK(NULL != packet);
     memcpy(packet, bytes, count);
     struct mcp_header header;
@@ -444,9 +443,8 @@ static void receive_nearly(struct input *in, uint8_t argument)
     };
     const struct mcp_secret secret = secret_of(header.type, header.key);
     const size_t payload = data && MCP_ARRIVE == header.type ? take_byte(in) : 0;
-    uint8_t *packet =
-        malloc(MCP_COLLECTIVE_BYTES +
-               payload); /* exactly of the packet's size, so that overruns are detected */
+    /* exactly of the packet's size, so that overruns are detected */
+    uint8_t *packet = malloc(MCP_COLLECTIVE_BYTES + payload);
     CHECK(NULL != packet);
     memset(packet + MCP_COLLECTIVE_BYTES, kind, payload);
     mcp_seal(&header, &secret, packet + MCP_COLLECTIVE_BYTES, payload);

@@ -135,8 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint32_t by_segment = take_byte(&in);
     while (in.left > 0 && w.size < MOST) {
         const size_t length = take_byte(&in) + (size_t)(take_byte(&in) & 3) * 256;
-        uint8_t *bytes =
-            malloc(length + 1); /* exactly of the hello's size, or one byte if it is empty */
+        /* exactly of the hello's size, or one byte if it is empty */
+        uint8_t *bytes = malloc(length + 1);
         CHECK(NULL != bytes);
         const size_t count = take_bytes(&in, bytes, length);
         uint8_t *exact = realloc(bytes, 0 == count ? 1 : count);

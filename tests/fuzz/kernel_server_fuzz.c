@@ -114,8 +114,8 @@ static void check_answer(const struct client *client, const struct myr_kernel_an
 static void check_received(struct client *client, const union words *words, size_t bytes, bool page)
 {
     CHECK(bytes >= sizeof(words->magic) && MYR_KERNEL_MAGIC == words->magic);
-    if (client->answered ==
-        client->asked) { /* the server refused the client before its first request */
+    /* the server refused the client before its first request */
+    if (client->answered == client->asked) {
         CHECK(sizeof(words->answer) == bytes && MYR_OK != words->answer.status && !page);
         client->broken = true;
         return;

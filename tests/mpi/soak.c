@@ -41,8 +41,8 @@ enum { ALIVE = 8 };
 /* ---- the resources of a process ---- */
 
 struct holdings {
-    long rss_kib, descriptors, mappings, shared_kib,
-        pinned_kib; /* the last one: pinned by RDMA devices */
+    /* the last one: pinned by RDMA devices */
+    long rss_kib, descriptors, mappings, shared_kib, pinned_kib;
 };
 
 static long count_descriptors(void)

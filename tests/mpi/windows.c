@@ -211,8 +211,8 @@ static struct extent some_extent(struct rng *plan, int target, size_t begin, siz
     const bool alone =
         extent.kind == PUT || extent.kind == PUT_STRIDED || extent.kind == GET_ACCUMULATE;
     const unsigned chosen = rng_below(plan, (unsigned)test.size);
-    for (int r = 0; r < test.size;
-         r++) /* drawn for each process, so that the plan remains the same on all */
+    /* drawn for each process, so that the plan remains the same on all */
+    for (int r = 0; r < test.size; r++)
         extent.by[r] = rng_below(plan, 2) ? !alone : false;
     extent.by[chosen] = true;
     extent.operation = rng_below(plan, extent.type.whole ? IN_ANY_ORDER : FOR_ALL);

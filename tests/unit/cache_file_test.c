@@ -283,8 +283,8 @@ static void no_folder(void **state)
 {
     (void)state;
     crew_file_write(path, "", 0);
-    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl",
-             folder); /* a file as a directory */
+    /* a file as a directory */
+    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder);
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
     snprintf(path, sizeof(path), "%s", folder); /* a directory as a file */
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");

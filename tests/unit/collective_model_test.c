@@ -60,8 +60,8 @@ struct host {
     struct mcp_group *group;
     size_t bytes;
     enum { NOT_OPEN, OPEN, LEAVING, CLOSED } state;
-    uint32_t started,
-        seen; /* epochs in which the host has arrived, and which it knows to be complete */
+    /* epochs in which the host has arrived, and which it knows to be complete */
+    uint32_t started, seen;
     bool woken, coming; /* woken during this event; a call is scheduled */
     bool failed;        /* the host knows that its group has failed */
 };

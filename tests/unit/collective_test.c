@@ -494,8 +494,8 @@ static void implausible_packets(void **state)
     }
     settle();
     assert_int_equal(counters(0)->dropped_damaged, sizeof(noise));
-    assert_int_equal(counters(0)->dropped_foreign,
-                     expected[FOREIGN] + 1); /* the length of this packet is valid */
+    /* the length of this packet is valid */
+    assert_int_equal(counters(0)->dropped_foreign, expected[FOREIGN] + 1);
     assert_int_equal(logged, 0);
     assert_int_equal(done(0), 0);
     assert_int_equal(myr_load_acquire(&member[0]->failed), 0);

@@ -544,10 +544,8 @@ static void many_in_a_row(void **state)
         double budget_us;
         int chosen, repetitions[2];
     } cases[] = {
-        {0,
-         2000,
-         0,
-         {8, 2}}, /* only as many as fit into an iteration; 40 us each, so that it is dropped */
+        /* only as many as fit into an iteration; 40 us each, so that it is dropped */
+        {0, 2000, 0, {8, 2}},
         {10, 2000, 1, {10, 10}},  /* more than fit */
         {10, 1e5, 1, {208, 260}}, /* more fit */
     };

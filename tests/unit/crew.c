@@ -22,8 +22,8 @@
 #include "os/random.h"
 
 enum {
-    WATCHDOG_SECONDS =
-        600, /* long, since sanitizers on a busy machine take minutes; only a hang takes longer */
+    /* long, since sanitizers on a busy machine take minutes; only a hang takes longer */
+    WATCHDOG_SECONDS = 600,
     MOST_THREADS = 128,
     PID_MOST = 1 << 22, /* the maximum of Linux */
 };

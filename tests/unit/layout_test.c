@@ -391,8 +391,8 @@ static void out_of_memory(void **state)
     struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
     struct short_of_memory *const context = &is;
     assert_true(myr_plan_messages_bytes(8, 3) <= sizeof(slots));
-    for (uint32_t granted = 0; granted <= 4;
-         ++granted) { /* its own schedule and those of three receivers */
+    /* its own schedule and those of three receivers */
+    for (uint32_t granted = 0; granted <= 4; ++granted) {
         struct myr_plan plan;
         is.granted = granted;
         assert_int_equal(

@@ -223,8 +223,8 @@ static bool provide(struct host *host, uint32_t bytes)
     return false;
 }
 
-static uint32_t
-free_token(const struct host *host) /* Returns a free send token, or SENDS if there is none. */
+/* Returns a free send token, or SENDS if there is none. */
+static uint32_t free_token(const struct host *host)
 {
     uint32_t token = 0;
     while (token < SENDS && host->sending[token]) {

@@ -32,8 +32,8 @@
 enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, PEERS = 64, FIRST_GROUP = MYR_LINE };
 
 struct nic {
-    struct mcp_board
-        board; /* the first member, because the control program passes its address back */
+    /* the first member, because the control program passes its address back */
+    struct mcp_board board;
     struct mcp_collective collective;
     struct mcp_counters counters;
     struct myr_nic_name name;

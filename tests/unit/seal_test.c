@@ -119,8 +119,8 @@ static void connections(void **state)
         for (int other = 0; other < NODES; ++other) {
             assert_true(myr_agree(&pair[n], &pair[other].public, &key));
             myr_connection_secret(&key, &secret[n][other]);
-            for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(key);
-                 ++at) { /* reveals no part of the key */
+            /* reveals no part of the key */
+            for (size_t at = 0; at + sizeof(uint64_t) <= sizeof(key); ++at) {
                 assert_memory_not_equal(key.byte + at, &secret[n][other].word[0], sizeof(uint64_t));
                 assert_memory_not_equal(key.byte + at, &secret[n][other].word[1], sizeof(uint64_t));
             }

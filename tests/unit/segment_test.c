@@ -335,8 +335,8 @@ static void model_leave(struct actor *actor, uint32_t p)
     --actor->parts;
     actor->part[p] = actor->part[actor->parts];
     actor->entry[p] = actor->entry[actor->parts];
-    if (NULL ==
-        entry_in(actor, entry->identity)) { /* its marker file is deleted, but no other one */
+    /* its marker file is deleted, but no other one */
+    if (NULL == entry_in(actor, entry->identity)) {
         model.shown = entry->shows && model.shown == entry->identity ? 0 : model.shown;
         *entry = (struct entry){0};
     }
@@ -406,8 +406,8 @@ static void processes_join_and_leave(void **state)
             model_leave(&model.actors[a], 0);
         }
     }
-    for (uint32_t n = 0; n < model.given;
-         ++n) { /* the others have left, which the segment has detected */
+    /* the others have left, which the segment has detected */
+    for (uint32_t n = 0; n < model.given; ++n) {
         const struct entry *given = &model.numbers[n];
         for (uint32_t p = 0; p < self->parts; ++p) {
             if (given->identity == self->entry[p]->identity &&
@@ -869,8 +869,8 @@ static void another_jobs(void **state)
         assert_true(myr_segment_identity(own) == myr_segment_identity(again));
         myr_segment_leave(own);
         myr_segment_leave(again);
-        assert_int_equal(access(the_sign, F_OK),
-                         -1); /* the marker file was deleted with its creator */
+        /* the marker file was deleted with its creator */
+        assert_int_equal(access(the_sign, F_OK), -1);
     }
     struct myr_segment *more = join(elsewhere, LIMIT); /* its own processes still find it */
     assert_true(myr_segment_identity(more) == myr_segment_identity(theirs));
@@ -1136,8 +1136,8 @@ static void full(void **state)
     }
     assert_in_range(count, 5, 199);
     expect_none(segment, 1000, 4000);
-    expect_none(segment, 1000,
-                1); /* not even a smaller one, because others may have failed already */
+    /* not even a smaller one, because others may have failed already */
+    expect_none(segment, 1000, 1);
     expect_none(other, 1001, 1);
     for (uint32_t i = 0; i < count; ++i) { /* existing ones remain valid */
         const struct myr_record *same = record_of(other, i, 2, 4000);
@@ -1528,8 +1528,8 @@ enum { WORKERS = 4, KILLS = 60, JOBS = 6 };
 
 struct arena {
     _Atomic bool over;
-    _Atomic uint32_t
-        beats[WORKERS]; /* number of completed rounds, including those of killed predecessors */
+    /* number of completed rounds, including those of killed predecessors */
+    _Atomic uint32_t beats[WORKERS];
     _Atomic uint32_t refused, created;
 };
 

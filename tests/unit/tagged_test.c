@@ -502,8 +502,8 @@ static void sizes(void **state)
                                     crew_seed());
         for (uint32_t to = 0; to < ENDPOINTS; ++to) {
             for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
-                for (uint32_t order = 0; order < 4;
-                     ++order) { /* the order of both; synchronous or not */
+                /* the order of both; synchronous or not */
+                for (uint32_t order = 0; order < 4; ++order) {
                     if (0 == order % 2) {
                         (void)receive_one(g, to, anything, 100000);
                     }

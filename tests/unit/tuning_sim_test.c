@@ -64,8 +64,8 @@ struct machine {
     double skew_us; /* mean delay of ranks that enter a program's barrier */
 };
 
-static double
-uniform(uint64_t *random) /* Returns a uniformly distributed number above 0 and below 1. */
+/* Returns a uniformly distributed number above 0 and below 1. */
+static double uniform(uint64_t *random)
 {
     return (crew_below(random, 1 << 30) + 0.5) / (1 << 30);
 }

@@ -25,8 +25,8 @@ struct wire;
 /* Faults of the wire, as probabilities per mille for each packet. */
 struct wire_faults {
     uint32_t loss, duplication, reordering, damage;
-    uint64_t delay_least_ns,
-        delay_most_ns;       /* delay of every packet; packets of a pair of NICs stay in order */
+    /* delay of every packet; packets of a pair of NICs stay in order */
+    uint64_t delay_least_ns, delay_most_ns;
     uint64_t detour_most_ns; /* maximum additional delay of a reordered packet or a duplicate */
 };
 

@@ -31,8 +31,8 @@ enum {
 
 /* Filled by kernel_test.c. */
 extern struct mcp_kernel *kernel;
-extern int
-    wire; /* the peers' end: frames written here go to the NIC, and its packets are read here */
+/* the peers' end: frames written here go to the NIC, and its packets are read here */
+extern int wire;
 extern struct sockaddr_ll far;    /* its address */
 extern int behind;                /* the peers' end of the other network */
 extern struct sockaddr_ll beyond; /* its address */

@@ -93,8 +93,8 @@ void open_pair(struct pair *pair, uint32_t uid, uint64_t *random)
                    plan->nwaits, 0);
     pair->group->secret = plan->secret;
     memcpy(mcp_group_steps(pair->group), plan->steps, plan->nsteps * sizeof(plan->steps[0]));
-    for (uint32_t p = 0; p < plan->nsends + plan->nwaits;
-         ++p) { /* an IP address serves as link here */
+    /* an IP address serves as link here */
+    for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
         const struct mcp_kernel_peer *peer = &plan->peers[p];
         mcp_group_sends(pair->group)[p] =
             (struct mcp_peer){peer->ip.word[3], peer->node, peer->slot, peer->blocks, peer->at};

@@ -55,8 +55,8 @@ void equal_groups_are_shared(void **state)
     plan.peers[1].node = 2;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none.page, -1);
-    assert_string_equal(another.text,
-                        other_tables.text); /* so that it learns nothing about the group */
+    /* so that it learns nothing about the group */
+    assert_string_equal(another.text, other_tables.text);
     plan = plan_with_window(7, ALICE);
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
     assert_false(myrd_groups_leave(groups, 7, 3));
@@ -240,8 +240,8 @@ void users_see_their_own_groups(void **state)
     assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    assert_int_equal(report.group[0].failed,
-                     report.group[0].node + 1); /* the failed process belongs to its own node */
+    /* the failed process belongs to its own node */
+    assert_int_equal(report.group[0].failed, report.group[0].node + 1);
     assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);
     assert_int_equal(report.groups, 3);

@@ -216,8 +216,8 @@ void asks_have_a_quota(void **state)
         assert_in_range(myrd_groups_timeout(groups, now), 1, 10000);
     }
     assert_true(before * MCP_KERNEL_MESSAGES <= MOST);
-    assert_true(before * MCP_KERNEL_MESSAGES >=
-                MOST / 4); /* its peers were contacted again meanwhile */
+    /* its peers were contacted again meanwhile */
+    assert_true(before * MCP_KERNEL_MESSAGES >= MOST / 4);
     for (uint32_t g = 0; g < alices; ++g) {
         least = asked(1 + g) < least ? asked(1 + g) : least;
         most = asked(1 + g) > most ? asked(1 + g) : most;

@@ -74,8 +74,8 @@ void corrupted_memory_is_viewed(void **state)
                          MYR_OK);
     }
     for (int round = 0; round < ROUNDS; ++round) {
-        if (0 == round ||
-            ROUNDS / 2 == round) { /* the group waits for a process, and later for a node */
+        /* the group waits for a process, and later for a node */
+        if (0 == round || ROUNDS / 2 == round) {
             (void)myr_nic_group_arrive(&group[0 != round]);
             assert_int_equal(pread(myr_segment_fd(segment), original, KEPT, 0), KEPT);
         }
