@@ -68,7 +68,11 @@ by() { # NIC
 }
 
 on_both uname -r > "$scratch/out"
-check "two kernels" [ "$(sort -u "$scratch/out" | wc -l)" = 2 ]
+two_kernels() {
+    [ "$(sort -u "$scratch/out" | wc -l)" = 2 ] &&
+        { [ -n "${NICBARR_MACHINES_RELEASES-}" ] || grep -q '^6\.1\..*6\.12\.' <(paste -s "$scratch/out"); }
+}
+check "two kernels" two_kernels
 caught() { ! NICBARR_TEST_BREAK=3 start 1 -x NICBARR_TEST_BREAK "${ledger[@]}" && said "^FAIL barrier_ledger"; }
 check "a barrier that is none is found" caught
 
