@@ -256,6 +256,7 @@ enum nicbarr_saying {
     NICBARR_SAID_DATA,
     NICBARR_SAID_PIECES,
     NICBARR_SAID_STUCK,
+    NICBARR_SAID_DEAD_MEMBER,
 };
 bool nicbarr_say_once(enum nicbarr_saying saying); /* returns whether this process is the first, so
                                                       that it must print the message */

@@ -9,9 +9,6 @@
 
 enum { LAUNCHER_MS = 1000 };
 
-/* The key of the note which records that a process of this node has reported a dead member. */
-static const uint64_t REPORTED = UINT64_C(0x6469656421);
-
 /* The dead process that was detected last, and the time of its detection; number 0: none. */
 static _Atomic uint32_t dead_number;
 static _Atomic uint64_t dead_since_ms;
@@ -56,7 +53,7 @@ void nicbarr_end_if_member_died(ompi_communicator_t *comm, const char *call)
     if (rank < 0) {
         return;
     }
-    if (myr_note_add(mca_coll_nicbarr_component.segment, REPORTED, 1)) {
+    if (nicbarr_say_once(NICBARR_SAID_DEAD_MEMBER)) {
         opal_output(0,
                     "nicbarr: %s on %s cannot complete: rank %d has died, or has ended without "
                     "MPI_Finalize. This ends the job.",

@@ -278,13 +278,13 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
-    const int dead = nicbarr_dead_member(comm);
     struct line line;
     uint32_t node;
     if (module->told) {
         return;
     }
     module->told = true;
+    const int dead = nicbarr_dead_member(comm);
     begin_line(&line, comm, group, wait);
     if (dead >= 0) {
         append_text(&line,
