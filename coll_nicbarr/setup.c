@@ -46,12 +46,6 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         return why;
     }
     module->source = nicbarr_propose(&module->shape, &module->choice);
-    if (NICBARR_UNDECIDED == module->source && NICBARR_OPENMPI == module->choice.algorithm) {
-        /* Unsure evidence for Open MPI's own. Until it is decided we play barriers ourselves: the
-         * group's epoch counts them. The default is part of the record, because members may differ
-         * in whether their processors are oversubscribed, and thus in their own defaults. */
-        module->choice = nicbarr_default_choice(&module->shape);
-    }
     const struct myr_key key = nicbarr_record_key(module, comm, 0);
     struct nicbarr_bytes bytes = bytes_needed(&module->shape, module->source, module->choice);
     struct myr_error error = {0};

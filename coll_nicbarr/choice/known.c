@@ -92,6 +92,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         *choice = nicbarr_default_choice(shape);
     } else if (0 == component->parameters.tune_budget) {
         sure = true; /* without a budget the confidence cannot increase */
+    } else if (!sure && NICBARR_OPENMPI == choice->algorithm) {
+        /* Until the choice is made, nicbarr executes the barriers of a node, because the group's
+         * epoch counts them. (Across nodes the default is Open MPI's own function.) */
+        *choice = nicbarr_default_choice(shape);
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
     /* Later communicators then need no lookup in the cache. */
