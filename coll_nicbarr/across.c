@@ -90,8 +90,8 @@ static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicato
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
     memcpy(mine, &bytes, sizeof(bytes));
     const int rc =
-        module->allgather.function(mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine),
-                                   MPI_BYTE, comm, module->allgather.module);
+        module->own.allgather.function(mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine),
+                                       MPI_BYTE, comm, module->own.allgather.module);
     for (int r = 0; OMPI_SUCCESS == rc && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         const uint8_t *theirs = all + (size_t)r * sizeof(mine);
@@ -179,7 +179,7 @@ static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     int rc = OMPI_SUCCESS;
     *good = true;
     for (int g = 0; OMPI_SUCCESS == rc && *good && g < 2; ++g) {
-        rc = module->barrier.function(comm, module->barrier.module);
+        rc = module->own.barrier.function(comm, module->own.barrier.module);
         if (OMPI_SUCCESS == rc) {
             *good = nicbarr_group_try(groups[g], error);
             rc = for_all(module, comm, good);

@@ -22,7 +22,7 @@
 
 static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    return module->barrier.function(comm, module->barrier.module);
+    return module->own.barrier.function(comm, module->own.barrier.module);
 }
 
 /* Across nodes, set up what non-blocking calls have asked for. True if that has changed the state:

@@ -142,17 +142,20 @@ enum nicbarr_source {
     NICBARR_DUELLED     /* won a duel on this communicator (watch.c) */
 };
 
-/* The collectives that this component implements. */
+/* The blocking collectives that this component implements, and all collectives. */
+#define NICBARR_BLOCKING(each)                                                                     \
+    each(barrier) each(allreduce) each(reduce) each(bcast) each(allgather) each(gather)            \
+        each(scatter)
 #define NICBARR_COVERED(each)                                                                      \
-    each(barrier) each(ibarrier) each(barrier_init) each(allreduce) each(iallreduce)               \
-        each(allreduce_init) each(reduce) each(ireduce) each(reduce_init) each(bcast) each(ibcast) \
-            each(bcast_init) each(allgather) each(iallgather) each(allgather_init) each(gather)    \
-                each(igather) each(gather_init) each(scatter) each(iscatter) each(scatter_init)
+    NICBARR_BLOCKING(each)                                                                         \
+    each(ibarrier) each(barrier_init) each(iallreduce) each(allreduce_init) each(ireduce)          \
+        each(reduce_init) each(ibcast) each(bcast_init) each(iallgather) each(allgather_init)      \
+            each(igather) each(gather_init) each(iscatter) each(scatter_init)
 
 /* The collectives that this component only calls. */
 #define NICBARR_USED(each) each(allgatherv)
 
-/* The saved function of a collective, and its module. */
+/* A function of a collective, and the module to pass to it. */
 #define NICBARR_FALLBACK(collective)                                                               \
     struct {                                                                                       \
         mca_coll_base_module_##collective##_fn_t function;                                         \
@@ -182,6 +185,11 @@ struct nicbarr_class {
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* MPI_Barrier's group on one node; record NULL: not set up yet */
+    /* To call Open MPI's own functions. They may be others than the saved ones (fallback.h). */
+    struct {
+        NICBARR_BLOCKING(NICBARR_FALLBACK)
+    } own;
+    /* The functions that the communicator's table had before, and gets back. */
     NICBARR_COVERED(NICBARR_FALLBACK)
     NICBARR_USED(NICBARR_FALLBACK)
     /* The function of this state is in the communicator's table, unless a component above has

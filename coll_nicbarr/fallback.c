@@ -20,17 +20,6 @@
         comm->c_coll->coll_##collective##_module = &module->super;                                 \
     }
 
-bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    bool missing = false;
-    NICBARR_COVERED(SAVE)
-    NICBARR_USED(SAVE)
-    if (!missing && nicbarr_modules_fill_tables()) {
-        NICBARR_COVERED(TAKE)
-    }
-    return !missing;
-}
-
 #define FORGET(collective)                                                                         \
     if (NULL != module->collective.module) {                                                       \
         OBJ_RELEASE(module->collective.module);                                                    \
@@ -113,6 +102,128 @@ void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicato
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
     }
+}
+
+/* ---- first calls ----
+ *
+ * Until the first call of an own function of Open MPI's, module->own has a function of this file in
+ * its place, with our module. */
+
+struct replaced {
+    NICBARR_BLOCKING(NICBARR_FALLBACK)
+};
+
+#define INSTALL_SAVED(collective)                                                                  \
+    replaced->collective.function = comm->c_coll->coll_##collective;                               \
+    replaced->collective.module = comm->c_coll->coll_##collective##_module;                        \
+    comm->c_coll->coll_##collective = module->collective.function;                                 \
+    comm->c_coll->coll_##collective##_module = module->collective.module;                          \
+    if (!nicbarr_modules_fill_tables()) {                                                          \
+        OBJ_RETAIN(module->collective.module);                                                     \
+    }
+
+static void begin_first_call(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             struct replaced *replaced)
+{
+    NICBARR_BLOCKING(INSTALL_SAVED)
+}
+
+#define USE_SAVED(collective)                                                                      \
+    module->own.collective.function = module->collective.function;                                 \
+    module->own.collective.module = module->collective.module;
+
+/* Save the function that is in the table now. It stays there if the table had the one that was
+ * saved before. */
+#define SAVE_SUCCESSOR(collective)                                                                 \
+    mca_coll_base_module_t **const collective = &comm->c_coll->coll_##collective##_module;         \
+    mca_coll_base_module_t *collective##_released = *collective;                                   \
+    OBJ_RETAIN(*collective);                                                                       \
+    if (module->collective.module == replaced->collective.module) {                                \
+        collective##_released = replaced->collective.module;                                       \
+        replaced->collective.module = *collective;                                                 \
+        replaced->collective.function = comm->c_coll->coll_##collective;                           \
+    }                                                                                              \
+    OBJ_RELEASE(module->collective.module);                                                        \
+    module->collective.function = comm->c_coll->coll_##collective;                                 \
+    module->collective.module = *collective;                                                       \
+    if (&module->super != module->own.collective.module) {                                         \
+        USE_SAVED(collective)                                                                      \
+    }                                                                                              \
+    comm->c_coll->coll_##collective = replaced->collective.function;                               \
+    *collective = replaced->collective.module;                                                     \
+    if (!nicbarr_modules_fill_tables()) {                                                          \
+        OBJ_RELEASE(collective##_released);                                                        \
+    }
+
+static void end_first_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           struct replaced *replaced)
+{
+    NICBARR_BLOCKING(SAVE_SUCCESSOR)
+}
+
+#define FIRST_CALL(collective, parameters, ...)                                                    \
+    static int first_##collective parameters                                                       \
+    {                                                                                              \
+        mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;                     \
+        struct replaced replaced;                                                                  \
+        begin_first_call(module, comm, &replaced);                                                 \
+        const int rc = module->collective.function(__VA_ARGS__, module->collective.module);        \
+        end_first_call(module, comm, &replaced);                                                   \
+        USE_SAVED(collective)                                                                      \
+        return rc;                                                                                 \
+    }
+
+FIRST_CALL(barrier, (ompi_communicator_t * comm, mca_coll_base_module_t *base), comm)
+
+FIRST_CALL(allreduce,
+           (const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+            ompi_communicator_t *comm, mca_coll_base_module_t *base),
+           from, to, count, type, op, comm)
+
+FIRST_CALL(reduce,
+           (const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+            int root, ompi_communicator_t *comm, mca_coll_base_module_t *base),
+           from, to, count, type, op, root, comm)
+
+FIRST_CALL(bcast,
+           (void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
+            ompi_communicator_t *comm, mca_coll_base_module_t *base),
+           buffer, count, type, root, comm)
+
+FIRST_CALL(allgather,
+           (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type, void *to,
+            nicbarr_count_t to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+            mca_coll_base_module_t *base),
+           from, from_count, from_type, to, to_count, to_type, comm)
+
+FIRST_CALL(gather,
+           (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type, void *to,
+            nicbarr_count_t to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+            mca_coll_base_module_t *base),
+           from, from_count, from_type, to, to_count, to_type, root, comm)
+
+FIRST_CALL(scatter,
+           (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type, void *to,
+            nicbarr_count_t to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+            mca_coll_base_module_t *base),
+           from, from_count, from_type, to, to_count, to_type, root, comm)
+
+/* ---- a module's life ---- */
+
+#define CALL_FIRST(collective)                                                                     \
+    module->own.collective.function = first_##collective;                                          \
+    module->own.collective.module = &module->super;
+
+bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    bool missing = false;
+    NICBARR_COVERED(SAVE)
+    NICBARR_USED(SAVE)
+    NICBARR_BLOCKING(CALL_FIRST)
+    if (!missing && nicbarr_modules_fill_tables()) {
+        NICBARR_COVERED(TAKE)
+    }
+    return !missing;
 }
 
 #define RESTORE(collective) PUT_BACK(module, comm, collective);

@@ -107,7 +107,7 @@ static int send_letter(const mca_coll_nicbarr_module_t *module, ompi_communicato
         write_letter(nodes, words, secret, letter);
     }
     const int rc =
-        module->bcast.function(letter, (int)bytes, MPI_BYTE, 0, comm, module->bcast.module);
+        module->own.bcast.function(letter, (int)bytes, MPI_BYTE, 0, comm, module->own.bcast.module);
     if (OMPI_SUCCESS == rc && !read_letter(nodes, letter, words, secret)) {
         nicbarr_complain(
             "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "

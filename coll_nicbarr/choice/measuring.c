@@ -15,7 +15,7 @@ double nicbarr_now_us(void)
 int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int failure = nicbarr_known_failure(comm);
-    return OMPI_SUCCESS == failure ? module->barrier.function(comm, module->barrier.module)
+    return OMPI_SUCCESS == failure ? module->own.barrier.function(comm, module->own.barrier.module)
                                    : failure;
 }
 
@@ -28,8 +28,8 @@ int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
         return failure;
     }
     memcpy(own, values, (size_t)count * sizeof(*own));
-    return module->allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
-                                      module->allreduce.module);
+    return module->own.allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
+                                          module->own.allreduce.module);
 }
 
 /* ---- races ---- */

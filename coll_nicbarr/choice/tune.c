@@ -354,7 +354,7 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         }
         word->reading = 0 == word->known && !nicbarr_cache_ready();
     }
-    return module->bcast.function(word, 3, MPI_UINT64_T, 0, comm, module->bcast.module);
+    return module->own.bcast.function(word, 3, MPI_UINT64_T, 0, comm, module->own.bcast.module);
 }
 
 /* Set the module's choice to `known`. Returns false if out of memory. */

@@ -50,8 +50,8 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
     const enum nicbarr_collective which =
         nicbarr_is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
     if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, NICBARR_NO_ROOT)) {
-        return module->allreduce.function(from, to, count, type, op, comm,
-                                          module->allreduce.module);
+        return module->own.allreduce.function(from, to, count, type, op, comm,
+                                              module->own.allreduce.module);
     }
     return reduce_now(&module->reducer, from, to, count, type, op, NICBARR_NO_ROOT);
 }
@@ -65,8 +65,8 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
     const enum nicbarr_collective which =
         nicbarr_is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
     if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, root)) {
-        return module->reduce.function(from, to, count, type, op, root, comm,
-                                       module->reduce.module);
+        return module->own.reduce.function(from, to, count, type, op, root, comm,
+                                           module->own.reduce.module);
     }
     return reduce_now(&module->reducer, from, to, count, type, op, root);
 }

@@ -114,8 +114,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
      * by it. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
-        return module->allreduce.function(from, to, count, type, op, comm,
-                                          module->allreduce.module);
+        return module->own.allreduce.function(from, to, count, type, op, comm,
+                                              module->own.allreduce.module);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_ALLREDUCE, bytes), from,
                                    to, true, count, type, op);
@@ -130,8 +130,8 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
     nicbarr_data_attend(module, comm);
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes, root)) {
-        return module->reduce.function(from, to, count, type, op, root, comm,
-                                       module->reduce.module);
+        return module->own.reduce.function(from, to, count, type, op, root, comm,
+                                           module->own.reduce.module);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_REDUCE, bytes), from,
                                    to, root == ompi_comm_rank(comm), count, type, op);

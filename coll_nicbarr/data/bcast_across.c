@@ -161,7 +161,8 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
      * by it. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
-        return module->bcast.function(buffer, count, type, root, comm, module->bcast.module);
+        return module->own.bcast.function(buffer, count, type, root, comm,
+                                          module->own.bcast.module);
     }
     struct nicbarr_carrier *carrier =
         nicbarr_data_carrier(module, NICBARR_BCAST, nicbarr_size_class(bytes));

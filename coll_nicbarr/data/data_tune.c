@@ -61,32 +61,32 @@ static int call_collective(void *trial, int candidate, int number)
     switch (t->trial.collective) {
     case NICBARR_BCAST:
         return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
-                    : module->bcast.function(t->to, t->count, t->type, root, comm,
-                                             module->bcast.module);
+                    : module->own.bcast.function(t->to, t->count, t->type, root, comm,
+                                                 module->own.bcast.module);
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USERS:
         return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
-                    : module->reduce.function(t->from, t->to, t->count, t->type, t->op, root, comm,
-                                              module->reduce.module);
+                    : module->own.reduce.function(t->from, t->to, t->count, t->type, t->op, root,
+                                                  comm, module->own.reduce.module);
     case NICBARR_ALLGATHER:
         return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm,
                                         base)
-                    : module->allgather.function(t->from, t->count, t->type, t->to, t->count,
-                                                 t->type, comm, module->allgather.module);
+                    : module->own.allgather.function(t->from, t->count, t->type, t->to, t->count,
+                                                     t->type, comm, module->own.allgather.module);
     case NICBARR_GATHER:
         return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
                                      comm, base)
-                    : module->gather.function(t->from, t->count, t->type, t->to, t->count, t->type,
-                                              root, comm, module->gather.module);
+                    : module->own.gather.function(t->from, t->count, t->type, t->to, t->count,
+                                                  t->type, root, comm, module->own.gather.module);
     case NICBARR_SCATTER:
         return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
                                       comm, base)
-                    : module->scatter.function(t->from, t->count, t->type, t->to, t->count, t->type,
-                                               root, comm, module->scatter.module);
+                    : module->own.scatter.function(t->from, t->count, t->type, t->to, t->count,
+                                                   t->type, root, comm, module->own.scatter.module);
     default:
         return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base)
-                    : module->allreduce.function(t->from, t->to, t->count, t->type, t->op, comm,
-                                                 module->allreduce.module);
+                    : module->own.allreduce.function(t->from, t->to, t->count, t->type, t->op, comm,
+                                                     module->own.allreduce.module);
     }
 }
 

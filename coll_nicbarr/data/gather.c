@@ -100,8 +100,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
      * ranks agree by it. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
-        return module->allgather.function(from, from_count, from_type, to, to_count, to_type, comm,
-                                          module->allgather.module);
+        return module->own.allgather.function(from, from_count, from_type, to, to_count, to_type,
+                                              comm, module->own.allgather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
@@ -121,8 +121,8 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
     nicbarr_data_attend(module, comm);
     if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
         !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
-        return module->gather.function(from, from_count, from_type, to, to_count, to_type, root,
-                                       comm, module->gather.module);
+        return module->own.gather.function(from, from_count, from_type, to, to_count, to_type, root,
+                                           comm, module->own.gather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);

@@ -27,8 +27,8 @@ static int own_allreduce(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     (void)number;
-    return module->allreduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM, v->trial->comm,
-                                      module->allreduce.module);
+    return module->own.allreduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
+                                          v->trial->comm, module->own.allreduce.module);
 }
 
 static int our_allreduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
@@ -47,9 +47,9 @@ static bool is_root(const struct nicbarr_vectors *v, int number)
 static int own_reduce(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
-    return module->reduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
-                                   nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                   module->reduce.module);
+    return module->own.reduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
+                                       nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                       module->own.reduce.module);
 }
 
 static int our_reduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -74,8 +74,9 @@ static bool open_to_bcast(const struct nicbarr_vectors *v, const struct myr_nic_
 static int own_bcast(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
-    return module->bcast.function(v->to, v->count, MPI_DOUBLE, nicbarr_trial_root(v->trial, number),
-                                  v->trial->comm, module->bcast.module);
+    return module->own.bcast.function(v->to, v->count, MPI_DOUBLE,
+                                      nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                      module->own.bcast.module);
 }
 
 static int our_bcast(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -107,8 +108,8 @@ static int own_allgather(const struct nicbarr_vectors *v, int number)
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
     (void)number;
-    return module->allgather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                      v->trial->comm, module->allgather.module);
+    return module->own.allgather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                          v->trial->comm, module->own.allgather.module);
 }
 
 static int our_allgather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
@@ -123,9 +124,9 @@ static int own_gather(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
-    return module->gather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                   nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                   module->gather.module);
+    return module->own.gather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                       nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                       module->own.gather.module);
 }
 
 static int our_gather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -138,9 +139,9 @@ static int own_scatter(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
-    return module->scatter.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                    nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                    module->scatter.module);
+    return module->own.scatter.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                        nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                        module->own.scatter.module);
 }
 
 static int our_scatter(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)

@@ -67,7 +67,7 @@ int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                       enum nicbarr_collective collective, uint32_t size_class, uint64_t *known)
 {
     *known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
-    return module->bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->bcast.module);
+    return module->own.bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->own.bcast.module);
 }
 
 /* Publish the choice to other communicators of this shape in the job. Called after at least one

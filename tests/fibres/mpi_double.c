@@ -329,8 +329,9 @@ typedef struct double_comm {
     ompi_group_t group;
     ompi_proc_t *procs[DOUBLE_RANKS];
     uint32_t id, rank, size, numbers[CHANNELS], persistent;
-    mca_coll_base_module_t *below, *above; /* above is NULL if it is not wrapped */
-    mca_coll_nicbarr_module_t *module;     /* NULL if the component does not serve it */
+    mca_coll_base_module_t *below;
+    mca_coll_base_module_t *leaving, *above; /* forwarders, or NULL */
+    mca_coll_nicbarr_module_t *module;       /* NULL if the component does not serve it */
 } double_comm_t;
 
 /* Calls are in a hash table, because roots of broadcasts run ahead by thousands of calls. */
@@ -743,23 +744,49 @@ static mca_coll_base_module_t *make_below(void)
     return module;
 }
 
-/* ---- a component above, which counts calls as coll/monitoring does ---- */
+/* ---- components that forward calls: one above, which counts them as coll/monitoring does, and one
+ * between the lowest and nicbarr, which replaces itself at its first call as coll/han does ---- */
 
-typedef struct above {
+enum { FORWARDED = 3 /* barrier, allreduce, bcast */ };
+
+typedef struct forwarder {
     mca_coll_base_module_t super;
     mca_coll_base_comm_coll_t saved;
+    bool leaves; /* replaces itself */
     uint64_t calls;
-} above_t;
+} forwarder_t;
 
-static OBJ_CLASS_INSTANCE(above_t, mca_coll_base_module_t, NULL, NULL);
+static OBJ_CLASS_INSTANCE(forwarder_t, mca_coll_base_module_t, NULL, NULL);
+
+#define LEAVE(name)                                                                                \
+    if (&forwarder->super == comm->c_coll->coll_##name##_module) {                                 \
+        mca_coll_base_module_t *left = comm->c_coll->coll_##name##_module;                         \
+        comm->c_coll->coll_##name = forwarder->saved.coll_##name;                                  \
+        comm->c_coll->coll_##name##_module = forwarder->saved.coll_##name##_module;                \
+        OBJ_RETAIN(comm->c_coll->coll_##name##_module);                                            \
+        OBJ_RELEASE(left);                                                                         \
+    }
+
+/* Nicbarr must call each function that leaves once only. The program itself may call each once
+ * more if nicbarr does not serve it, or always if another component above has wrapped it. */
+static void forward(forwarder_t *forwarder, const ompi_communicator_t *comm)
+{
+    const bool wrapped = NULL != ((const double_comm_t *)comm)->above;
+    ++forwarder->calls;
+    if (forwarder->leaves) {
+        NICBARR_BLOCKING(LEAVE)
+        CREW_CHECK(wrapped || forwarder->calls <= 2 * FORWARDED, "called again and again");
+    }
+}
 
 #define FORWARD(name, parameters, arguments)                                                       \
-    static int above_##name(UNPACK parameters ompi_communicator_t *comm,                           \
-                            mca_coll_base_module_t *module)                                        \
+    static int forward_##name(UNPACK parameters ompi_communicator_t *comm,                         \
+                              mca_coll_base_module_t *module)                                      \
     {                                                                                              \
-        above_t *above = (above_t *)module;                                                        \
-        ++above->calls;                                                                            \
-        return above->saved.coll_##name(UNPACK arguments comm, above->saved.coll_##name##_module); \
+        forwarder_t *forwarder = (forwarder_t *)module;                                            \
+        forward(forwarder, comm);                                                                  \
+        return forwarder->saved.coll_##name(UNPACK arguments comm,                                 \
+                                            forwarder->saved.coll_##name##_module);                \
     }
 FORWARD(barrier, (), ())
 FORWARD(allreduce, (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
@@ -767,14 +794,16 @@ FORWARD(allreduce, (const void *from, void *to, int count, ompi_datatype_t *type
 FORWARD(bcast, (void *from, int count, ompi_datatype_t *type, int root, ),
         (from, count, type, root, ))
 
-static mca_coll_base_module_t *make_above(const double_comm_t *comm)
+static mca_coll_base_module_t *make_forwarder(const double_comm_t *comm, bool leaves)
 {
-    above_t *above = OBJ_NEW(above_t);
-    above->saved = comm->slots;
-    above->super.coll_barrier = above_barrier;
-    above->super.coll_allreduce = above_allreduce;
-    above->super.coll_bcast = above_bcast;
-    return &above->super;
+    forwarder_t *forwarder = OBJ_NEW(forwarder_t);
+    forwarder->saved = comm->slots;
+    forwarder->leaves = leaves;
+    forwarder->calls = 0;
+    forwarder->super.coll_barrier = forward_barrier;
+    forwarder->super.coll_allreduce = forward_allreduce;
+    forwarder->super.coll_bcast = forward_bcast;
+    return &forwarder->super;
 }
 
 /* ---- communicators ---- */
@@ -809,6 +838,9 @@ static void comm_destruct(double_comm_t *comm)
     if (NULL != comm->module) {
         OBJ_RELEASE(comm->module);
     }
+    if (NULL != comm->leaving) {
+        OBJ_RELEASE(comm->leaving);
+    }
     OBJ_RELEASE(comm->below);
 }
 
@@ -840,6 +872,10 @@ ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
     install(comm, comm->below);
     comm->slots.coll_allgatherv = below_allgatherv;
     comm->slots.coll_allgatherv_module = comm->below;
+    if (0 != id % 2) {
+        comm->leaving = make_forwarder(comm, true);
+        install(comm, comm->leaving);
+    }
     if (world.open[self]) {
         int priority;
         mca_coll_base_module_t *module =
@@ -850,7 +886,7 @@ ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
         }
     }
     if (wrapped) {
-        comm->above = make_above(comm);
+        comm->above = make_forwarder(comm, false);
         install(comm, comm->above);
     }
     return &comm->super;

@@ -48,8 +48,9 @@ void double_open(const struct double_job *job);
 void double_close(void);
 
 /* Create a communicator of these ranks (one bit for each), with the same `id` on all of them. If
- * `wrapped` is set, a component of higher priority intercepts the calls. double_module() returns
- * NULL if the component does not serve the communicator. */
+ * `wrapped` is set, a component of higher priority intercepts the calls. If `id` is odd, a
+ * component of lower priority replaces itself at its first call. double_module() returns NULL if
+ * the component does not serve the communicator. */
 ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped);
 mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
 
