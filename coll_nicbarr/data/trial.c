@@ -22,7 +22,9 @@ enum {
  * (docs/figures.md). */
 static bool loosely_synchronous(enum nicbarr_collective collective)
 {
-    return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
+    return NICBARR_BCAST == collective || NICBARR_SCATTER == collective ||
+           NICBARR_GATHER == collective || NICBARR_REDUCE == collective ||
+           NICBARR_REDUCE_USERS == collective;
 }
 
 static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
