@@ -10,8 +10,8 @@
                                                   object a line; machine, date and commit are added
 
 A document has a table between the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures -->: the rows
-of bench/results/NAME.json whose KEY is VALUE. `summary` draws on several files (SUMMARY), and is also a
-picture: docs/pictures/summary.svg. A file has the KIND of its table and its runs. Each run has its command,
+of bench/results/NAME.json whose KEY is VALUE. `summary` draws on several files (SUMMARY), and rivals shows
+the medians of some sizes (SHOWN). Both are also pictures (PICTURES). A file has the KIND of its table and its runs. Each run has its command,
 date, machine and commit, and what was not recorded. To repeat a measurement, remove the file, and call
 the command with -j FILE.
 
@@ -26,8 +26,11 @@ import subprocess
 import sys
 import time
 
+import pictures
+
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-PICTURE = "docs/pictures/summary.svg"
+COMPONENTS = ["tuned", "han", "acoll", "adapt", "xhc", "ucc"]  # the others in rivals.json are no components
+SHOWN = {None, 8, 512, 4096, 65536, 1 << 20}  # the bytes that tables of the documents show
 MARKED = re.compile(r"(<!-- figures: (\S+?)(?: (\w+)=(\S+))? -->\n\n).*?(\n<!-- /figures -->)", re.S)
 
 
@@ -55,22 +58,24 @@ def hosts(layout):
     return f"{count} hosts" + (f" of {per_host}" if per_host != "1" else "") if per_host else count
 
 
-def rivals(rows):
+def layout_title(layout, processors):
+    if "x" in layout:
+        return hosts(layout)
+    return f"{layout} processes" + (", a CPU each" if int(layout) <= processors else f" on {processors} CPUs")
+
+
+def rivals(rows, whole):
     """One table per layout, with a line for each operation and size and a column for each component."""
     for layout in dict.fromkeys(row["layout"] for _, row in rows):
-        here = [(run, row) for run, row in rows if row["layout"] == layout]
-        processors = here[0][0]["machine"]["processors"]
-        title = hosts(layout)
-        if "x" not in layout:
-            alone = int(layout) <= processors
-            title += " processes" + (", a processor each" if alone else f" on {processors} processors")
+        here = [(run, row) for run, row in rows if row["layout"] == layout and (whole or row["bytes"] in SHOWN)]
         components = list(dict.fromkeys(row["component"] for _, row in here))
         cells = {}
         for _, row in here:
             size = "" if row["bytes"] is None else f", {row['bytes']}"
             line = cells.setdefault(name_of(row["operation"]) + size, {})
-            line[row["component"]] = row.get("failed") and "failed" or ratio(row["ratio"])
-        yield from markdown([title] + components,
+            line[row["component"]] = row.get("failed") and "failed" or (
+                ratio(row["ratio"]) if whole else "%.2f" % row["ratio"][1])
+        yield from markdown([layout_title(layout, here[0][0]["machine"]["processors"])] + components,
                             ([label] + [line.get(c, "") for c in components] for label, line in cells.items()))
         yield ""
 
@@ -183,40 +188,28 @@ def summary():
     return "\n".join(markdown(["where", "nicbarr", "Open MPI's own", "times faster (quartiles)"], body)) + "\n"
 
 
-def picture():
-    """An SVG with a bar for each line of the summary. Its length is how many times faster nicbarr is: the mean of the
-    runs' medians, with the range of all quartiles.
-    """
-    bars = [(where, [run[faster] for run in runs]) for where, _, faster, runs in summarized()]
-    left, unit, high = 400, 45, 26
-    most = math.ceil(max(run[2] for _, runs in bars for run in runs))
-    wide, tall = left + unit * most + 20, high * len(bars) + 62
+def summary_picture():
+    """How many times faster nicbarr's barrier is, for each line of the summary."""
+    return pictures.bars([(where, [run[faster] for run in runs]) for where, _, faster, runs in summarized()],
+                         "times faster than Open MPI's own barrier (1: as fast); lines: quartiles")
 
-    def text(x, y, words, anchor):
-        place = f'transform="translate({x:.0f},{y})" font-size="13" text-anchor="{anchor}"'
-        return f"<g {place}><text>{words}</text></g>"
 
-    def line(x1, y1, x2, y2, colour):
-        return f'<path d="M{x1:.1f},{y1} L{x2:.1f},{y2}" stroke="{colour}" fill="none"/>'
+def rivals_picture():
+    """For each layout, the ratio of the fastest component's time to nicbarr's, by operation and bytes."""
+    panels = {}
+    for run in load("bench/results/rivals.json")["runs"]:
+        for row in run["rows"]:
+            if not row.get("failed") and row["component"] in COMPONENTS:
+                panel = panels.setdefault(layout_title(row["layout"], run["machine"]["processors"]), {})
+                best = panel.setdefault(name_of(row["operation"]), {})
+                size = row["bytes"] or 0
+                best[size] = min(row["ratio"][1], best.get(size, math.inf))
+    return pictures.curves([(title, {name: sorted(best.items()) for name, best in panel.items()})
+                            for title, panel in panels.items()],
+                           "time of the fastest component over nicbarr's (1: as fast), by bytes")
 
-    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" '
-           'font-family="DejaVu Sans, sans-serif">')
-    yield f'<rect width="{wide}" height="{tall}" fill="#ffffff"/>'
-    for n in range(most + 1):
-        yield line(left + n * unit, 8, left + n * unit, tall - 48, "#000000" if n < 2 else "#d0d0d0")
-        yield text(left + n * unit, tall - 31, n, "middle")
-    for number, (where, runs) in enumerate(bars):
-        top = 10 + high * number
-        mean = left + unit * sum(run[1] for run in runs) / len(runs)
-        low, up = left + unit * min(run[0] for run in runs), left + unit * max(run[2] for run in runs)
-        yield text(left - 10, top + 16, where, "end")
-        yield f'<rect x="{left}" y="{top + 4}" width="{mean - left:.1f}" height="{high - 8}" fill="#4a90c2"/>'
-        yield line(low, top + high // 2, up, top + high // 2, "#000000")
-        for end in low, up:
-            yield line(end, top + high // 2 - 4, end, top + high // 2 + 4, "#000000")
-    yield text(left, tall - 10, "times faster than Open MPI's own barrier (1: as fast); lines: quartiles", "middle")
-    yield "</svg>"
 
+PICTURES = {"docs/pictures/summary.svg": summary_picture, "docs/pictures/rivals.svg": rivals_picture}
 
 AGAINST_OWN = {"nicbarr": "nicbarr", "open_mpi": "Open MPI's own", "times_faster": "times faster (quartiles)"}
 KINDS = {
@@ -232,9 +225,10 @@ KINDS = {
 }
 
 
-def render(results, key=None, value=None):
+def render(results, key=None, value=None, whole=False):
     rows = [(run, row) for run in results["runs"] for row in run["rows"] if key is None or str(row[key]) == value]
-    return "\n".join(KINDS[results["table"]](rows)).rstrip("\n") + "\n"
+    lines = rivals(rows, whole) if results["table"] == "rivals" else KINDS[results["table"]](rows)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def load(path):
@@ -253,12 +247,13 @@ def update_tables(text):
 def documents(write):
     os.chdir(TOP)
     bad = 0
-    drawn = "\n".join(picture()) + "\n"
-    if write:
-        open(PICTURE, "w").write(drawn)
-    elif not os.path.exists(PICTURE) or open(PICTURE).read() != drawn:
-        print(f"{PICTURE} is not what the results say")
-        bad = 1
+    for path, draw in PICTURES.items():
+        drawn = draw()
+        if write:
+            open(path, "w").write(drawn)
+        elif not os.path.exists(path) or open(path).read() != drawn:
+            print(f"{path} is not what the results say")
+            bad = 1
     for path in subprocess.check_output(["git", "ls-files", "*.md"], text=True).split():
         text = open(path).read()
         new = update_tables(text)
@@ -272,7 +267,7 @@ def documents(write):
             print(f"{path}: a line <!-- figures: NAME --> or <!-- /figures --> has no counterpart")
             bad = 1
     if bad:
-        print("To rewrite tables and picture: bench/figures.py write")
+        print("To rewrite tables and pictures: bench/figures.py write")
     return bad
 
 
@@ -329,7 +324,7 @@ def main(arguments):
     if arguments in ([], ["write"]):
         return documents(bool(arguments))
     if arguments[0] == "table" and len(arguments) == 2:
-        print(render(load(arguments[1])), end="")
+        print(render(load(arguments[1]), whole=True), end="")
     elif arguments[0] == "store" and len(arguments) >= 4 and arguments[1] in KINDS:
         store(arguments[1], arguments[2], arguments[3:])
     else:

@@ -65,7 +65,7 @@ bench_tuned_nicbarr_tuned_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bench_tuned_nicbarr_tuned_LDADD = coll_nicbarr/libnicbarr_pure.la $(MPI_LIBS) -lm
 
 EXTRA_DIST += bench/lj.in bench/built.sh bench/data.sh bench/data_table.sh bench/data_hosts.sh bench/regret.sh bench/rivals.sh bench/other_mpi.sh bench/other_mpi.c bench/petsc.sh bench/hosts.sh bench/kernel.sh bench/machines.sh bench/nics.sh bench/foreign.sh bench/neighbour.sh bench/verbs.sh \
-    bench/quantiles.sh bench/udp_round_trip.sh bench/figures.py \
+    bench/quantiles.sh bench/udp_round_trip.sh bench/figures.py bench/pictures.py \
     bench/results/hosts.json bench/results/kernel.json bench/results/kernel_redirected.json bench/results/machines.json bench/results/node.json \
     bench/results/regret.json bench/results/rivals.json bench/results/startup.json
 

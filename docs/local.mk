@@ -17,6 +17,7 @@ nobase_dist_doc_DATA = README.md CONTRIBUTING.md SECURITY.md \
     docs/kernel-nic.md \
     docs/papers.md \
     docs/pictures/report.svg \
+    docs/pictures/rivals.svg \
     docs/pictures/summary.svg \
     docs/protocol.md \
     docs/quickstart-cluster.md \
