@@ -4,7 +4,14 @@
  *
  * A slot of the table is written only while its module is ours. A component above (coll/monitoring,
  * or any other that wraps functions) has saved our function and continues to call it. Therefore
- * each of our functions must still work after it was replaced or the communicator was declined. */
+ * each of our functions must still work after it was replaced or the communicator was declined.
+ *
+ * First calls are an exception. Some functions of Open MPI replace themselves in the table at their
+ * first call: coll/han does so if no node has two of the communicator's processes, which it finds
+ * out by an MPI_Allreduce. If it cannot, because the entry is ours, it repeats that MPI_Allreduce
+ * in each call. Therefore the first call of each blocking function of Open MPI's is made with all
+ * its functions in the table, even in the place of a wrapper's, and those that the table has
+ * afterwards are saved instead. Other files call module->own, which does this by itself. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 
