@@ -72,8 +72,9 @@ step() { # NAME COMMAND...
     return $status
 }
 
-# A program or script of the tests. These variables lead it to the build and the sources; it writes into $logs.
-play() { env -C "$logs" builddir="$top/_build" srcdir="$top" "$@"; }
+# A program or script of the tests. These variables lead it to the build and the sources; it writes into $logs. One that
+# hangs is ended, so that the others still run: none takes a third of the limit.
+play() { timeout --foreground -k 10 2700 env -C "$logs" builddir="$top/_build" srcdir="$top" "$@"; }
 
 two_at_a_time() ( # COMMAND NAME, for each NAME; in a subshell, which has no other children
     command=$1

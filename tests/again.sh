@@ -29,7 +29,7 @@ failed=0
 first=${NICBARR_SEED:-$((RANDOM << 13 ^ RANDOM))}
 for ((run = 0; run < $2; ++run)); do
     log=$logs/${1//\//_}.$((first + run)).log
-    NICBARR_SEED=$((first + run)) "$test" > "$log" 2>&1 < /dev/null
+    NICBARR_SEED=$((first + run)) timeout --foreground -k 10 2700 "$test" > "$log" 2>&1 < /dev/null
     case $? in
         0) rm "$log" ;;
         77) tail -n 1 "$log"; exit 77 ;;

@@ -29,7 +29,7 @@ begin() { # ARGUMENT...
     timeout -k 5 "${watchdog:-300}" mpirun -np 4 "${forced[@]}" \
         bash -c 'echo $$ >> "$0"; exec "$@"' "$scratch/pids" "$programs/absent" "$@" > "$scratch/out" 2>&1 &
     mpirun=$!
-    until [ "$(wc -l < "$scratch/pids")" = 4 ]; do sleep 0.1; done
+    until [ "$(wc -l < "$scratch/pids")" = 4 ] || ! kill -0 "$mpirun" 2> /dev/null; do sleep 0.1; done
 }
 called='called at absent\+0x[0-9a-f]+'
 
