@@ -27,8 +27,8 @@ extern const struct myr_wait_policy sleeping, yielding;
 struct world {
     char folder[MOST_NODES][200];
     const char *network[MOST_NODES]; /* the network that its NIC can use */
-    uint32_t nodes, locals; /* processes: nodes * locals; process r is on node r / locals */
-    uint32_t epochs;
+    uint32_t nodes, locals;  /* processes: nodes * locals; process r is on node r / locals */
+    _Atomic uint32_t epochs; /* number of barriers */
     uint64_t seed, key;
     const struct myr_wait_policy *policy;
     uint32_t unit_most;           /* size of a node's block; 0: groups carry no data */
