@@ -55,8 +55,8 @@ void nicbarr_end_if_member_died(ompi_communicator_t *comm, const char *call)
     }
     if (nicbarr_say_once(NICBARR_SAID_DEAD_MEMBER)) {
         opal_output(0,
-                    "nicbarr: %s on %s cannot complete: rank %d has died, or has ended without "
-                    "MPI_Finalize. This ends the job.",
+                    "nicbarr: %s on %s cannot complete: rank %d has died, or has exited without "
+                    "calling MPI_Finalize. The job is aborted.",
                     call, nicbarr_comm_name(comm, name), rank);
     }
     (void)ompi_mpi_abort(comm, NICBARR_PROC_FAILED);

@@ -251,8 +251,8 @@ static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait
         myr_nic_group_fail(group, node);
     }
     (void)myr_fail(error, MYR_ERR_GONE, 0,
-                   "the NICs' packets do not get through between all nodes: one of them was silent "
-                   "for %d s (does a firewall block UDP, or do MTUs differ? see "
+                   "the NICs' packets do not get through between all nodes: one of them did not "
+                   "respond for %d s (does a firewall block UDP, or do MTUs differ? see "
                    "coll_nicbarr_network and coll_nicbarr_port)",
                    TRY_MS / 1000);
     return true;

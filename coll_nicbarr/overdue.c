@@ -225,9 +225,9 @@ static void add_silent(struct line *line, const mca_coll_nicbarr_module_t *modul
         append_text(line, 0 == s ? "" : ", ");
         add_node(line, module, comm, silent->node[s].node);
         if (0 == silent->node[s].heard_ms) {
-            append_text(line, ", silent since the start)");
+            append_text(line, ", no response so far)");
         } else {
-            append_text(line, ", last heard from %.1f s ago)",
+            append_text(line, ", last response %.1f s ago)",
                         (double)(nicbarr_now_ms() - silent->node[s].heard_ms) * 1e-3);
         }
     }
@@ -261,12 +261,12 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     const int timeout = mca_coll_nicbarr_component.parameters.timeout;
     struct line line;
     begin_line(&line, comm, group, wait);
-    append_text(&line, " without a sign of life from ");
+    append_text(&line, " without a response from ");
     add_silent(&line, module, comm, silent);
     if (0 == timeout) {
         append_text(&line, "; it continues to wait");
     } else {
-        append_text(&line, "; it will give up after %d s of silence (coll_nicbarr_timeout)",
+        append_text(&line, "; it will fail after %d s without a response (coll_nicbarr_timeout)",
                     timeout);
     }
     output_line(&line);
@@ -288,7 +288,8 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     begin_line(&line, comm, group, wait);
     if (dead >= 0) {
         append_text(&line,
-                    " and will not complete: rank %d has died, or has ended without MPI_Finalize",
+                    " and will not complete: rank %d has died, or has exited without calling "
+                    "MPI_Finalize",
                     dead);
     } else if (!myr_nic_group_failed(group, &node)) {
         const struct myr_nic_kind *kind = nicbarr_kind(group->tag);
@@ -304,7 +305,7 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     } else if (node < module->nodes.nodes) {
         append_text(&line, " and will not complete: ");
         add_node(&line, module, comm, node);
-        append_text(&line, ") is silent, or has ended");
+        append_text(&line, ") does not respond, or its processes have exited");
     }
     output_line(&line);
 }

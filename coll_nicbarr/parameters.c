@@ -64,12 +64,12 @@ static const struct {
            "are Open MPI's own"),
     AMOUNT(tune_share, SHARED, 0, 0, 100, 4,
            "Share of a job's time so far that measuring may take, if nothing is known (percent). "
-           "100: no limit, it begins after coll_nicbarr_tune_after calls. 0: 1, or 100 if a report "
-           "is written (coll_nicbarr_report)"),
+           "100: no limit, measuring begins after coll_nicbarr_tune_after calls. 0: as 100 if a "
+           "report is written (coll_nicbarr_report), otherwise as 1"),
     FLAG(tune_watch, SHARED, true, 4,
-         "Whether choices are watched, and replaced if another one has become faster: a barrier is "
-         "challenged from time to time in the program's own barriers, a collective that carries "
-         "data is remeasured, in at most 1 % of the job's time"),
+         "Whether choices are re-evaluated from time to time, and replaced if another one has "
+         "become faster: barriers by A/B comparisons in the program's own barriers, collectives "
+         "that carry data by measuring them again, in at most 1 % of the job's time"),
     NUMBER(
         join_after, SHARED, 100, 0, INT_MAX, 4,
         "Number of barriers of a communicator on several nodes that Open MPI's own function "
@@ -80,7 +80,7 @@ static const struct {
          "Files that keep measurements for later jobs, separated by commas. All are read; new "
          "measurements go to the first that can be written. A file is a path, auto "
          "(nicbarr/tuning.jsonl in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. "
-         "Files after the word anew are written, but not read"),
+         "Files that follow the keyword anew are written, but not read"),
     TEXT(report, LOCAL, "", 1,
          "Write the candidates, their measurements and the choices to this file (JSON; read it "
          "with: "
@@ -92,35 +92,37 @@ static const struct {
     FLAG(nonblocking, SHARED, true, 4,
          "Whether to serve MPI_Ibarrier and persistent barriers as well"),
     FLAG(check, SHARED, false, 2,
-         "Compare the calls of all members before each blocking collective, which is Open MPI's "
-         "own then. If they differ in the function, root, operation, type or bytes, the error "
-         "handler is called, and a line says which rank is in which call. For debugging"),
+         "Compare the calls of all members before each blocking collective, which Open MPI's own "
+         "function then executes. If they differ in the function, root, operation, type or bytes, "
+         "a message lists the ranks and their calls, and the error handler is called. For "
+         "debugging"),
     TEXT(allreduce, SHARED, "auto", 2,
-         "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured by size), openmpi "
-         "(Open MPI's own), exchange (by lines of shared memory, across nodes by the NICs, up to "
-         "4096 bytes), or rooted (exchange, but across nodes one process combines)"),
+         "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured for each size), "
+         "openmpi (Open MPI's own), exchange (through shared memory, across nodes by the NICs, up "
+         "to 4096 bytes), or rooted (as exchange, but across nodes one process combines)"),
     TEXT(reduce, SHARED, "auto", 2,
-         "The same for MPI_Reduce, and on one node for MPI_Ireduce; across nodes auto is openmpi "
-         "if most calls have the same root as the call before"),
+         "MPI_Reduce, and on one node MPI_Ireduce: auto, openmpi or exchange, as with "
+         "coll_nicbarr_allreduce; across nodes, auto selects openmpi if most calls have the same "
+         "root as the call before"),
     TEXT(bcast, SHARED, "auto", 2,
-         "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured by size), "
-         "openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB; across nodes by the "
-         "NICs, up to 4096 bytes)"),
+         "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured for each size), openmpi "
+         "(Open MPI's own), or ring (through shared memory, up to 1 MiB; across nodes by the NICs, "
+         "up to 4096 bytes)"),
     TEXT(allgather, SHARED, "auto", 2,
-         "MPI_Allgather, and on one node MPI_Iallgather and persistent ones: auto (the faster one, "
-         "as measured by size), openmpi (Open MPI's own), or exchange (by lines of shared memory, "
-         "across nodes by the NICs, up to 4096 bytes in all)"),
+         "MPI_Allgather, and on one node MPI_Iallgather and MPI_Allgather_init: auto (the faster "
+         "one, as measured for each size), openmpi (Open MPI's own), or exchange (through shared "
+         "memory, across nodes by the NICs, up to 4096 bytes in all)"),
     TEXT(gather, SHARED, "auto", 2,
-         "The same for MPI_Gather, and on one node for MPI_Igather, and with exchange for "
-         "persistent "
-         "ones; across nodes auto is openmpi if most calls have the same root as the call before"),
+         "MPI_Gather, on one node MPI_Igather, and with exchange MPI_Gather_init: auto, openmpi or "
+         "exchange, as with coll_nicbarr_allgather; across nodes, auto selects openmpi if most "
+         "calls have the same root as the call before"),
     TEXT(scatter, SHARED, "auto", 2,
-         "MPI_Scatter, and on one node MPI_Iscatter and persistent ones: auto (the faster one, as "
-         "measured by size), openmpi (Open MPI's own), or ring (by shared memory, up to 1 MiB in "
-         "all; across nodes by the NICs, up to 4096 bytes in all)"),
+         "MPI_Scatter, and on one node MPI_Iscatter and MPI_Scatter_init: auto (the faster one, as "
+         "measured for each size), openmpi (Open MPI's own), or ring (through shared memory, up to "
+         "1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
            "Number of polls before a waiting process yields its processor. -1: none if there are "
-           "more processes than processors; if each process has one, it keeps it until it sleeps"),
+           "more processes than processors; otherwise it polls without yielding until it sleeps"),
     NUMBER(
         sleep_after, LOCAL, 500, -1, INT_MAX, 5,
         "How long a process waits before it sleeps (microseconds, after polling). -1: never sleep"),
@@ -128,13 +130,12 @@ static const struct {
            "Limit of one sleep, after which other traffic is processed (microseconds)"),
     TEXT(nic, LOCAL, "auto", 1, NULL /* see nic_help() */),
     NUMBER(warn, LOCAL, 30, 0, INT_MAX, 3,
-           "Print a warning if a node that is missing in a barrier has been silent for so long "
+           "Print a warning if a node that is missing in a barrier has not responded for so long "
            "(seconds). 0: never"),
-    NUMBER(
-        timeout, LOCAL, 900, 0, INT_MAX, 3,
-        "Give up if a node that is missing in a barrier has been silent for so long, and call the "
-        "communicator's error handler (seconds). 0: never. A node whose process is only late is "
-        "not silent, as long as its NIC answers"),
+    NUMBER(timeout, LOCAL, 900, 0, INT_MAX, 3,
+           "Give up, and call the communicator's error handler, if a node that is missing in a "
+           "barrier has not responded for so long (seconds). 0: never. A node whose processes are "
+           "late is waited for, however long, as long as its NIC responds"),
 };
 
 enum { PARAMETERS = sizeof(table) / sizeof(table[0]) };
@@ -150,8 +151,9 @@ static const char *nic_help(char *text, size_t bytes)
 {
     int length = snprintf(
         text, bytes,
-        "NICs that play the barriers of communicators on several nodes. auto: all that "
-        "are available, by measurement; none: Open MPI's own barrier; or, separated by commas");
+        "NICs that execute the barriers of communicators on several nodes. auto: all that are "
+        "available, of which measurements select the fastest; none: Open MPI's own barrier; or, "
+        "separated by commas");
     for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
         const struct myr_nic_kind *kind = nicbarr_kind(nic);
         length += snprintf(text + length, bytes - (size_t)length, "%s %s: %s", 1 == nic ? ":" : ";",

@@ -84,15 +84,20 @@ void nicbarr_pvars_register(void)
 {
     static size_t duels = offsetof(struct nicbarr_watch_counters, duels);
     static size_t switches = offsetof(struct nicbarr_watch_counters, switches);
-    register_counter("duels", "duels of a chosen barrier with others, in the program's barriers",
+    register_counter("duels",
+                     "A/B comparisons of the barrier in use with other algorithms, in the "
+                     "program's own barriers",
                      read_watch, &duels);
-    register_counter("switches", "duels that another barrier has won, which is used since",
+    register_counter("switches",
+                     "A/B comparisons after which another algorithm has replaced the one in use",
                      read_watch, &switches);
     static size_t anew = offsetof(struct nicbarr_remeasure_counters, anew);
     static size_t anew_switches = offsetof(struct nicbarr_remeasure_counters, switches);
-    register_counter("anew", "how often a choice for a collective that carries data was remeasured",
+    register_counter("anew", "repeated measurements of a choice for a collective that carries data",
                      read_anew, &anew);
-    register_counter("anew_switches", "remeasurements after which another implementation is used",
+    register_counter("anew_switches",
+                     "repeated measurements after which another implementation has replaced the "
+                     "one in use",
                      read_anew, &anew_switches);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {

@@ -99,7 +99,7 @@ void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *
     const char *host = NULL == proc ? NULL : opal_get_proc_hostname(proc);
     opal_output(
         0,
-        "nicbarr: %s myr: no sign of life from %s (%s%s%s) for %u s. Messages to it continue to "
+        "nicbarr: %s myr: no response from %s (%s%s%s) for %u s. Messages to it continue to "
         "wait. Is the host up, and does the network let UDP pass? Or do its processes compute "
         "without calling MPI, or are they stopped? (With coll/nicbarr, a node answers while its "
         "processes compute)",

@@ -69,7 +69,7 @@ static const char *source_words(enum report_source source)
         return "the default: not measured, as the job was too short (see "
                "coll_nicbarr_tune_after, coll_nicbarr_tune_share and coll_nicbarr_tune_budget)";
     case REPORT_DUEL:
-        return "the winner of a duel in this communicator's own barriers";
+        return "the winner of an A/B comparison in this communicator's own barriers";
     case REPORT_DECLINED:
     case REPORT_SOURCES:
         break;
@@ -165,20 +165,20 @@ static void print_limits(const struct report_entry *entry, FILE *out)
     const char *label = "raw limits";
     char text[256];
     if (entry->switch_us > 0) {
-        snprintf(text, sizeof(text), "%.*f us: a processor from one process to the next",
+        snprintf(text, sizeof(text), "%.*f us: context switch from one process to the next",
                  report_decimals(entry->switch_us), entry->switch_us);
         print_field(out, label, text);
         label = "";
     }
     if (entry->line_us > 0) {
-        snprintf(text, sizeof(text), "%.*f us: a cache line from rank 0 to rank 1, one way",
+        snprintf(text, sizeof(text), "%.*f us: transfer of a cache line from rank 0 to rank 1",
                  report_decimals(entry->line_us), entry->line_us);
         print_field(out, label, text);
         label = "";
     }
     for (size_t t = 0; t < entry->trips; ++t) {
         const struct report_round_trip *trip = &entry->round_trips[t];
-        snprintf(text, sizeof(text), "%.*f us: to %d node%s and back, %s NIC",
+        snprintf(text, sizeof(text), "%.*f us: round trip to %d node%s, %s NIC",
                  report_decimals(trip->least_us), trip->least_us, trip->peers,
                  1 == trip->peers ? "" : "s", trip->nic);
         print_field(out, label, text);
@@ -197,8 +197,9 @@ static void print_confidence(const struct report_entry *entry, FILE *out)
                  ? "; the choice is provisional: it could not be measured well enough"
                  : "");
     print_field(out, "confidence", text);
-    snprintf(text, sizeof(text), "load %.1f; a process lost its processor %.0f time%s meanwhile",
-             entry->load, entry->switches, 1 == entry->switches ? "" : "s");
+    snprintf(text, sizeof(text),
+             "load %.1f; %.0f involuntary context switch%s of a process while measuring",
+             entry->load, entry->switches, 1 == entry->switches ? "" : "es");
     print_field(out, "machine", text);
 }
 
@@ -207,7 +208,8 @@ static void print_duels(const struct report_entry *entry, FILE *out)
 {
     char text[512];
     size_t slow = 0;
-    int length = snprintf(text, sizeof(text), "%d duel%s with others, %d of them lost",
+    int length = snprintf(text, sizeof(text),
+                          "in %d A/B comparison%s with other algorithms, replaced in %d of them",
                           entry->duels, plural(entry->duels), entry->switched);
     for (size_t d = 0; d < entry->duelist_count; ++d) {
         const struct report_duelist *duelist = &entry->duelists[d];
@@ -221,7 +223,7 @@ static void print_duels(const struct report_entry *entry, FILE *out)
     if (slow > 0 && length < (int)sizeof(text)) {
         snprintf(text + length, sizeof(text) - (size_t)length, "; %zu clearly slower", slow);
     }
-    print_field(out, "watched", text);
+    print_field(out, "challenged", text);
 }
 
 static void print_heading(const struct report_entry *entry, size_t number, FILE *out)
@@ -245,7 +247,7 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
         print_duels(entry, out);
     }
     if (REPORT_DECLINED != entry->source) {
-        snprintf(text, sizeof(text), "%.0f bytes of shared memory a communicator",
+        snprintf(text, sizeof(text), "%.0f bytes of shared memory per communicator",
                  entry->record_bytes);
         print_field(out, "memory", text);
     }
@@ -255,7 +257,7 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
     print_gain(entry, out);
     print_limits(entry, out);
     snprintf(text, sizeof(text), "%.1f ms %s a budget of %.0f ms", entry->spent_ms,
-             entry->spent_ms > entry->budget_ms ? "in portions, the first of them with" : "of",
+             entry->spent_ms > entry->budget_ms ? "in batches, the first of them with" : "of",
              entry->budget_ms);
     print_field(out, "tuning took", text);
     print_confidence(entry, out);
@@ -277,8 +279,9 @@ static void print_data_row(struct table *table, const struct report_entry *entry
         snprintf(shared, sizeof(shared), ", %d communicators", entry->communicators);
     }
     if (entry->remeasured > 0) {
-        snprintf(remeasured, sizeof(remeasured), ", anew %d time%s, %d switch%s", entry->remeasured,
-                 plural(entry->remeasured), entry->switched, 1 == entry->switched ? "" : "es");
+        snprintf(remeasured, sizeof(remeasured), ", remeasured %d time%s, replaced %d time%s",
+                 entry->remeasured, plural(entry->remeasured), entry->switched,
+                 plural(entry->switched));
     }
     table_cell(table, "%s", entry->collective);
     table_cell(table, "%d", entry->bytes);
@@ -348,7 +351,7 @@ static void print_summary(const struct report *report, FILE *out)
     }
     if (0 == communicators) {
         print_field(out, "summary",
-                    "no communicator: none did so many barriers that one was chosen (see "
+                    "no communicator executed enough barriers for a choice (see "
                     "coll_nicbarr_tune_after)");
         return;
     }
@@ -384,21 +387,28 @@ static void print_algorithms(const struct report *report, FILE *out)
     static const struct {
         const char *name, *part, *label, *words;
     } algorithms[] = {
-        {"counter", "", "counter:N", "all count into one of N places, the last one releases all"},
-        {"flags", "", "flags:B", "everybody raises a flag and looks at all flags, B bytes apart"},
-        {"tree", "", "tree:D", "arrivals go up a tree of degree D, the release comes down it"},
+        {"counter", "", "counter:N",
+         "every process increments one of N counters, and the last one releases all"},
+        {"flags", "", "flags:B",
+         "every process sets its flag and polls the flags of all others, B bytes apart"},
+        {"tree", "", "tree:D",
+         "arrivals are gathered up a tree of degree D, and the release is broadcast down it"},
         {"dissemination", "", "dissemination:N",
-         "in each step everybody tells N others, farther away each time"},
+         "in each step, every process (or node) notifies N others, at growing distances"},
         {"pairwise", "", "pairwise",
-         "in each step everybody exchanges with one other (recursive doubling)"},
-        {"exchange", "", "exchange", "everybody writes a line of memory, and reads everybody's"},
-        {"ring", "", "ring", "one writes into shared memory, ahead of the others, who read it"},
+         "in each step, every process (or node) exchanges messages with one other (recursive "
+         "doubling)"},
+        {"exchange", "", "exchange",
+         "every process writes a cache line, and reads those of all others"},
+        {"ring", "", "ring",
+         "one process writes into shared memory, ahead of the others, which read it"},
         {"rooted", "", "rooted:N",
-         "up a tree of degree N to one node, which combines; NICs broadcast the result"},
+         "data are sent up a tree of degree N to one node, which combines them; NICs broadcast "
+         "the result"},
         {"openmpi", "", "openmpi", "Open MPI's own function"},
-        {"", "@soft", "...@soft", "the same, played by the nodes' soft NICs"},
-        {"", "@kernel", "...@kernel", "the same, played by the nodes' kernels (myrd --kernel)"},
-        {"", "@verbs", "...@verbs", "the same, played by way of RDMA cards"},
+        {"", "@soft", "...@soft", "executed by the soft NICs of the nodes"},
+        {"", "@kernel", "...@kernel", "executed by the kernels of the nodes (myrd --kernel)"},
+        {"", "@verbs", "...@verbs", "executed by processes, through the RDMA cards of their nodes"},
     };
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         const char *name = algorithms[a].name, *part = algorithms[a].part;
@@ -414,20 +424,25 @@ static void print_legend(const struct report *report, FILE *out)
     const bool barriers = 0 < report_measured(report), data = 0 < report->data_count;
     if (barriers || data) {
         fprintf(out, "\nHow to read the tables\n");
-        print_field(out, "gain", "Open MPI's own median over this one's, from the same rounds");
+        print_field(out, "gain",
+                    "median of Open MPI's own function, divided by that of this candidate");
     }
     if (barriers) {
         print_field(out, "median, q",
-                    "of a barrier's time over the rounds; a round counts its slowest rank");
+                    "median and quartiles of a barrier's time over all rounds, on the slowest rank "
+                    "of each");
         print_field(out, "model",
-                    "predicted from the raw limits, as if nodes shared no processors");
-        print_field(out, "rounds", "fewer where a candidate was clearly slower and dropped early");
-        print_field(out, "chosen", "the simplest of those that are as good as the fastest");
-        print_field(out, "confidence", "chance that no other one is better by more than 3 %");
+                    "predicted from the raw limits, assuming that nodes share no processors");
+        print_field(out, "rounds",
+                    "rounds measured; fewer if a candidate was dropped early as clearly slower");
+        print_field(out, "chosen", "the simplest candidate that is as fast as the fastest");
+        print_field(out, "confidence",
+                    "probability that no other candidate is better by more than 3 %");
     }
     if (data) {
         print_field(out, "us",
-                    "of a call with the most bytes: median over rounds, each its slowest rank's");
+                    "time of a call with the maximum of bytes: median over all rounds, on the "
+                    "slowest rank of each");
     }
     if (0 < report->count || data) {
         fprintf(out, "\nAlgorithms\n");

@@ -21,12 +21,12 @@ static const struct argp_option options[] = {
     {"all", 'a', NULL, 0, "Also groups that have waited for less than a second", 0},
     {"counters", 'c', NULL, 0, "Also counters that are zero", 0},
     {"job", JOB, "NAME", 0,
-     "Only the NICs of this job's processes (its name is in the line `processes'), without the "
-     "kernel's NIC",
+     "Only the NICs of the processes of this job (its name as shown in the line `processes'), "
+     "without the kernel's NIC",
      0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
     {"prometheus", 'p', NULL, 0,
-     "Print all figures in Prometheus' text format, for the node exporter's textfile collector", 0},
+     "Print all values in Prometheus' text format, for the node exporter's textfile collector", 0},
     {"watch", 'w', "SECONDS", 0, "Repeat every SECONDS until interrupted", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -39,13 +39,13 @@ static const char doc[] =
     "A line `waiting' with the name of a communicator lists the processes of this node that have "
     "been in a collective of it for more than a second, the call and its caller (for addr2line), "
     "and the members that are not in it. Different calls on one communicator are an error in the "
-    "program. Other lines `waiting' show a group (a communicator, as the NICs know it) whose "
-    "barrier does not proceed: for how long it has waited, and for which nodes. A node is `heard' "
-    "when its NIC answers that its host has not arrived: the node is alive, and its processes are "
-    "late. A node that was never heard, or not for long, may be down or unreachable. If the group "
-    "waits for processes of this node, they are named after a second. JSON has all waiting "
-    "groups, however short the wait. Collectives played by Open MPI's own functions are not "
-    "shown.";
+    "program. Other lines `waiting' show a group (the NICs' part of a communicator) whose barrier "
+    "does not proceed: for how long it has waited, and for which nodes. `last response' is the "
+    "time since a node's NIC last answered that its host has not arrived yet. Such a node is "
+    "alive, and its processes are late. A node without a recent response may be down or "
+    "unreachable. If the group waits for processes of this node, they are listed after a second. "
+    "JSON has all waiting groups, however short the wait. Collectives executed by Open MPI's own "
+    "functions are not shown.";
 
 static error_t parse_status_option(int key, char *argument, struct argp_state *state)
 {
@@ -77,7 +77,8 @@ static error_t parse_status_option(int key, char *argument, struct argp_state *s
         return 0;
     case ARGP_KEY_END:
         if (STATUS_PROMETHEUS == settings->form && 0 != settings->watch) {
-            argp_error(state, "--prometheus prints one page of figures: leave --watch out");
+            argp_error(state,
+                       "--prometheus prints one snapshot, so --watch cannot be used with it");
         }
         return 0;
     default:

@@ -49,10 +49,10 @@ static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, c
     metrics_add(metrics, "nicbarr_ports", "gauge", "ports that the NIC has open, for messages",
                 labels, nic->ports);
     metrics_add(metrics, "nicbarr_waiting_seconds", "gauge",
-                "longest present wait of a group for other nodes", labels,
+                "longest current wait of a group for other nodes", labels,
                 waiting_longest(nic, os_now_ns()));
     metrics_add(metrics, "nicbarr_broken", "gauge",
-                "1: a process was killed while it ran the NIC, which cannot be used any more",
+                "1 if the NIC cannot be used any more, as a process was killed while it ran it",
                 labels, nic->broken);
     add_counters(metrics, &nic->counters, labels);
     return labels;

@@ -145,7 +145,7 @@ static void print_rdma(const struct segment *segment)
         fprintf(out, ", ");
         print_bytes(out, nic->registered);
         fprintf(out,
-                " registered; it plays %u groups: %" PRIu64 " barriers, %" PRIu64
+                " registered; it serves %u groups: %" PRIu64 " barriers, %" PRIu64
                 " blocks of broadcasts, %" PRIu64 " writes, %" PRIu64 " groups failed",
                 (unsigned)nic->groups, nic->counters.barriers, nic->counters.broadcasts,
                 nic->counters.packets_sent, nic->counters.failed);

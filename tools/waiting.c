@@ -57,9 +57,9 @@ static void print_nodes(FILE *out, const struct myr_group_view *group, uint64_t 
         fprintf(out, "%s", 0 == n ? ": " : ", ");
         print_node(out, &group->missing[n]);
         if (0 == group->missing[n].heard_ms) {
-            fprintf(out, ", never heard)");
+            fprintf(out, ", no response yet)");
         } else {
-            fprintf(out, ", heard ");
+            fprintf(out, ", last response ");
             text_time(out, heard_ms_ago(&group->missing[n], now_ns));
             fprintf(out, " ago)");
         }

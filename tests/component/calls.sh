@@ -55,7 +55,7 @@ died() { # OPTION
         > "$scratch/out" 2>&1
     [ $? != 124 ]
 }
-dead='on MPI_COMM_WORLD cannot complete: rank 1 has died, or has ended without MPI_Finalize\. This ends the job\.$'
+dead='on MPI_COMM_WORLD cannot complete: rank 1 has died, or has exited without calling MPI_Finalize\. The job is aborted\.$'
 check "a process is killed, and the job ends" died --dies
 check "the line says which" said "nicbarr: MPI_Barrier $dead"
 check "also in a non-blocking barrier" died --idies

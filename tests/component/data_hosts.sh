@@ -143,7 +143,7 @@ for choice in openmpi slowest; do
     check "$choice from the cache is measured anew" watched "$cache.shape" $choice 2 2
     grep '^ok' "$scratch/out"
     check "in a report that can be read" readable
-    check "and says so" grep -q "measured, anew [1-9]" "$scratch/text"
+    check "and says so" grep -q "measured, remeasured [1-9]" "$scratch/text"
 done
 check "so it is where packets are lost" watched "$cache.shape" openmpi --loss 5 --reorder 5 --duplicate 5 2 2
 limits=(--calls 800 --most 0)
@@ -236,7 +236,7 @@ check "a root that sends another number of bytes than a rank expects" on_hosts 3
 # (A program that goes on after the error may then wait in a call of Open MPI's own, whose messages are
 # cut off, too. So the job is ended when the line is there.)
 cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
-    local job line="$1 [0-9]* on .* will not complete: .* is silent, or has ended"
+    local job line="$1 [0-9]* on .* will not complete: .* does not respond, or its processes have exited"
     : > "$scratch/out"
     on_hosts --cut "$2" --cut-after "$3" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:4}" &
     job=$!

@@ -15,7 +15,7 @@ lost() { # the job ends, by an error
     local status=$?
     [ "$status" != 0 ] && [ "$status" != 124 ]
 }
-waits() { grep -c "without a sign of life" "$scratch/out"; }
+waits() { grep -c "without a response from" "$scratch/out"; }
 check "the network is lost while barriers are measured" lost
 check "that is reported" test "$(waits)" -ge 1
 check "each process waits for the other one once" test "$(waits)" -le 2

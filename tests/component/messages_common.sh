@@ -81,7 +81,7 @@ until_said() { until grep -rq "$1" "$folder/said"; do sleep 0.05; done; }
 job=$!
 until_all_began
 "$NETHOSTS_RUN" 2 ip link set eth0 down
-until_said "no sign of life"
+until_said "no response from"
 kill -0 $job && echo "goes on waiting"
 "$NETHOSTS_RUN" 2 ip link set eth0 up
 touch "$folder/stop"
@@ -99,7 +99,7 @@ unplugged() { # MCA-OPTIONS...
 }
 says_who() { # on each host at most once
     local lines
-    lines=$(grep -rhE "nicbarr: ${component%_myr} myr: no sign of life from (host|10\.77\.0\.)[12] \(10\.77\.0\.[12]:[0-9]+, process .*\) for [0-9]+ s. Messages to it continue to wait" \
+    lines=$(grep -rhE "nicbarr: ${component%_myr} myr: no response from (host|10\.77\.0\.)[12] \(10\.77\.0\.[12]:[0-9]+, process .*\) for [0-9]+ s. Messages to it continue to wait" \
         "$scratch/unplugged/said" | wc -l)
     [ "$lines" -ge 1 ] && [ "$lines" -le 2 ]
 }

@@ -59,11 +59,11 @@ held_up() {
 }
 soon=(--mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3)
 given_up() { # NUMBER of the host: of what all have seen
-    check "it is told of" said "barrier [0-9]* on the first has waited for .* without a sign of life from \\(host\\|10.77.0.\\)$1 (rank"
+    check "it is told of" said "barrier [0-9]* on the first has waited for .* without a response from \\(host\\|10.77.0.\\)$1 (rank"
     check "all are told why it ends" said "barrier [0-9]* on the first .* will not complete: "
     check "each process's barrier has failed" test "$(find "$folder" -name 'failed.*' | wc -l)" = "$processes"
 }
-not_a_word() { ! said "sign of life"; }
+not_a_word() { ! said "without a response from"; }
 
 # Host 2 as seen by both sides: its processes are stopped, or it cannot be reached.
 stops='stopped="2 3"; signal STOP 2 3; until_there failed.0; signal CONT 2 3; until_all failed; tell resume'
@@ -84,7 +84,7 @@ for nic in soft kernel; do
     given_up "[123]"
     # Longer than the usual timeout for a silent host, but shorter than the one set here.
     held_up "$nic: a cut of some seconds" "$kernel 2 1" \
-        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "sign of life"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "continues now"; tell stop' \
+        '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "without a response from"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "continues now"; tell stop' \
         "" "${by[@]}" --mca coll_nicbarr_warn 1
 done
 by=(--mca coll_nicbarr_algorithm dissemination:1@soft)
@@ -95,8 +95,8 @@ died() { # OPTION
 }
 for option in --dies --idies; do
     check "a process is killed, and its launcher does not end the job ($option)" died $option
-    check "the line says which" said "and will not complete: rank 1 has died, or has ended without MPI_Finalize\$"
-    check "and the other host's says where" said "and will not complete: host1 (ranks 0 to 1) is silent, or has ended\$"
+    check "the line says which" said "and will not complete: rank 1 has died, or has exited without calling MPI_Finalize\$"
+    check "and the other host's says where" said "and will not complete: host1 (ranks 0 to 1) does not respond, or its processes have exited\$"
 done
 held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
 given_up 2

@@ -226,7 +226,7 @@ for choice in pairwise counter:1 flags:4 openmpi; do
     check "$choice is challenged" watched $choice 3 "$programs/watched" --least 1
     grep '^ok' "$scratch/out"
     check "which is reported" grep -q '"duels": ' "$report"
-    check "and can be read" bash -c "'$builddir/tools/nicbarr' report '$report' | grep 'watched .* duel'"
+    check "and can be read" bash -c "'$builddir/tools/nicbarr' report '$report' | grep 'challenged .* A/B comparison'"
 done
 check "so it is where processes come late" watched pairwise 3 "$programs/watched" --least 1 --late
 check "but not unwatched" watched pairwise 3 --mca coll_nicbarr_tune_watch 0 "$programs/watched" --most 0
@@ -270,7 +270,7 @@ data_watched() { # FROM CHOICE PROCESSES ARGUMENT...
 }
 anew() { # CHOICE was used in all classes; counts are sound, and the best as measured is in use now
     "$builddir/tools/nicbarr" report "$report" > "$scratch/text" &&
-        grep -q "measured, anew [1-9]" "$scratch/text" && python3 - "$report" "$1" << 'PYTHON'
+        grep -q "measured, remeasured [1-9]" "$scratch/text" && python3 - "$report" "$1" << 'PYTHON'
 import json, sys
 report, choice = sys.argv[1:]
 found = [e for e in json.load(open(report))["collectives"] if "anew" in e]

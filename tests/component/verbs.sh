@@ -119,7 +119,7 @@ check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
 check "its NIC is shown" grep -qE \
     "RDMA NIC rxe2, port 1, of process [0-9]+: 1 queue pairs \(1 connected by librdmacm\), [1-9][0-9.]* [KM]iB registered" \
     <(tr -s ' \n' ' ' < "$scratch/status") # (lines are wrapped)
-silent() { ! said "sign of life"; }
+silent() { ! said "without a response from"; }
 check "without a word" silent
 something 20 second KILL
 check "one that is killed is named" named "host2 (rank 1)"

@@ -54,5 +54,5 @@ something() { # TIMEOUT COMMAND...: the job's status
     wait $job
 }
 named() { # HOST (rank RANK): who is missing
-    said "will not complete: $1.* is silent, or has ended"
+    said "will not complete: $1.* does not respond, or its processes have exited"
 }

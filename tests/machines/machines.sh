@@ -189,11 +189,11 @@ pulled() { # NIC MPIRUN-ARGUMENT...
     sleep 1
     cable on
     cable off
-    until_said "without a sign of life from machine"
+    until_said "without a response from machine"
     cable on
     until_said "continues now"
     touch "$scratch/end"
-    wait "$job" && said "^ok" && said "without a sign of life from machine" && said "continues now"
+    wait "$job" && said "^ok" && said "without a response from machine" && said "continues now"
 }
 for nic in soft kernel; do
     check "a cable is pulled, for a second and until it is said: nothing is lost by the $nic NIC" pulled $nic
@@ -243,7 +243,7 @@ until_said "will not complete"
 while pgrep -x barrier_ledger > /dev/null && kill -0 "$job" 2> /dev/null; do sleep 0.2; done
 pkill -KILL -x mpirun
 wait "$job"
-check "a machine is gone: it is named" said "will not complete: machine2 (rank [01]) is silent, or has ended"
+check "a machine is gone: it is named" said "will not complete: machine2 (rank [01]) does not respond, or its processes have exited"
 ended() { ! said "Forwarding signal"; } # of the watchdog's, that is
 check "the job's other process ends by itself" ended
 finish

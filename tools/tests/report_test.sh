@@ -55,13 +55,13 @@ while read -r nic words; do
     changed "s/\"tree:3\"/\"tree:3@$nic\"/" >played.json
     report played.json
     works "an algorithm that the NIC $nic plays" "tree:3@$nic, set by the parameter" \
-        "^    \.\.\.@$nic +the same, played by $words"
+        "^    \.\.\.@$nic +executed by $words"
     [ "$(grep -c '^    \.\.\.@' out)" -eq 1 ]
     verdict $? "no other NIC is spoken of there"
 done <<'END'
-soft the nodes. soft NICs$
-kernel the nodes. kernels
-verbs way of RDMA cards$
+soft the soft NICs of the nodes$
+kernel the kernels of the nodes
+verbs processes, through the RDMA cards
 END
 changed 's/"tree:3"/"tree:3@"/' >bad.json
 refuses_bad "an algorithm that nobody plays" 'not an algorithm'
@@ -73,9 +73,9 @@ duels='"duels": 3, "switches": 1, "duelists": [{"algorithm": "tree:3", "median_u
 duels="$duels"'{"algorithm": "openmpi", "median_us": 0}, {"algorithm": "flags:4", "median_us": 12.25}]'
 changed "s/\"choice\": \"tree:3\"/&, $duels/; s/\"parameter\"/\"duel\"/" >duels.json
 report duels.json
-works "a choice that was challenged" 'tree:3, the winner of a duel in this communicator' \
-    '^    watched +3 duels with others, 1 of them lost; in the last one tree:3 2\.50 us, flags:4' \
-    '12\.2 us; 1 clearly slower$'
+works "a choice that was challenged" 'tree:3, the winner of an A/B comparison in this communicator' \
+    '^    challenged +in 3 A/B comparisons with other algorithms, replaced in 1 of them; in the last one' \
+    ' tree:3 2\.50 us, flags:4 12\.2 us; 1 clearly slower$'
 for change in 's/"switches": 1/"x": 1/' 's/"duels": 3/"duels": 0/' 's/"duelists": \[/&3, /' \
     's/"duelists": \[.*\]/"duelists": 3/' 's/12.25/-1/' 's/12.25}/2, "algorithm": "9"}/'; do
     sed "$change" duels.json >bad.json
@@ -85,12 +85,12 @@ done
 report "$here/bound.json"
 works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
 report "$here/across.json"
-works "a report across nodes" '^    raw limits +19\.7 us: to 1 node and back, soft NIC$' \
-    '^ +35\.2 us: to 2 nodes and back, soft NIC$' '^ +4\.19 us: to 1 node and back, kernel NIC$' \
+works "a report across nodes" '^    raw limits +19\.7 us: round trip to 1 node, soft NIC$' \
+    '^ +35\.2 us: round trip to 2 nodes, soft NIC$' '^ +4\.19 us: round trip to 1 node, kernel NIC$' \
     '^    >  tree:2@kernel +19\.0 +18\.0 +51\.6 +5\.49 x +7\.1 +3  chosen$' \
     '^       tree:2 +46\.0 .* 35\.2 +3$' '^       openmpi +104\.4 .* - +3 ' \
     '^    confidence +62 %; the choice is provisional' \
-    '^    machine +load 41\.2; a process lost its processor 312 times meanwhile$'
+    '^    machine +load 41\.2; 312 involuntary context switches of a process while measuring$'
 grep -q 'one process to the next' out
 verdict $((1 - $?)) "what is not measured there is not shown"
 report "$here/shared.json"
@@ -101,16 +101,16 @@ works "a report of collectives that carry data" \
     '^    MPI_Allreduce    512  openmpi        12\.5        10\.0  0\.80 x  measured, provisional \(25 %\)$' \
     '^    MPI_Bcast   1048576  ring            -           -     -  parameter$' \
     '^    MPI_Allreduce   4096  openmpi +- +- +-  same shape, 12 communicators$' \
-    '^\[4\] no barriers$' '^    exchange +everybody writes' '^    ring +one writes' \
+    '^\[4\] no barriers$' '^    exchange +every process writes' '^    ring +one process writes' \
     '3 communicators with a chosen barrier: 3 nicbarr'
 sed '0,/"exchange"/s//"rooted:3@kernel"/' "$here/collectives.json" >rooted.json
 report rooted.json
 works "a reduction that one node combines" '^    MPI_Allreduce    112  rooted:3@kernel ' \
-    '^    rooted:N +up a tree of degree N to one node' '^    \.\.\.@kernel '
+    '^    rooted:N +data are sent up a tree of degree N to one node' '^    \.\.\.@kernel '
 sed '0,/"source": "measured"/s//&, "anew": 2, "switches": 1/' "$here/collectives.json" >anew.json
 report anew.json
 works "one that was measured anew" \
-    '^    MPI_Allreduce    112  exchange .* measured, anew 2 times, 1 switch$'
+    '^    MPI_Allreduce    112  exchange .* measured, remeasured 2 times, replaced 1 time$'
 sed 's/"anew": 2/"anew": 0/' anew.json >bad.json
 refuses_bad "anew after none" 'collectives\[0\]\.anew'
 report "$here/collectives.json"
@@ -131,7 +131,7 @@ verdict $? "the plot is about barriers"
 sed -n '/"communicators": \[/q;p' "$here/bound.json" >empty.json
 echo '"communicators": []}' >>empty.json
 report empty.json
-works "a report without communicators" 'no communicator: none did so many barriers'
+works "a report without communicators" 'no communicator executed enough barriers'
 changed 's/"host": "vm"/"host": "a\\u001b[31m\\u202eb\\nc"/' >hostile.json
 report hostile.json
 works "names cannot steer the terminal" '^    host +a\?+\[31m\?+b\?+c \('

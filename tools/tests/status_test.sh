@@ -116,11 +116,11 @@ begin late
 holds "whom a group waits for" '[(g["node"], g["waits"]["epoch"], g["waits"]["nodes_missing"]) for g in n["groups"] if g["waits"]] == [(0, 1, 1)]'
 holds "where that is, and when it was heard" '[m for g in n["groups"] if g["waits"] for m in g["waits"]["nodes"] if m["node"] == 1 and m["address"] == "127.0.0.1" and 0 <= m["heard_s"] < 1000] != []'
 holds "and since when" '[g for g in n["groups"] if g["waits"] and 0 <= g["waits"]["since_s"] < 1000] != []'
-text_all "and in words" "^  waiting    group of node 0 waits in epoch 1.*: node 1 \(127.0.0.1, heard [0-9.]+ s ago\)$"
+text_all "and in words" "^  waiting    group of node 0 waits in epoch 1.*: node 1 \(127.0.0.1, last response [0-9.]+ s ago\)$"
 end
 
 begin nic
-text_all "a node that was never heard" "^  waiting    group of node 0 waits in epoch 1.*: node 1 \(127.0.0.1, never heard\)$"
+text_all "a node that was never heard" "^  waiting    group of node 0 waits in epoch 1.*: node 1 \(127.0.0.1, no response yet\)$"
 until "$nicbarr" status > whole 2> err && awk -v RS= -v pid="($pid)" 'index($0, pid)' whole | grep -q "^  waiting .* for 1.[0-9] s"; do
     sleep 0.1
 done
