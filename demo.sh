@@ -26,14 +26,14 @@ say() { printf '\n== %s\n' "$*"; }
 left_out=()
 
 show() { # REPORT PICTURE
-    [ -s "$1" ] || { echo "(there is none: the job was not through)"; return; }
+    [ -s "$1" ] || { echo "(none: the job was not finished)"; return; }
     nicbarr report "$1" --plot "$2"
     echo "(as a picture: $2)"
 }
 
 tell_load() { # a line if other programs compete for the processors
     awk -v processors="$(nproc)" '$1 > processors / 2 {
-        printf "load %.0f on %d processors: figures mean little\n", $1, processors }' /proc/loadavg
+        printf "load %.0f on %d processors: the measurements are unreliable\n", $1, processors }' /proc/loadavg
 }
 tell_load
 
@@ -41,11 +41,11 @@ tell_load
 
 # On a busy machine a job may take as long as it needs.
 export most=60
-limited() { timeout "$most" "$@" || echo "(it was not through after $most s: the machine is busy with other things)"; }
+limited() { timeout "$most" "$@" || echo "(it was not finished after $most s: the machine is busy with other jobs)"; }
 
 # Both barriers take turns in one job.
 compare() { # PROCESSES BINDING NAME
-    say "$1 processes, $3: nicbarr (A) and Open MPI's own barrier (B) in turns, in one job"
+    say "$1 processes, $3: nicbarr (A) and Open MPI's own barrier (B), measured alternately in one job"
     # shellcheck disable=SC2086 # the binding is two words
     limited mpirun -np "$1" $2 --mca coll_nicbarr_report "$results/report-$1-$3.json" \
         nicbarr_bench --raw -c 100 --json "$results/barrier-$1-$3.json" | tee "$results/barrier-$1-$3.txt"
@@ -81,11 +81,11 @@ lammps() { # WHERE MPIRUN-ARGUMENT...
              for (i = 2; i <= n; ++i) # sorted
                  for (j = i; j > 1 && r[j] < r[j - 1]; --j) { t = r[j]; r[j] = r[j - 1]; r[j - 1] = t }
              middle = (r[int((n + 1) / 2)] + r[int((n + 2) / 2)]) / 2
-             printf "jobs of each in turns: %d; %.2f s without nicbarr, %.2f s with (means)\n", n, without / n, with / n
-             if (n < 3) { print "these are too few to say anything: the machine is busy with other things"; exit }
-             printf "with nicbarr %.2f times %s (median of the %d turns, times faster: %.2f to %.2f)%s\n",
+             printf "alternating jobs of each: %d; %.2f s without nicbarr, %.2f s with (means)\n", n, without / n, with / n
+             if (n < 3) { print "these are too few for a result: the machine is busy with other jobs"; exit }
+             printf "with nicbarr %.2f times %s (median of %d pairs, times faster: %.2f to %.2f)%s\n",
                  middle < 1 ? 1 / middle : middle, middle < 1 ? "slower" : "faster", n, r[1], r[n],
-                 (r[1] < 1 && r[n] > 1) ? ": no difference that so few jobs can show" : ""
+                 (r[1] < 1 && r[n] > 1) ? ": no significant difference in so few jobs" : ""
          }' "$where.times"
     if [ "$(sort -u "$where.energies" | wc -l)" != 1 ]; then
         echo "THE RESULTS DIFFER: see $where.energies" >&2
@@ -103,7 +103,7 @@ lammps node mpirun -np 2 --bind-to core
 on_hosts() { # KIND-OF-NIC...
     local nic
     for nic; do
-        say "4 hosts: nicbarr by the NIC \"$nic\" (A) and Open MPI's own barrier over TCP (B) in turns"
+        say "4 hosts: nicbarr by the NIC \"$nic\" (A) and Open MPI's own barrier over TCP (B), measured alternately"
         limited "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic "$nic" \
             nicbarr_bench -a '' -b ^nicbarr -c 100 --json "$results/hosts-$nic.json" | tee "$results/hosts-$nic.txt"
     done
@@ -140,7 +140,7 @@ row() { # NAME FILE
         NF == 4 { median[$1] = $3; low[$1] = $2; high[$1] = $4 }
         END {
             a = median["A"]; b = median["B"]; ratio = median["B/A"]
-            if (!a) { printf "%-26s   it was not through after '"$most"' s\n", name; exit }
+            if (!a) { printf "%-26s   it was not finished after '"$most"' s\n", name; exit }
             restless = high["B/A"] > 2 * low["B/A"] || b / a < low["B/A"] || b / a > high["B/A"]
             printf "%-26s%9.2f%10.2f%11s   %.2f (%.2f to %.2f)%s\n", name, a, b, raw == "" ? "" : sprintf("%.2f", median[raw]),
                 ratio, low["B/A"], high["B/A"], restless ? " ?" : ""
@@ -159,8 +159,8 @@ printf '%-26s%9s%10s%11s   %s\n' "" nicbarr "Open MPI" "raw limit" "times faster
 echo "\"Times faster\" is the median over turns: in each, nicbarr's barrier and Open MPI's own come right"
 echo "after each other. A machine changes its speed meanwhile, so it is not the quotient of the columns."
 ! grep -q '?$' "$results/short.txt" ||
-    echo "?: the speed changed so much that this line says little. Try again when the machine is at peace."
+    echo "?: the speed changed too much for a reliable result. Try again when the machine is idle."
 tell_load
 for what in "${left_out[@]}"; do echo "left out: $what"; done
 echo
-echo "To use it in this shell:  . ./env.sh   and then  mpirun ./a.out  as ever."
+echo "To use it in this shell:  . ./env.sh   and then  mpirun ./a.out  as usual."

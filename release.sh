@@ -23,7 +23,7 @@ version=$(cat VERSION)
 ! git rev-parse --quiet --verify "refs/tags/v$version" > /dev/null ||
     give_up "there is a tag v$version already: a new release has a new number in VERSION"
 grep -qxE "## $version, [0-9]{4}-[0-9]{2}-[0-9]{2}" CHANGELOG.md ||
-    give_up "CHANGELOG.md does not say when $version is released: its entry begins with \"## $version, $(date +%F)\" then"
+    give_up "CHANGELOG.md has no release date for $version: its entry must begin with \"## $version, $(date +%F)\""
 
 ./setup.sh build
 rm -rf _release

@@ -42,7 +42,7 @@ for file in $written; do
     [ ! -e "$file" ] || [ -w "$file" ] || foreign="$foreign $file"
 done
 if [ -n "$foreign" ]; then
-    echo "setup.sh: another user has been here; as root, in $PWD, run: chown -R $(id -un):$foreign" >&2
+    echo "setup.sh: some files belong to another user; as root, in $PWD, run: chown -R $(id -un):$foreign" >&2
     exit 1
 fi
 

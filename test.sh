@@ -26,7 +26,7 @@ case $#-${1-} in
     1---all) form=all ;;
     2---since)
         form=since
-        since=$(git rev-parse --quiet --verify "$2^{commit}") || { echo "test.sh: git knows no commit $2" >&2; exit 64; } ;;
+        since=$(git rev-parse --quiet --verify "$2^{commit}") || { echo "test.sh: there is no commit $2" >&2; exit 64; } ;;
     *---*) usage ;;
     *) form=named ;;
 esac
@@ -186,7 +186,7 @@ valgrind_job() { step "valgrind" under_valgrind; }
 # Debian 12's version, as others break lines differently or report other errors.
 wanted() { # PROGRAM VERSION
     "$1" --version
-    "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is wanted"; return 77; }
+    "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is required"; return 77; }
 }
 # The paths and the version that the Makefiles define for the compiler, as empty strings.
 paths_defined() { git grep -ohE -e "-D[A-Z_]+='\\\\?\"" -- '*.mk' configure.ac | sed "s/'.*/\"\"/" | sort -u; }
@@ -332,6 +332,6 @@ printf '\nwhat took longest:\n'
 sort -n -r "$logs/verdicts" | head -n 10
 [ ! -s "$logs/late" ] || echo "not begun, as $((most / 60)) minutes had passed: $(paste -s -d ' ' "$logs/late")"
 missing=$(($(grep -c . <<< "$parts") - $(cat "$logs/ended" "$logs/late" | wc -l)))
-[ $missing = 0 ] || echo "$missing parts did not come to their end"
+[ $missing = 0 ] || echo "$missing parts did not finish"
 echo "NICBARR_SEED=$NICBARR_SEED: $(total PASS) passed, $(total FAIL) failed, $(total SKIP) skipped"
 [ "$(total FAIL)" = 0 ] && [ $missing = 0 ]

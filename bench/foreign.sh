@@ -102,7 +102,7 @@ measure() {
         { w[++n] = $1; o[n] = $2; r[n] = $1 / $2 }
         END {
             sort(w, n); sort(o, n); sort(r, n)
-            printf "microseconds there and back: %.2f with, %.2f without; with / without %.3f %.3f %.3f\n",
+            printf "round trip, microseconds: %.2f with, %.2f without; with / without %.3f %.3f %.3f\n",
                 quantile(w, n, 0.5), quantile(o, n, 0.5),
                 quantile(r, n, 0.25), quantile(r, n, 0.5), quantile(r, n, 0.75)
         }'

@@ -86,7 +86,7 @@ layout() { # HOSTSxPER-HOST
 }
 export -f job beside taken layout
 
-echo "medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
+echo "medians of $rounds alternating jobs each, microseconds; quartile, median, quartile of the ratios"
 printf '%-6s|%9s%9s |%18s |%6s\n' hosts alone beside "beside / alone" "part"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside

@@ -40,7 +40,8 @@ static void bench_open(struct bench *bench, const struct options *options, const
     *bench = (struct bench){.options = options, .job = job};
     bench->with_raw = options->raw && job->one_node;
     if (options->raw && !job->one_node)
-        output_message(job->rank, "warning: --raw needs all processes on one node; it is left out");
+        output_message(job->rank,
+                       "warning: --raw is ignored, as it needs all processes on one node");
     mpi_side_warn_of_missing(options->preference, job->rank);
 
     for (int i = REPORT_A; i <= REPORT_B; i++)
@@ -118,7 +119,7 @@ static bool show_report(const struct report *report, FILE *json)
 {
     report_print(report);
     if (json && !report_write_json(report, json)) {
-        output_message(0, "%s could not be written whole", report->options->json);
+        output_message(0, "%s could not be written completely", report->options->json);
         return false;
     }
     return report_right(report);

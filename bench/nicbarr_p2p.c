@@ -57,20 +57,21 @@ __attribute__((visibility("default"))) const char *argp_program_version =
     "nicbarr_p2p " NICBARR_VERSION;
 
 static const struct argp_option argp_options[] = {
-    {"latency", 'l', "BYTES", 0, "Size of the messages that go to and fro (default 8)", 0},
+    {"latency", 'l', "BYTES", 0, "Size of the ping-pong messages (default 8)", 0},
     {"bandwidth", 'b', "BYTES", 0, "Size of the messages of a window (default 1048576)", 0},
     {"window", 'w', "N", 0, "Messages in a window (default 16)", 0},
     {"overlap", 'o', "BYTES", 0,
-     "Measure what part of a message's time is hidden behind computation of the receiver, of the "
+     "Measure the share of a message's time that overlaps with computation of the receiver, of the "
      "sender, and of both",
      0},
     {"rest", 'r', NULL, 0,
-     "With --overlap: have the rank that does not compute sleep, so that a runner has its "
-     "processor, not wait in MPI",
+     "With --overlap: the rank that does not compute sleeps instead of waiting in MPI, which "
+     "leaves its processor to a progress thread",
      0},
-    {"posted", 'p', "N", 0, "Receives that each process has posted and that get nothing", 0},
+    {"posted", 'p', "N", 0, "Number of receives that each process has posted and that never match",
+     0},
     {"any-source", 'a', NULL, 0, "Receive from any source", 0},
-    {"chunks", 'c', "N", 0, "Samples of each (default 300)", 0},
+    {"chunks", 'c', "N", 0, "Samples of each measurement (default 300)", 0},
     {0},
 };
 

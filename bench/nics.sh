@@ -13,7 +13,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/quantiles.sh"
 
 nics_head() {
-    echo "Medians of jobs in turns, microseconds; quartile, median, quartile of the ratios"
+    echo "Medians of alternating jobs, microseconds; quartile, median, quartile of the ratios"
     printf '%-6s|%9s%9s%9s |%18s |%18s |%18s\n' hosts kernel soft "Open MPI" "Open MPI / kernel" "soft / kernel" "Open MPI / soft"
 }
 

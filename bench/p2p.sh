@@ -60,7 +60,7 @@ for round in $(seq 1 "$rounds"); do
     done
 done
 
-echo "# A is $a, B is $b; $rounds rounds of each in turns"
+echo "# A is $a, B is $b; $rounds alternating rounds of each"
 awk "$quantiles"'
     { key = $1 " " $2 " " $3; keys[key] = 1; value[key, $4, $5] = $6; if ($5 > rounds) rounds = $5 }
     END {

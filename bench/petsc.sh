@@ -36,7 +36,7 @@ done
 . "$top/bench/built.sh"
 source=$(find /usr/share/petsc -path '*/examples/src/ksp/ksp/tutorials/ex2.c' 2> /dev/null | head -n 1)
 if [ -z "$source" ] || ! pkg-config --exists PETSc; then
-    echo "petsc.sh: PETSc is not here; apt install libpetsc-real-dev libpetsc3.18-dev-examples" >&2
+    echo "petsc.sh: PETSc is not installed; apt install libpetsc-real-dev libpetsc3.18-dev-examples" >&2
     exit 1
 fi
 scratch=$(mktemp -d)

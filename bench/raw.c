@@ -162,7 +162,7 @@ const struct raw_pattern raw_patterns[RAW_PATTERNS] = {
     {"counters-cpu", "a counter per processor and a root", true, play_processor_counters},
     {"tree-2", "arrivals up a tree of degree 2", true, play_tree_2},
     {"tree-4", "arrivals up a tree of degree 4", true, play_tree_4},
-    {"ping-pong", "one way of a cache line between two processes", false, play_ping_pong},
+    {"ping-pong", "one-way transfer of a cache line between two processes", false, play_ping_pong},
 };
 
 /* ---- teams ---- */

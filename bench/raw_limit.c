@@ -49,7 +49,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 
 static const struct argp_option argp_options[] = {
     {"processes", 'n', "N", 0, "Number of processes (default 2)", 0},
-    {"bind", 'b', NULL, 0, "Keep process i on allowed processor i modulo their number", 0},
+    {"bind", 'b', NULL, 0, "Bind process i to the allowed processor i modulo their number", 0},
     {"chunks", 'c', "N", 0, "Samples of each pattern (default 300)", 0},
     {"iterations", 'i', "N", 0, "Operations in a chunk (default: what fits 0.2 ms)", 0},
     {0},
@@ -72,7 +72,7 @@ static error_t parse_raw_limit_option(int key, char *argument, struct argp_state
         settings->iterations = parse_argp_number(state, argument, 1, 1000000000);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is not understood", argument);
+        argp_error(state, "unknown argument '%s'", argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -82,8 +82,8 @@ static error_t parse_raw_limit_option(int key, char *argument, struct argp_state
 static const struct argp argp = {
     .options = argp_options,
     .parser = parse_raw_limit_option,
-    .doc = "Measures barriers of N processes in shared memory, without MPI, and a cache line's way "
-           "between two of them.",
+    .doc = "Measures barriers of N processes in shared memory, without MPI, and the transfer of a "
+           "cache line between two of them.",
 };
 
 /* ---- members ---- */
@@ -201,7 +201,8 @@ static bool wait_for_members(pid_t *members, unsigned count)
         int status;
         pid_t gone = wait(&status);
         if (gone < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
-            fprintf(stderr, "nicbarr_raw_limit: process %d ended early; the measurement is void\n",
+            fprintf(stderr,
+                    "nicbarr_raw_limit: process %d exited early; the measurement is invalid\n",
                     (int)gone);
             end_members(members, count);
             return false;
@@ -222,7 +223,7 @@ static void report_patterns(const struct settings *settings, const cpu_set_t *ma
     printf("# raw limit: %u processes on %u processors, %s, waiting by %s\n", settings->processes,
            placement.processors, placement.bound ? "bound" : "not bound",
            placement.crowded ? "sched_yield" : "polling");
-    printf("# microseconds per operation, quartiles of %u chunks in turns\n", settings->chunks);
+    printf("# microseconds per operation, quartiles of %u interleaved chunks\n", settings->chunks);
     printf("%-14s%9s%9s%9s%12s  %s\n", "# pattern", "q1", "median", "q3", "Iterations", "what");
     const char *best = NULL;
     double best_median = 0;

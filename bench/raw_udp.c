@@ -73,11 +73,12 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 
 static const struct argp_option argp_options[] = {
     {"to", 't', "ADDRESS", 0,
-     "Measure with the one who answers there, by IPv4 or IPv6 (default: answer)", 0},
+     "Measure the round trip to the nicbarr_raw_udp that answers at this address (default: answer)",
+     0},
     {"at", 'a', "ADDRESS", 0,
      "Answer at this address of this host, :: for all of IPv6 (default: 0.0.0.0, all of IPv4)", 0},
     {"chunks", 'c', "N", 0, "Samples of each way to wait (default 300)", 0},
-    {"csv", 'v', NULL, 0, "Print the figures separated by commas", 0},
+    {"csv", 'v', NULL, 0, "Print comma-separated values", 0},
     {0},
 };
 
@@ -88,7 +89,7 @@ static void read_address(struct argp_state *state, const char *text, struct addr
                                     .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found;
     if (getaddrinfo(text, port, &wanted, &found)) {
-        argp_error(state, "'%s' is no address of IPv4 or IPv6", text);
+        argp_error(state, "'%s' is not an IPv4 or IPv6 address", text);
         return;
     }
     memcpy(&address->at, found->ai_addr, found->ai_addrlen);
@@ -116,7 +117,7 @@ static error_t parse_raw_udp_option(int key, char *argument, struct argp_state *
         read_address(state, "0.0.0.0", &settings->here);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is not understood", argument);
+        argp_error(state, "unknown argument '%s'", argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -159,7 +160,7 @@ static void receive_udp_packet(const struct link *link, enum way way, struct pac
            way == POLLING && errno == EAGAIN)
         sched_yield();
     if (got != (ssize_t)sizeof(*packet))
-        exit_with_errno(got < 0 ? "no answer" : "a strange packet");
+        exit_with_errno(got < 0 ? "no answer" : "an unexpected packet");
 }
 
 static void send_udp_packet(const struct link *link, const struct packet *packet)
@@ -221,9 +222,9 @@ static unsigned find_iterations(struct link *link, enum way way)
 static void report_times(const struct settings *settings, double *samples[WAYS])
 {
     if (!settings->csv)
-        printf(
-            "# microseconds of a UDP round trip, quartiles of %u chunks in turns\n%-10s%9s%9s%9s\n",
-            settings->chunks, "# waiting", "q1", "median", "q3");
+        printf("# microseconds of a UDP round trip, quartiles of %u interleaved "
+               "chunks\n%-10s%9s%9s%9s\n",
+               settings->chunks, "# waiting", "q1", "median", "q3");
     for (int way = 0; way < WAYS; way++) {
         struct nicbarr_quartiles time = stats_quartiles(samples[way], settings->chunks);
         printf(settings->csv ? "%s,%.3f,%.3f,%.3f\n" : "%-10s%9.3f%9.3f%9.3f\n", way_names[way],

@@ -214,7 +214,8 @@ void report_print(const struct report *report)
         for (int i = A; i <= B; i++)
             print_osu(report, &report->points[p], &report->points[p].rows[i]);
 
-    printf("\n# %u chunks of each in turns; slowest rank of each chunk", report->options->chunks);
+    printf("\n# %u interleaved chunks of each; slowest rank of each chunk",
+           report->options->chunks);
     print_quartiles_head(report, "microseconds");
     for (size_t p = 0; p < report->count; p++)
         for (size_t i = 0; i < report->points[p].count; i++)

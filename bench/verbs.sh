@@ -72,7 +72,7 @@ layout() { # HOSTSxPER-HOST
 }
 export -f job limit layout
 
-echo "$operation, $algorithm, medians of $rounds jobs each in turns, microseconds; quartile, median, quartile of the ratios"
+echo "$operation, $algorithm, medians of $rounds alternating jobs each, microseconds; quartile, median, quartile of the ratios"
 printf '%-6s|%9s%9s%9s%9s |%18s |%18s\n' hosts limit verbs UCX TCP "UCX / verbs" "TCP / verbs"
 for one in "${layouts[@]}"; do
     # shellcheck disable=SC2016 # expanded inside

@@ -82,12 +82,12 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     struct mca_btl_myr_hello hello;
     struct myr_error error = {0};
     if (!ask_modex(&proc->proc_name, &hello)) {
-        decline(proc, "it has opened no port");
+        decline(proc, "it has not opened a port");
         return NULL;
     }
     if (hello.buffer_bytes != component->self.buffer_bytes ||
         proc->proc_arch != opal_proc_local_get()->proc_arch) {
-        decline(proc, "it has another btl_myr_max_send_size, or another kind of processor");
+        decline(proc, "it has another btl_myr_max_send_size, or another processor architecture");
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));

@@ -87,11 +87,10 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint)
 void mca_btl_myr_no_answer(const opal_process_name_t *to)
 {
     char text[200];
-    snprintf(
-        text, sizeof(text),
-        "nicbarr: btl myr: a request of process %s to a window cannot be answered: the process "
-        "cannot be reached, or there is no memory",
-        OPAL_NAME_PRINT(*to));
+    snprintf(text, sizeof(text),
+             "nicbarr: btl myr: a one-sided operation (MPI window) of process %s cannot be "
+             "answered: the process cannot be reached, or memory is exhausted",
+             OPAL_NAME_PRINT(*to));
     give_up(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED], NULL, text);
 }
 

@@ -96,8 +96,8 @@ static void describe_call(const struct signature *mine, const ompi_datatype_t *t
     }
     if (NULL != op) {
         length += snprintf(text + length, CALL_TEXT - (size_t)length, " by %.30s on %.30s",
-                           -1 == mine->op ? "an operation of the program" : op->o_name,
-                           0 == mine->type ? "a derived type" : type->name);
+                           -1 == mine->op ? "a user-defined operation" : op->o_name,
+                           0 == mine->type ? "a derived datatype" : type->name);
     }
     if (ROOT_NONE != mine->root) {
         length += snprintf(text + length, CALL_TEXT - (size_t)length, ", root %d", (int)mine->root);

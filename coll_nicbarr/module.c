@@ -70,10 +70,10 @@ OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_con
 /* Returns the reason why the communicator is left to Open MPI entirely, or NULL if it is not. */
 static const char *why_left(const ompi_communicator_t *comm, bool across, int priority)
 {
-    return priority < 0               ? "coll_nicbarr_priority is negative"
-           : OMPI_COMM_IS_INTER(comm) ? "it is an intercommunicator"
-           : across && NULL != nicbarr_failure
-               ? "its processes are on several nodes, and mpirun --with-ft ulfm is served on one"
+    return priority < 0                        ? "coll_nicbarr_priority is negative"
+           : OMPI_COMM_IS_INTER(comm)          ? "it is an intercommunicator"
+           : across && NULL != nicbarr_failure ? "its processes are on several nodes, which is not "
+                                                 "supported with mpirun --with-ft ulfm"
            : across && !mca_coll_nicbarr_component.parameters.check &&
                    !nicbarr_nics_wanted(&mca_coll_nicbarr_component.nics)
                ? "its processes are on several nodes, and coll_nicbarr_nic is none"

@@ -31,7 +31,7 @@
     entry(dropped_foreign, "packets dropped: no group or connection has their key")                \
     entry(dropped_forged, "packets dropped: their signature or checksum does not match")           \
     entry(dropped_implausible, "packets dropped: invalid for their group or connection")           \
-    entry(dropped_no_room, "packets dropped: no room for another connection")                      \
+    entry(dropped_no_room, "packets dropped: the maximum number of connections is reached")        \
     entry(send_errors, "packets that the system failed to send")
 /* clang-format on */
 

@@ -179,7 +179,7 @@ enum myr_status myr_talk_say(int connection, const char *daemon, const void *wor
     }
     return sent || EPIPE == errno
                ? MYR_OK
-               : myr_fail(error, MYR_ERR_SYSTEM, errno, "%s does not listen", daemon);
+               : myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot send a request to %s", daemon);
 }
 
 enum myr_status myr_talk_await(int connection, const char *daemon,

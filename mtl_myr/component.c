@@ -251,8 +251,8 @@ static mca_mtl_base_module_t *init(void)
     }
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     if (component->parameters.runner && OMPI_SUCCESS != mca_mtl_myr_runner_start()) {
-        print_mtl_warning(
-            "no thread can be created for mtl_myr_runner: messages move only during MPI calls");
+        print_mtl_warning("cannot create the progress thread (mtl_myr_runner): messages progress "
+                          "only during MPI calls");
     }
     opal_progress_register(progress_function());
     return &mca_mtl_myr_module;

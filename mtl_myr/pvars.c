@@ -36,6 +36,7 @@ void mca_mtl_myr_pvars_register(void)
     register_pvar(#name, text, give, &name);
     MYR_TAGGED_COUNTERS(COUNTER)
 #undef COUNTER
-    register_pvar("runner_bytes", "bytes of long messages that the runner has moved",
+    register_pvar("runner_bytes",
+                  "bytes of long messages transferred by the progress thread (mtl_myr_runner)",
                   give_runner_bytes, NULL);
 }

@@ -125,8 +125,8 @@ static bool find_nodes(struct myr_barrier *barrier, const struct card *cards,
     case NICBARR_NO_COMMON_NIC:
     case NICBARR_MIXED:
         return myr_refuse(why,
-                          "processes share %s, but not the memory of their node: give those of one "
-                          "node the same directory",
+                          "processes share %s, but not the memory of their node: give all "
+                          "processes of a node the same directory",
                           nicbarr_kind(barrier->host->nic)->title);
     case NICBARR_COUNTED:
         break;

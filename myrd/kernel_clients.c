@@ -282,7 +282,7 @@ static bool accept_client(struct myrd_clients *clients)
         !myrd_place_short(clients->place) && has_room_for(clients, client.visitor.uid, NULL == why);
     if (NULL != why || !kept) {
         refused(clients, &client.visitor,
-                NULL != why ? why : "refuses: no room for another client");
+                NULL != why ? why : "refuses: it has its maximum number of clients already");
     }
     if (!kept) {
         myrd_visitor_leave(&client.visitor);

@@ -226,7 +226,7 @@ enum myr_status myrd_interface_judge(const struct myrd_interface *interface, uin
     case MYRD_INTERFACE_MOVED:
         return myr_fail(error, MYR_ERR_GONE, 0,
                         "interface %s (%s) was moved to another network namespace (start myrd "
-                        "--kernel there, or here for another interface)",
+                        "--kernel in that one, or in this one for another interface)",
                         interface->name, ip);
     case MYRD_INTERFACE_DEAF:
         return myr_fail(error, MYR_ERR_GONE, 0,

@@ -20,7 +20,7 @@ static enum myr_status refuse_serving(const struct myrd_options *options, void *
 const struct myrd_owner myrd_kernel_owner = {
     .name = "kernel",
     .letter = 'k',
-    .help = "Have the kernel be the NIC, for all users of this host (not in this build)",
+    .help = "Use the kernel as the NIC, for all users of this host (not in this build)",
     .check = refuse_check,
     .open = refuse_serving,
 };

@@ -150,9 +150,10 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
  * was not, or no longer held that group. */
 static void answer_return(const struct myrd_client *client, bool known)
 {
-    myrd_client_answer(client, known ? MYR_OK : MYR_ERR_GONE,
-                       known ? "" : "this myrd --kernel has no state of the time before it", NULL,
-                       NULL);
+    myrd_client_answer(
+        client, known ? MYR_OK : MYR_ERR_GONE,
+        known ? "" : "this myrd --kernel has not taken over the state of the previous one", NULL,
+        NULL);
 }
 
 /* Processes a client's request. Returns false if it is malformed or of another version. */
@@ -206,7 +207,8 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
                         any ? "" : network);
     }
     if (!os_draw_key(&server->name.key, sizeof(server->name.key))) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot get random numbers for the NIC's key");
     }
     server->name.count = 1;
     server->name.address[0].ip = addresses[0].ip;
@@ -568,7 +570,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 const struct myrd_owner myrd_kernel_owner = {
     .name = "kernel",
     .letter = 'k',
-    .help = "Have the kernel be the NIC, for all users of this host (for root)",
+    .help = "Use the kernel as the NIC, for all users of this host (requires root)",
     .check = check_kernel_nic,
     .open = open_server,
     .confine = confine,

@@ -51,16 +51,15 @@ static const struct argp_option common_options[] = {
 
 static const char doc[] =
     "Runs one network interface (NIC) of nicbarr for all MPI jobs of one user on this host, so "
-    "that barriers go on while the jobs compute. Jobs use it if they find it when they start."
+    "that barriers progress while the jobs compute. Jobs that start while it runs use it."
     "\v"
     "All jobs of the user share the NIC's memory and socket; other users are refused. "
-    "`nicbarr status' shows what it does. SIGTERM ends it: running jobs go on without it.\n"
+    "`nicbarr status' shows its state. SIGTERM terminates it; running jobs continue without it.\n"
     "\n"
-    "With --kernel, BPF programs at a network interface play the barriers of all users' jobs. That "
-    "takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; once it serves, it keeps CAP_BPF alone. When "
-    "it ends by SIGTERM, barriers under way on it fail. When it is killed, or ends by SIGHUP, they "
-    "go on, "
-    "and the next one takes over.";
+    "With --kernel, BPF programs at a network interface execute the barriers of all users' jobs. "
+    "This requires CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; once it serves, it keeps only CAP_BPF. "
+    "When it is terminated by SIGTERM, barriers in progress on it fail. When it is killed, or "
+    "terminated by SIGHUP, they continue, and the next myrd --kernel takes over.";
 
 struct settings {
     struct myrd_options options;
@@ -189,7 +188,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
         say_that_it_runs(settings);
         status = owner->run(serving, end, error);
         if (MYR_OK == status) {
-            myrd_log(MYRD_INFO, "ends, by a signal");
+            myrd_log(MYRD_INFO, "terminates on a signal");
         }
     }
     owner->close(serving);

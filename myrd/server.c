@@ -201,7 +201,7 @@ static const char *obstacle(const struct client *client, const struct myr_daemon
     }
     *status = MYR_ERR_SYSTEM;
     if (client->visitor.pid != hello->pid) {
-        return "myrd sees the process under another number (is it in another container?)";
+        return "the process has another PID in myrd's PID namespace (is it in another container?)";
     }
     return NULL;
 }

@@ -19,18 +19,20 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
     } table[] = {
         {"memory",
          "Limit of the shared memory of all processes of a job on one node together (MiB, 16 to "
-         "1024). If coll/nicbarr was opened before, its parameter counts",
+         "1024). If coll/nicbarr has opened the NIC already, its parameter applies",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, memory), OPAL_INFO_LVL_5},
         {"network",
          "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" or \"fd00::/64\" "
-         "(default: all but loopback). If coll/nicbarr was opened before, its parameter counts",
+         "(default: all but loopback). If coll/nicbarr has opened the NIC already, its parameter "
+         "applies",
          MCA_BASE_VAR_TYPE_STRING, offsetof(struct nicbarr_nic_options, network), OPAL_INFO_LVL_2},
         {"port",
-         "The NIC's UDP port (0: any). If coll/nicbarr was opened before, its parameter counts",
+         "The NIC's UDP port (0: any). If coll/nicbarr has opened the NIC already, its parameter "
+         "applies",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, port), OPAL_INFO_LVL_5},
         {"warn",
-         "Print a warning if a node to which messages are outstanding has been silent for so long "
-         "(seconds). 0: never. The messages wait in any case",
+         "Print a warning if a node to which messages are outstanding has not responded for so "
+         "long (seconds). 0: never. The messages wait in any case",
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, warn), OPAL_INFO_LVL_3},
     };
     *options = (struct nicbarr_nic_options){.memory = 256, .network = (char *)"", .warn = 30};

@@ -87,7 +87,7 @@ static void print_text(FILE *out, const char *before, const char *text, const ch
 static void print_process(FILE *out, const struct process *process, const char *before)
 {
     if (NULL == process) {
-        fprintf(out, "%sa process that is not visible here", before);
+        fprintf(out, "%sa process that is not visible in this PID namespace", before);
     } else if (has_rank(process)) {
         fprintf(out, "%srank %s (pid %d)", before, process->rank, (int)process->pid);
     } else {

@@ -139,7 +139,7 @@ static void head(const struct canvas *canvas, const struct report *report, size_
           report->processor);
     label(canvas, MARGIN, 69, "left", "", 1, colour_faint, "Open MPI %s, nicbarr %s, %s%s",
           report->open_mpi, report->nicbarr, report->time,
-          measured > shown ? "; more was measured than is shown" : "");
+          measured > shown ? "; not all measurements are shown" : "");
     key(canvas, MARGIN, y, colour_chosen, "chosen");
     key(canvas, 122, y, colour_own, "Open MPI's own");
     key(canvas, 286, y, colour_other, "other candidates");
@@ -348,7 +348,7 @@ static void note_limits(struct panel *panel)
                  report_decimals(entry->line_us), entry->line_us);
     }
     if (entry->switch_us > 0) {
-        snprintf(change, sizeof(change), "%.*f µs for a change of process",
+        snprintf(change, sizeof(change), "%.*f µs for a context switch",
                  report_decimals(entry->switch_us), entry->switch_us);
     }
     if ('\0' != line[0] || '\0' != change[0]) {
@@ -385,10 +385,10 @@ static void make_notes(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
     if (panel->range.cut) {
-        add_note(panel, "error bars that reach the edge go on beyond it");
+        add_note(panel, "error bars that reach the edge extend beyond it");
     }
     if (entry->has_confidence && entry->provisional) {
-        add_note(panel, "the choice is provisional: %.0f %% sure; load of the machine %.1f",
+        add_note(panel, "the choice is provisional: confidence %.0f %%; load of the machine %.1f",
                  100 * entry->confidence, entry->load);
     }
     note_limits(panel);
@@ -515,7 +515,7 @@ static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *statu
 /* Returns gnuplot's error message: the last line with a colon, after the lines of the script. */
 static char *last_complaint(FILE *complaints)
 {
-    char text[256], last[256] = "it does not say why";
+    char text[256], last[256] = "it gives no reason";
     rewind(complaints);
     while (NULL != fgets(text, sizeof(text), complaints)) {
         text[strcspn(text, "\n")] = '\0';

@@ -15,7 +15,7 @@ usage() {
 Usage: nicbarr trace [OPTION...] INTERFACE
    or: nicbarr trace --read FILE
 Shows where the time of a barrier goes on this host, while a job runs whose
-barriers are played by the soft NIC or the kernel's: system call, driver, wire
+barriers are executed by the soft or the kernel's NIC: system call, driver, wire
 and other hosts, interrupt, the path to the interface, the NIC's program, and
 the host again. If barriers are slower than they should be, send the output of
 each host.
@@ -214,17 +214,17 @@ tell() {
                 for (s = 1; s <= 7; ++s) { sum[s] += part[s + 2] }
             }
             what["call"] = "the system call of the last process: UDP, IP, the NIC on the way out"
-            what["driver"] = "the driver has the card send"
+            what["driver"] = "the driver, until it has handed the packet to the card"
             what["away"] = "the wire and the other hosts"
-            what["interrupt"] = "the interrupt, until packets are looked at (softirq)"
-            what["stack"] = "driver and network, until the packet is at the interface"
-            what["program"] = "the NIC there (the soft NIC: UDP, until it is in the socket)"
-            what["host"] = "the host sees it, and comes to its next barrier"
+            what["interrupt"] = "the interrupt, until packets are processed (softirq)"
+            what["stack"] = "driver and network stack, until the packet is at the interface"
+            what["program"] = "the program of the NIC (soft NIC: UDP, until the packet is in the socket)"
+            what["host"] = "the host detects the release, and enters its next barrier"
             count = split(stages, name, " ")
             printf "%s: %d barriers.\n", where, NR * run
-            printf "Microseconds of one, means of the %d of these in the middle; %.1f messages came:\n", barriers, came / barriers
+            printf "Microseconds per barrier, means over the %d in the middle; %.1f messages received per barrier:\n", barriers, came / barriers
             for (s = 1; s <= count; ++s) { printf "%-10s %9.1f  %s\n", name[s], sum[s] / barriers, what[name[s]] }
-            printf "%-10s %9.1f\n\nOne of them (us, processor, what the time was, until):\n", "all", all / barriers
+            printf "%-10s %9.1f\n\nOne of these barriers (us, processor, stage, event that ends it):\n", "all", all / barriers
             story = line[int((first + last) / 2)]
             sub(/^[^|]*\|/, "", story)
             gsub(/\|/, "\n", story)
@@ -245,4 +245,4 @@ if [ "$raw" = yes ]; then
 fi
 where=$(sed -n '1s/^# //p' "$events")
 runs < "$events" | tell ||
-    fail "no barriers seen: check that the job uses this interface, and that a NIC plays its barriers (nicbarr status)"
+    fail "no barriers seen: check that the job uses this interface, and that a NIC executes its barriers (nicbarr status)"

@@ -45,7 +45,8 @@ static enum myr_status join_other(const struct segment_file *segment_file,
     snprintf(name, sizeof(name), "/proc/%d/fd/%d", segment_file->process, segment_file->descriptor);
     int fd = open(name, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s of a neighbour", name);
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot open %s of another process of this node", name);
     }
     return myr_segment_join_fd(fd, segment, error);
 }
@@ -148,7 +149,7 @@ static void join_across(struct library_group *group, const struct myr_nic_member
                                 nicbarr_schedule_of, among, &error),
             &error);
     if (!myr_nic_group_wait(&group->nics, myr_nic_group_arrive(&group->nics), TRY_US)) {
-        give_up("no packets come through between the nodes (a firewall?)");
+        give_up("no packets get through between the nodes (does a firewall block UDP?)");
     }
 }
 
@@ -157,7 +158,7 @@ static struct mcp_secret share_secret(MPI_Comm team)
 {
     struct mcp_secret secret;
     if (!myr_secret_draw(&secret)) {
-        give_up("no random numbers");
+        give_up("cannot get random numbers");
     }
     MPI_Bcast(&secret, sizeof(secret), MPI_BYTE, 0, team);
     return secret;

@@ -22,21 +22,23 @@
 
 static const char usage_head[] =
     "Usage: mpirun ... nicbarr_experiments EXPERIMENT [OPTION]...\n"
-    "The experiments of the papers on NIC-based barriers. Two sides take turns in one\n"
-    "job: A and B differ in their info key ompi_comm_coll_preference, which names the\n"
-    "collective components. Microseconds; medians and quartiles of many short chunks.\n"
+    "The experiments of the papers on NIC-based barriers. Two sides, A and B, are\n"
+    "measured alternately in one job. They differ in the info key\n"
+    "ompi_comm_coll_preference, the list of collective components to use. Results are\n"
+    "in microseconds: medians and quartiles of many short chunks.\n"
     "\n";
 
 static const char usage_options[] =
     "\n"
-    "  -a PREFERENCE          coll preference of A (default: none, A is what the job\n"
-    "                         gives)\n"
+    "  -a PREFERENCE          coll preference of A (default: none, A uses what the\n"
+    "                         job selects)\n"
     "  -b PREFERENCE          coll preference of B (default: ^nicbarr); '' is none\n"
-    "      --csv FILE         write the table to FILE as well (granularity: and the\n"
-    "                         efficiencies to efficiency.csv beside it)\n"
-    "      --seed N           of chance (default: by the clock; it is printed)\n"
-    "      --budget SECONDS   measuring time, about (default 10)\n"
-    "      --algorithm NAME   what both sides of overhead play: pairwise (default),\n"
+    "      --csv FILE         also write the table to FILE (granularity: and the\n"
+    "                         efficiencies to efficiency.csv in the same folder)\n"
+    "      --seed N           of the random numbers (default: from the clock; it is\n"
+    "                         printed)\n"
+    "      --budget SECONDS   approximate measuring time (default 10)\n"
+    "      --algorithm NAME   algorithm of both sides of overhead: pairwise (default),\n"
     "                         tree:4, dissemination:2, ...\n"
     "  -h, --help             this text\n"
     "      --version          the version\n";

@@ -35,8 +35,8 @@ void table_introduce(const struct settings *settings)
     }
     write_head(settings, stdout);
     if (settings->stretch > 1) {
-        printf("# work is counted in processor time; done by all processes at once it takes %.2f "
-               "times as long\n",
+        printf("# work is measured in processor time; when all processes do it at once, it takes "
+               "%.2f times as long\n",
                settings->stretch);
     }
 }
@@ -86,7 +86,7 @@ bool table_close(struct table *table)
     bool written = !ferror(table->csv);
     written = fclose(table->csv) == 0 && written;
     if (!written) {
-        output_message(0, "%s could not be written whole", table->csv_name);
+        output_message(0, "%s could not be written completely", table->csv_name);
     }
     return written;
 }

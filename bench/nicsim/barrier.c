@@ -9,7 +9,7 @@
 
 void nicsim_print_counters(const struct mcp_counters *counters)
 {
-    printf("\nwhat the firmware counts, all NICs together:\n");
+    printf("\nthe firmware's counters, summed over all NICs:\n");
 #define PRINT(name, text)                                                                          \
     if (0 != counters->name) {                                                                     \
         printf("%12llu %s\n", (unsigned long long)counters->name, text);                           \
@@ -32,11 +32,11 @@ static void print_barrier_outcome(const struct nicsim_game *game, const struct n
 {
     const double all = (double)game->barriers + game->warm_up;
     char name[NICBARR_CHOICE_TEXT];
-    printf("%s, %u nodes, %s played by the %s, %s, seed %llu\n\n", game->machine->name, game->nodes,
-           nicbarr_choice_name(game->choice, name), game->on_nics ? "NICs" : "hosts",
+    printf("%s, %u nodes, %s executed by the %s, %s, seed %llu\n\n", game->machine->name,
+           game->nodes, nicbarr_choice_name(game->choice, name), game->on_nics ? "NICs" : "hosts",
            NICSIM_MPI == game->level ? "MPI" : "GM", (unsigned long long)game->seed);
     printf("%12.2f us a barrier%s\n", o->barrier_us,
-           game->works ? ", with the work before it" : "");
+           game->works ? ", including the work before it" : "");
     printf("%12.1f packets a barrier, %.0f bytes\n", (double)o->tally.sent / all,
            (double)o->tally.bytes / all);
     printf("%12.1f DMAs a barrier\n", (double)o->tally.dmas / all);

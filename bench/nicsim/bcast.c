@@ -14,7 +14,7 @@ static void print_bcast_outcome(const struct nicsim_bcast_game *game,
            game->nodes, game->bytes, game->on_nics ? "NICs" : "hosts",
            NICSIM_MPI == game->level ? "MPI" : "GM", (unsigned long long)game->seed);
     printf("%12.2f us from one broadcast to the next%s\n", o->round_us,
-           game->answered ? ", with the last node's answer" : "");
+           game->answered ? ", including the last node's reply" : "");
     printf("%12.2f us in the root's call\n", o->root_us);
     printf("%12.1f packets a broadcast, %.0f bytes\n", (double)o->tally.sent / all,
            (double)o->tally.bytes / all);

@@ -95,7 +95,8 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
                     (uint32_t)node->machine->parameters.mtu, NULL);
     return MCP_NO_CONNECTION != remote->connection
                ? MYR_OK
-               : myr_fail(error, MYR_ERR_FULL, 0, "the NIC has no room for a connection");
+               : myr_fail(error, MYR_ERR_FULL, 0,
+                          "the NIC has no memory left for another connection");
 }
 
 enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,

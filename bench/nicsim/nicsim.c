@@ -30,7 +30,7 @@ static const char doc[] =
     "Commands:\n"
     "  barrier    one kind of barrier on one machine, with all counters\n"
     "  bcast      broadcasts on one machine, with all counters\n"
-    "  table      the papers' figures beside the simulator's\n"
+    "  table      the papers' measurements beside the simulator's\n"
     "  scale      latency, messages and memory against the number of nodes\n"
     "  memory     bytes of a NIC by its number of connections, and of a port\n"
     "  evaluate   the MPI paper's evaluation: tables in --csv-folder\n"
@@ -59,14 +59,15 @@ static const struct argp_option options[] = {
     {"nodes", 'n', "N", 0,
      "Nodes, 2 to 65536 (default 16); for scale and memory: the largest number (default 1024)", 0},
     {"algorithm", 'a', "NAME", 0, "Barrier: pairwise (default), tree:D or dissemination:N", 0},
-    {"hosts", ON_HOSTS, NULL, 0, "Hosts play the collective instead of NICs", 0},
+    {"hosts", ON_HOSTS, NULL, 0, "Hosts execute the collective instead of NICs", 0},
     {"mpi", MPI, NULL, 0, "Add the costs of MPI (default: GM alone)", 0},
     {"barriers", 'b', "N", 0, "Measure N barriers or broadcasts (default 16)", 0},
-    {"warm-up", WARM_UP, "N", 0, "Play N before the measured ones (default 4)", 0},
+    {"warm-up", WARM_UP, "N", 0,
+     "Run N warm-up barriers or broadcasts before the measured ones (default 4)", 0},
     {"bytes", BYTES, "N", 0, "Bytes of a broadcast, 1 to 1200 (default 4)", 0},
     {"fan-out", FAN_OUT, "N", 0, "NICs broadcast along the tree of dissemination:N (default 1)", 0},
     {"consecutive", CONSECUTIVE, NULL, 0,
-     "Broadcasts follow each other without waiting for an answer from the last node", 0},
+     "Send broadcasts back to back, without waiting for a reply from the last node", 0},
     {"work", WORK, "US", 0, "Microseconds of computation before each barrier (default 0)", 0},
     {"variation", VARIATION, "PERCENT", 0,
      "Variation of the computation from node to node (default 0)", 0},
@@ -78,7 +79,7 @@ static const struct argp_option options[] = {
     {"csv-folder", CSV_FOLDER, "FOLDER", 0,
      "Folder for the tables of evaluate, broadcasts and messages (default .)", 0},
     {"data", DATA, "FOLDER", 0,
-     "Read machines and figures from FOLDER instead of the installed ones", 0},
+     "Read machines and the papers' measurements from FOLDER instead of the installed ones", 0},
     {0},
 };
 

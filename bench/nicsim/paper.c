@@ -449,7 +449,7 @@ static bool read_fitted(const char *data, struct nicsim_papers *papers)
         if (i < papers->count) {
             papers->figures[i].fitted = true;
         } else if ('\0' != line[0] && '#' != line[0]) {
-            fprintf(stderr, "nicsim: %s: there is no figure \"%s\"\n", path, line);
+            fprintf(stderr, "nicsim: %s: there is no published value \"%s\"\n", path, line);
             good = false;
         }
     }

@@ -140,8 +140,8 @@ static bool read_it(const char *directory, const char *name, struct nicsim_file 
     const char *about = json_string_value(json_object_get(root, "about"));
     bool good = depth < 4 && NULL != title && NULL != about;
     if (!good) {
-        fprintf(stderr,
-                "nicsim: %s: it needs a \"name\", an \"about\", and no circle of \"like\"\n", path);
+        fprintf(stderr, "nicsim: %s: \"name\" or \"about\" is missing, or \"like\" is circular\n",
+                path);
     } else if (NULL == like) {
         memset(file, 0, sizeof(*file));
     } else {

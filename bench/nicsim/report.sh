@@ -27,7 +27,7 @@ command_name='nicsim report'
 usage() {
     cat << END
 Usage: nicsim report [OPTION...]
-Simulates barriers on several machines, played by their NICs and by their hosts,
+Simulates barriers on several machines, executed by their NICs and by hosts,
 and writes a page with plots, tables and raw data: the papers' figures beside
 the simulator's, latency and memory against the number of nodes, broadcasts,
 messages that NICs match, and the papers' evaluation of MPI.
@@ -143,7 +143,7 @@ finish() {
     { printf '\n$ nicsim %s\n' "${commands[$run]}"; cat "$(said "$run")"; echo "status $status"; } >> "$log"
     printf '%3d of %d  %-16s %3d s' $n ${#runs[@]} "$run" $((SECONDS - started_at[$run]))
     if [ $status != 0 ]; then
-        why[$run]="status $status: $(grep '^nicsim: ' "$(said "$run")" | tail -n 1 | grep . || echo 'not all is as expected')"
+        why[$run]="status $status: $(grep '^nicsim: ' "$(said "$run")" | tail -n 1 | grep . || echo 'the results are not as expected')"
         printf ', FAILED: %s' "${why[$run]}"
     fi
     echo
@@ -401,8 +401,8 @@ named_figures() {
 }
 show_calibration() {
     page_section "The papers' figures"
-    page_text "Every latency, factor and loop time that the papers state, beside the simulator's. Parameters were \
-fitted to some of them; all others are predictions. The closed formulas are those of $buntinas_gm, with the same \
+    page_text "Every latency, factor and loop time that the papers state, and the simulator's result for it. Parameters \
+were fitted to some of them; all others are predictions. The closed formulas are those of $buntinas_gm, with the same \
 parameters. $(grep '^mean error' "$(said figures)" | sed 's/^mean/Mean/; s/$/./')"
     failed figures "The comparison" # the page shows what exists of it
     [ -s figures.csv ] || return
@@ -412,16 +412,16 @@ parameters. $(grep '^mean error' "$(said figures)" | sed 's/^mean/Mean/; s/$/./'
     page_table .named.said paper="the paper" formula="closed formula"
     page_raw figures.csv
     page_subsection "The papers' conclusions"
-    page_text "What the papers say in words, tried on the simulated machines."
+    page_text "The papers' conclusions, checked on the simulated machines."
     awk -F , 'NR > 1 { print $2 "\t" $1 ($3 == "" ? "" : ": " $3) }' conclusions.csv | page_facts
     page_raw conclusions.csv
 }
 show_short() {
     page_section "In short"
-    page_text "The best barrier of NICs against the best of hosts, up to $most nodes on each machine: the number of \
-nodes from which NICs win, and from which their trees beat hosts' trees; latency, algorithm and factor at the most \
-nodes; the factor at 16; the greatest factor, and where it is. BlueField, Ethernet and InfiniBand stand for \
-scenarios: their parameters are assumed, and nothing of them is measured."
+    page_text "The best barrier of NICs compared with the best of hosts, on up to $most nodes of each machine: the \
+number of nodes from which on NICs are faster, and from which on their trees are faster than hosts' trees; latency, \
+algorithm and factor with the most nodes; the factor with 16 nodes; the greatest factor, and its number of nodes. \
+BlueField, Ethernet and InfiniBand are scenarios: their parameters are assumed, and not measured."
     plot factors factors "How many times faster the best barrier of NICs is, over nodes" factors.csv
     page_table machines.csv from="NICs win from" trees_from="their trees from" nic="best of NICs" \
         nic_best="which is" host="best of hosts" host_best="which is" factor_16="factor at 16" factor_most="greatest"
@@ -430,8 +430,8 @@ scenarios: their parameters are assumed, and nothing of them is measured."
 show_machine() { # MACHINE
     page_section "Machine $1"
     page_text "$(about "$1")" "Barriers $([ -n "${level[$1]-}" ] && echo "at the level of MPI" ||
-        echo "of messages without MPI (the level of GM)"), one process a node. The best of each family: pairwise \
-exchange; dissemination with n partners a round, 1 to 8; trees of degree 2 to 32."
+        echo "of messages without MPI (the level of GM)"), one process per node. The best of each family: pairwise \
+exchange; dissemination with n partners per round, 1 to 8; trees of degree 2 to 32."
     ! failed "$1" "The simulation" || return
     plot "$1/latency" latency "Latency over nodes" "$1/latency.csv"
     plot "$1/factor" factor "How many times faster NICs are, family by family" "$1/latency.csv"
@@ -440,14 +440,14 @@ exchange; dissemination with n partners a round, 1 to 8; trees of degree 2 to 32
         host_pairwise="hosts: pairwise" host_dissemination="hosts: dissemination" host_tree="hosts: tree" \
         host_best="their best"
     page_subsection "Optimal n and degree, $1"
-    page_text "The n of dissemination and the degree of trees that are fastest; the smaller of equals."
+    page_text "The n of dissemination and the degree of trees that are fastest; the smaller one if two are equally fast."
     plot "$1/optimum" optimum "Optimal n and degree over nodes" "$1/optimum.csv"
     page_table "$1/optimum.csv" nic_n="n, NICs" host_n="n, hosts" nic_degree="degree, NICs" host_degree="degree, hosts"
     page_subsection "Models, $1"
-    page_text "Left: n-way dissemination of hosts and Hoefler's LoP model, by which a round costs half of what a 1:n \
-n:1 ping-pong takes (which is simulated, too). Right: pairwise exchange and the closed formulas of $buntinas_gm \
-(equations 1 and 2). Errors are the models'. Both know of one switch only, and nothing of an MCP or a host that looks \
-at each other node (npii)."
+    page_text "Left: n-way dissemination of hosts and Hoefler's LoP model, in which a round takes half the time of a 1:n \
+n:1 ping-pong (which is simulated, too). Right: pairwise exchange and the closed formulas of $buntinas_gm \
+(equations 1 and 2). Errors are those of the models. Both assume a single switch, and neglect that an MCP or a host may \
+check every other node (npii)."
     plot "$1/lop" lop "The LoP model (lines) and simulated dissemination of hosts (points)" "$1/lop.csv"
     plot "$1/formula" formula "The closed formulas (lines) and simulated pairwise exchange (points)" "$1/formula.csv"
     page_table "$1/lop.csv" n1="n = 1" n1_lop=LoP n1_error=error n2="n = 2" n2_lop=LoP n2_error=error \
@@ -458,9 +458,9 @@ at each other node (npii)."
 }
 show_broadcasts() { # MACHINE
     page_subsection "Broadcasts, $1"
-    page_text "What $zhang measured of MPI_Bcast (section 4.4), simulated: until the root has an answer of the \
-last of 8 nodes, less the time of the shortest message between two; and the root's call with 7 nodes and a message \
-between two broadcasts. Longer messages than these go by another protocol there."
+    page_text "The measurements of MPI_Bcast of $zhang (section 4.4), simulated: the time until the root has a reply of \
+the last of 8 nodes, minus the time of the shortest message between two; and the time of the root's call with 7 nodes \
+and a message between two broadcasts. For longer messages the thesis uses another protocol."
     ! failed "$1/bcast" "The broadcasts" || return
     plot "$1/bcast_bytes" bcast_bytes "MPI_Bcast over bytes, 8 nodes (table 4.4)" "$1/bcast_bytes.csv"
     plot "$1/bcast_root" bcast_root "The root's call over bytes, 7 nodes (table 4.5)" "$1/bcast_bytes.csv"
@@ -472,11 +472,11 @@ between two broadcasts. Longer messages than these go by another protocol there.
 }
 show_messages() { # MACHINE
     page_subsection "Messages that NICs match, $1"
-    page_text "What $zhang measured of messages (sections 4.1 and 4.2), simulated: half of a round trip; and a \
-receive of a message that waits already, while all other slots of all channels to its node are taken by messages that \
-it does not want. The thesis's NIC has a list for each channel, and looks at each message in it where the source is \
-named. nicbarr's has one table, where each look costs the same (here: as much as one into the thesis's table for \
-MPI_ANY_SOURCE)."
+    page_text "The measurements of messages of $zhang (sections 4.1 and 4.2), simulated: half of a round trip; and the \
+receive of a message that has arrived already, while all other slots of all channels to its node are occupied by \
+messages that do not match. The thesis's NIC has a list for each channel, and compares every message in it if the \
+source is given. nicbarr's NIC has one hash table, in which every lookup takes the same time (in the simulation, that \
+of a lookup in the thesis's table for MPI_ANY_SOURCE)."
     ! failed "$1/messages" "The messages" || return
     plot "$1/message_bytes" message_bytes "A message over bytes (table 4.1)" "$1/message_bytes.csv"
     plot "$1/message_nodes" message_nodes "A receive over nodes, channels of 16 (figure 4.1)" "$1/message_nodes.csv"
@@ -491,20 +491,21 @@ MPI_ANY_SOURCE)."
 }
 show_memory() {
     page_section "Memory and messages"
-    page_text "Bytes of the NIC's memory for a group that NICs play, the largest of all nodes' groups; and what hosts \
-that play need in its place: a connection to each partner and the rings of a port, with tokens for a barrier and the \
-next. On a LANai all of it would be SRAM. The second plot counts packets on the wire for a barrier of all nodes. Those of \
-hosts include acknowledgements: of their own where the next message to the same node comes later than 200 µs, or after \
-the last of the four barriers that are simulated."
+    page_text "Bytes of the NIC's memory for a group whose barriers the NICs execute, the largest of all nodes' groups; and \
+what barriers that the hosts execute need instead: a connection to each partner and the rings of a port, with tokens for \
+a barrier and the next. On a LANai all of it would be SRAM. The second plot counts packets on the wire for a barrier of \
+all nodes. Those of hosts include acknowledgements: separate ones if the next message to the same node is sent later \
+than 200 µs, or after the last of the four barriers that are simulated."
     plot groups groups "Bytes of a group over nodes" groups.csv
     plot packets packets "Packets for a barrier over nodes" packets.csv
     page_table groups.csv
     page_table packets.csv "${packet_labels[@]}"
     page_raw groups.csv packets.csv
     ! failed memory "Memory" || return
-    plot ports ports "Bytes of NICs that play (group), and of those whose hosts play (connections and port)" ports.csv
+    plot ports ports "Bytes of a NIC that executes barriers (group), and of one whose host does (connections and port)" ports.csv
     page_table ports.csv "${port_labels[@]}"
-    page_text "A NIC with 16 ports and so many connections, and the rings of a port with so many tokens of each sort."
+    page_text "Memory of a NIC with 16 ports by the number of connections, and of the rings of a port by the number of \
+tokens of each kind."
     page_table memory.csv
     page_raw ports.csv memory.csv
 }
@@ -516,8 +517,8 @@ done
 show_evaluation() { # MACHINE
     local folder=$1/mpi
     page_section "The MPI paper's evaluation, $1"
-    page_text "What $buntinas_mpi measured (section 4), simulated: MPI_Barrier by pairwise exchange, by NICs and by \
-hosts. The paper had 16 nodes with LANai 4.3 and 8 with LANai 7.2; here both have 16."
+    page_text "The measurements of $buntinas_mpi (section 4), simulated: MPI_Barrier by pairwise exchange, executed by \
+NICs and by hosts. The paper had 16 nodes with LANai 4.3 and 8 with LANai 7.2; the simulation has 16 of both."
     ! failed "$folder" "The evaluation" || return
     plot "$folder/latency" mpi_latency "Every number of nodes (figure 5)" "$folder/latency.csv"
     plot "$folder/granularity" mpi_granularity "A loop of computing and a barrier, 8 nodes (figure 6)" \
@@ -543,9 +544,9 @@ page_begin "$output/index.html" "Simulated NIC-based barriers" \
     "nicbarr's firmware on simulated clusters: barriers of NICs against barriers of hosts"
 page_section "What this is"
 facts | page_facts
-page_text "Each figure is of a simulation, whose NICs run nicbarr's control program. Nothing but parameters and seed \
-goes into it: it comes out the same each time. Times are in microseconds, of consecutive barriers on average." \
-    "Machines' parameters, each with where it comes from, are in their files (\`machines/NAME.json\`)."
+page_text "All results are those of simulations whose NICs run nicbarr's control program. They depend only on \
+parameters and seed, and are therefore reproducible. Times are in microseconds, averaged over consecutive barriers." \
+    "The machines' files (\`machines/NAME.json\`) contain their parameters, each with its source."
 for run in "${runs[@]}"; do
     echo "nicsim ${commands[$run]}"
 done | page_details "The commands that were run"

@@ -204,16 +204,18 @@ static const struct {
     {"pairwise exchange beats gather-broadcast on NICs and on hosts", pairwise_beats_trees, NULL},
     {"gather-broadcast on 4 and more NICs beats both on hosts", trees_of_nics_beat_hosts, NULL},
     {"gather-broadcast on 2 NICs loses to that on 2 hosts", tree_of_two_nics_loses,
-     "the paper gives no figure for it; here a NIC saves two crossings to the host"},
+     "the paper gives no value for it; in the simulation a NIC saves two crossings to the host"},
     {"the factor grows with the number of nodes", factor_grows_with_nodes, NULL},
     {"the factor grows with the NIC's speed", factor_grows_with_the_nics_speed, NULL},
     {"the factor is greater with MPI than with GM", factor_is_greater_with_mpi, NULL},
-    {"numbers that are no powers of two cost extra (7 nodes more than 8)", other_numbers_cost_extra,
-     NULL},
-    {"barriers on hosts feel varying arrival less", hosts_feel_variation_less, NULL},
+    {"numbers of nodes that are not powers of two cost extra (7 nodes more than 8)",
+     other_numbers_cost_extra, NULL},
+    {"varying arrival affects barriers on hosts less", hosts_feel_variation_less, NULL},
     {"barriers on NICs win however arrival varies", nics_win_at_every_variation, NULL},
-    {"with barriers on hosts the first work is for nothing (the flat spot)", hosts_have_a_flat_spot,
-     "here nodes are in step: a node's own last message has left when its partner's comes"},
+    {"with barriers on hosts the first microseconds of work cost nothing (the flat spot)",
+     hosts_have_a_flat_spot,
+     "simulated nodes run in lockstep: a node's last message has been sent when its partner's "
+     "arrives"},
     {"short broadcasts are more than twice as fast by NICs (8 nodes)",
      short_broadcasts_gain_a_factor_of_two, NULL},
     {"that factor grows with the number of nodes (64 and 512 bytes)",
@@ -284,7 +286,7 @@ static bool print_figures(const struct nicsim_papers *papers, FILE *csv)
 static bool print_conclusions(const struct nicsim_papers *papers, FILE *csv)
 {
     bool as_expected = true;
-    printf("what the papers conclude:\n");
+    printf("conclusions of the papers:\n");
     if (NULL != csv) {
         fprintf(csv, "conclusion,here,why_not\n");
     }

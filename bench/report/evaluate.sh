@@ -49,26 +49,26 @@ declare -A title prose plots tables
 # (-myr: the same over btl/myr instead of Open MPI's default)
 experiments=(latency overhead granularity arrival applications bcast rtt rtt-myr fuzzy)
 title[latency]="Barrier latency"
-prose[latency]="Consecutive barriers of growing numbers of processes: what one takes with nicbarr and with Open \
-MPI's own function, and how many times faster nicbarr is. Follows section 4.2 of $buntinas_mpi (figures 4 and 5)."
+prose[latency]="Consecutive barriers of growing numbers of processes: the time of a barrier with nicbarr and with Open \
+MPI's own function, and the factor of improvement. Follows section 4.2 of $buntinas_mpi (figures 4 and 5)."
 plots[latency]="latency=Barrier latency over the number of processes
 latency_factor=Factor of improvement over the number of processes"
 title[overhead]="MPI's overhead"
-prose[overhead]="The same barrier, played by the library without MPI and called as MPI_Barrier. The difference is \
-what the way through MPI costs. Follows section 4.1 of $buntinas_mpi (figure 3)."
+prose[overhead]="The same barrier, executed by the library without MPI and called as MPI_Barrier. The difference is \
+the overhead of MPI. Follows section 4.1 of $buntinas_mpi (figure 3)."
 plots[overhead]="overhead=The barrier by the library alone and by MPI_Barrier
 overhead_difference=What MPI adds"
 title[granularity]="Granularity of computation"
-prose[granularity]="A loop of computation and a barrier, with computation of growing length; and how much \
-computation it takes for a program to spend a given share of its time computing (its efficiency). The faster the \
-barrier, the finer the grain that pays. Follows section 4.3 of $buntinas_mpi (figures 6 and 7)."
+prose[granularity]="A loop of computation and a barrier, with computation of growing length, and how much \
+computation a program needs between barriers to spend a given share of its time computing (its efficiency). The faster \
+the barrier, the finer the granularity that is worthwhile. Follows section 4.3 of $buntinas_mpi (figures 6 and 7)."
 plots[granularity]="granularity=Time of a loop over its computation
 efficiency=Least computation between barriers for an efficiency"
 tables[granularity]="granularity efficiency"
 title[arrival]="Varying arrival times"
-prose[arrival]="The same loop, but each process computes for a time that differs from the mean at random, by up to \
-the given percentage. Who waits for the last one saves less by a fast barrier. Follows section 4.4 of $buntinas_mpi \
-(figures 8 and 9)."
+prose[arrival]="A loop of computation and a barrier in which the computation of each process differs from the mean at \
+random, by up to the given percentage. Processes that wait for the last one gain less from a fast barrier. Follows \
+section 4.4 of $buntinas_mpi (figures 8 and 9)."
 plots[arrival]="arrival=Time of a loop at the largest variation
 arrival_difference=What nicbarr saves in each loop, at each variation"
 title[applications]="Synthetic applications"
@@ -79,24 +79,25 @@ plots[applications]="applications=Time of a run
 applications_factor=Factor of improvement
 applications_efficiency=Efficiency: computation in the whole time"
 title[bcast]="Broadcasts"
-prose[bcast]="MPI_Bcast of growing messages: what it takes until the root has an answer of the last process, with \
-nicbarr and with Open MPI's own function, and how many times faster nicbarr is. Follows section 4.4 of $zhang \
-(table 4.4), which subtracts the answer's time; here it stays in."
-plots[bcast]="bcast=Broadcast and answer over the size of the message
+prose[bcast]="MPI_Bcast of growing messages: the time until the root has received a reply of the last process, with \
+nicbarr and with Open MPI's own function, and the factor of improvement. Follows section 4.4 of $zhang (table 4.4), \
+except that the time of the reply is included, which the thesis subtracts."
+plots[bcast]="bcast=Broadcast and reply over the size of the message
 bcast_factor=Factor of improvement over the size of the message"
 title[rtt]="Round trips to several peers"
-prose[rtt]="One process sends a message to each of P peers, all of which answer at once: what it takes until the \
-last answer is there, and a model fitted to the least of them. If it grows slower than P, it pays to send to \
-several peers in each round, as the n-way dissemination barrier does. Follows section 2 of $hoefler (figures 2 to 4)."
+prose[rtt]="One process sends a message to each of P peers, all of which reply at once: the time until the last \
+reply has arrived, and a model fitted to the minimum. If it grows more slowly than P, it is faster to send to several \
+peers in each round, as the n-way dissemination barrier does. Follows section 2 of $hoefler (figures 2 to 4)."
 plots[rtt]="rtt=Round trip to all peers
 rtt_per_peer=Round trip divided by the number of peers"
 title[rtt-myr]="Round trips to several peers over btl/myr"
-prose[rtt-myr]="The same with messages that go through nicbarr's NIC (btl/myr) instead of what Open MPI takes by itself."
+prose[rtt-myr]="Round trips whose messages are sent through nicbarr's NIC (btl/myr), and not through the BTL that Open \
+MPI selects by default."
 plots[rtt-myr]="rtt-myr=Round trip to all peers over btl/myr
 rtt-myr_per_peer=Round trip divided by the number of peers, over btl/myr"
 title[fuzzy]="Fuzzy barriers"
-prose[fuzzy]="MPI_Ibarrier, computation, then its wait: how much of the barrier hides behind the computation. A \
-NIC-based barrier goes on without the host. For comparison: the same computation after nicbarr's blocking barrier. \
+prose[fuzzy]="MPI_Ibarrier, computation, then its wait: how much of the barrier overlaps with the computation. A \
+NIC-based barrier progresses without the host. For comparison: the same computation after nicbarr's blocking barrier. \
 Follows the fuzzy barrier of sections 1 and 5.2 of $buntinas_gm."
 plots[fuzzy]="fuzzy=Barrier and computation together over the length of the computation"
 labels=(a=nicbarr "b=Open MPI's own" "factor=times faster" library="library alone" mpi=MPI_Barrier overhead="MPI adds"
@@ -324,9 +325,9 @@ unsure() { # CSV
         !column { column = -1; for (i = 1; i < NF - 1; i++) if ($i == "factor" && $(i + 1) == "factor_q1") column = i; next }
         column > 0 && $(column + 2) > apart * $(column + 1) { bad++; ratio = $(column + 2) / ($(column + 1) + 1e-9)
             if (ratio > most) { most = ratio; text = sprintf("%.2g to %.2g", $(column + 1), $(column + 2)) } }
-        END { if (bad) print bad " of them: quartiles are as far apart as " text }' "$output/$1")
-    [ -z "$worst" ] || page_worthless "Factors that are struck out are worthless, $worst. The machine did something else \
-meanwhile."
+        END { if (bad) print bad ", with quartiles as far apart as " text }' "$output/$1")
+    [ -z "$worst" ] || page_worthless "Factors that are struck out are unreliable ($worst). The machine was busy with \
+other work."
 }
 
 show() { # also what exists of a failed one
@@ -363,7 +364,7 @@ summary() {
 }
 
 page_begin "$output/index.html" "An evaluation of NIC-based barriers" \
-    "nicbarr against Open MPI's own MPI_Barrier, in turns in the same jobs"
+    "nicbarr against Open MPI's own MPI_Barrier, measured alternately in the same jobs"
 page_section "Machine and versions"
 facts | page_facts
 page_text "Figures are medians, with quartiles beside them; plots show quartiles as bands or bars. All times are in \

@@ -77,7 +77,7 @@ while [ $# -gt 0 ]; do
     esac
     case $option in
         --write | --write-tuned-rules)
-            [ -z "$file" ] || bad "one file is enough"
+            [ -z "$file" ] || bad "only one FILE can be written"
             file=$1
             [ "$option" = --write ] || of_tuned=yes ;;
         --per-host) numbers "$1" 1000; per_host=("${words[@]}") ;;
@@ -92,7 +92,7 @@ while [ $# -gt 0 ]; do
         --sizes)
             number "${1%%:*}" 4 268435456 "$option"
             number "${1#*:}" "${1%%:*}" 268435456 "$option"
-            [ $((${1%%:*} % 4)) = 0 ] || bad "$option is a multiple of 4, and a size that is not below"
+            [ $((${1%%:*} % 4)) = 0 ] || bad "MIN of $option must be a multiple of 4"
             range=$1 ;;
         --times) number "$1" 1 8 "$option"; times=$1 ;;
         --budget) number "$1" 1 60000 "$option"; budget=$1 ;;
@@ -318,13 +318,13 @@ if command -v gnuplot > /dev/null; then
     # shellcheck source=bench/report/page.sh
     . "$here/page.sh"
     page_begin "$output/index.html" "What nicbarr tune has measured" \
-        "nicbarr's ways against Open MPI's own functions, in turns in the same jobs"
+        "nicbarr's implementations against Open MPI's own functions, measured alternately in the same jobs"
     page_section "Machine and versions"
     facts | page_facts
     [ -z "$stopped" ] || page_failure "Interrupted: this is of $finished of $all jobs."
     [ "$failed" = 0 ] || page_failure "$failed of $finished jobs failed, and are left out; the log says why."
     page_text "The choice is the one that most of the jobs have made. A time is the geometric mean over these jobs of the \
-median in each. Jobs that come weigh all that is in the tuning cache."
+median in each. Later jobs take all entries of the tuning cache into account."
     page_link "$log_name" "What the jobs printed"
     for shape in "${shapes[@]}"; do
         read -r count each <<< "$shape"

@@ -53,7 +53,7 @@ write_tuned_rules() {
     say "$finished jobs"
     [ ! -t 2 ] || echo >&2
     [ $finished -gt 0 ] || fail "nothing was measured${stopped:+: interrupted}"
-    [ -z "$stopped" ] || echo "interrupted: what follows is of $finished of $all jobs" >&2
+    [ -z "$stopped" ] || echo "interrupted: the following results are of $finished of $all jobs" >&2
     awk -v form=$form -v rules="$scratch/rules" -v from="$(tuned_from)" -f "$here/tuned_rules.awk" "$scratch/lines" ||
         fail "the jobs have measured nothing"
     cat "$scratch/rules" > "$file" || fail "cannot write '$file'"

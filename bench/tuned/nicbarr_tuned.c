@@ -117,10 +117,10 @@ static void player_open(const struct match *match, struct player *player, MPI_Co
     failed = false;
     mpi_operation_play(operation);
     if (!on_all_ranks(!failed)) /* an algorithm may fail, such as two_proc with three processes */
-        exclude(match, player, "it does not take so many processes");
+        exclude(match, player, "it does not support so many processes");
     else if (!on_all_ranks(
                  order_is_kept(operation->comm, match->operation, player->algorithm.segment)))
-        exclude(match, player, "it breaks the order of what does not commute");
+        exclude(match, player, "it reorders operations that do not commute");
 }
 
 static void match_open(struct match *match, MPI_Comm parent)
@@ -320,7 +320,8 @@ static int run(int argc, char **argv, const struct job *job)
         return EX_USAGE;
     }
     if (!algorithms_open() || job->size < 2) {
-        output_message(job->rank, "this wants Open MPI with coll/tuned, and two processes");
+        output_message(job->rank,
+                       "this needs Open MPI with coll/tuned, and at least two processes");
         return EXIT_FAILURE;
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &parent);

@@ -344,7 +344,7 @@ static void say_switch(const mca_coll_nicbarr_module_t *module, ompi_communicato
                        const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
 {
     char name[NICBARR_CHOICE_TEXT], before[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT];
-    snprintf(figures, sizeof(figures), ", %.3f us; before, %s: %.3f us",
+    snprintf(figures, sizeof(figures), ", %.3f us; previously %s: %.3f us",
              nicbarr_duel_us(duel, duel->winner), nicbarr_choice_name(choices[0], before),
              nicbarr_duel_us(duel, 0));
     print_decision(comm, module->shape.nodes, "MPI_Barrier",

@@ -66,7 +66,7 @@ and from then on runs the fastest.
 It does the same for MPI_Allreduce, MPI_Allgather, MPI_Bcast, MPI_Scatter, MPI_Reduce and MPI_Gather
 with small payloads.
 On one node, processes meet in shared memory.
-Across nodes, NICs play the barriers: the soft one over UDP, the kernel's where \fBmyrd \-\-kernel\fR
+Across nodes, NICs execute the barriers: the soft one over UDP, the kernel's where \fBmyrd \-\-kernel\fR
 runs, or RDMA cards.
 .PP
 A parameter is set by \fB\-\-mca\fR \fINAME VALUE\fR of mpirun, by the environment
@@ -79,13 +79,13 @@ $btl
 .SH PARAMETERS OF MTL/MYR
 $mtl
 .SH PERFORMANCE VARIABLES
-The tools interface of MPI (MPI_T_pvar_...) has what each kind of NIC counts
-(\fBcoll_nicbarr_soft_packets_sent\fR and the like; \fBnicbarr status \-\-counters\fR says what each is),
-how often choices were challenged (\fBcoll_nicbarr_duels\fR, \fBcoll_nicbarr_anew\fR), and of mtl/myr
-how many messages of this process were sent whole, by a shared buffer, or offered
+The tools interface of MPI (MPI_T_pvar_...) provides the counters of each kind of NIC
+(\fBcoll_nicbarr_soft_packets_sent\fR and the like; \fBnicbarr status \-\-counters\fR explains them),
+the number of times that choices were re-evaluated (\fBcoll_nicbarr_duels\fR, \fBcoll_nicbarr_anew\fR), and of
+mtl/myr the number of messages of this process that were sent eagerly, in a shared buffer, or by rendezvous
 (\fBmtl_myr_eager\fR, \fBmtl_myr_stored\fR, \fBmtl_myr_offered\fR, \fBmtl_myr_bytes_sent\fR),
-had to wait for room or credit (\fBmtl_myr_delayed\fR), or came before their receives
-(\fBmtl_myr_unexpected\fR), and how many bytes the runner has moved (\fBmtl_myr_runner_bytes\fR).
+had to wait for buffers or credits (\fBmtl_myr_delayed\fR), or arrived before a matching receive was posted
+(\fBmtl_myr_unexpected\fR), and the bytes transferred by the progress thread (\fBmtl_myr_runner_bytes\fR).
 .SH FILES
 .TP
 .I ~/.openmpi/mca\-params.conf

@@ -164,9 +164,8 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
     if (NULL == kernel->notifications ||
         bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
         0 != run.retval) {
-        return mcp_kernel_refuse(why,
-                                 "cannot start the timer that watches the kernel NIC's groups: %s",
-                                 strerror(errno));
+        return mcp_kernel_refuse(
+            why, "cannot start the timer that checks the kernel NIC's groups: %s", strerror(errno));
     }
     return 0;
 }

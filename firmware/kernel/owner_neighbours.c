@@ -113,7 +113,8 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why
     if (0 == place) {
         place = find_room(kernel);
         if (0 == place) {
-            return mcp_kernel_refuse(why, "the kernel's NIC has no room for another host");
+            return mcp_kernel_refuse(why,
+                                     "the kernel's NIC has its maximum number of hosts already");
         }
         kernel->neighbour[place].ip = *ip;
     }

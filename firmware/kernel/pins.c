@@ -84,15 +84,17 @@ static bool open_folders(struct mcp_pins *pins, char *why)
         close(top);
     }
     if (pins->parent < 0) {
-        return give_reason(
-            why, "cannot use " FILE_SYSTEM "/" OURS " as a directory of this user alone: %s",
-            strerror(err));
+        return give_reason(why,
+                           "cannot use " FILE_SYSTEM "/" OURS
+                           " as a directory that only this user can access: %s",
+                           strerror(err));
     }
     pins->folder = open_folder(pins->parent, pins->name);
     if (pins->folder < 0) {
-        return give_reason(
-            why, "cannot use " FILE_SYSTEM "/" OURS "/%s as a directory of this user alone: %s",
-            pins->name, strerror(errno));
+        return give_reason(why,
+                           "cannot use " FILE_SYSTEM "/" OURS
+                           "/%s as a directory that only this user can access: %s",
+                           pins->name, strerror(errno));
     }
     return flock(pins->folder, LOCK_EX | LOCK_NB) == 0 ||
            give_reason(why, "another process uses the pins in " FILE_SYSTEM "/" OURS "/%s",
@@ -105,7 +107,8 @@ bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WH
     *pins = MCP_NO_PINS;
     if (0 == cookie) {
         return give_reason(
-            why, "this kernel cannot tell network namespaces apart (it lacks SO_NETNS_COOKIE)");
+            why,
+            "network namespaces cannot be distinguished, as this kernel lacks SO_NETNS_COOKIE");
     }
     if (!is_bpf_file_system() &&
         (mount("bpf", FILE_SYSTEM, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") < 0 ||

@@ -57,7 +57,8 @@ static enum myr_status connect_group(void *nic, const struct myr_site *site,
 const struct myr_nic_kind myr_kernel_kind = {
     .name = "kernel",
     .title = "the kernel's NIC",
-    .help = "the receive path of the nodes' kernels, where myrd --kernel runs on all nodes",
+    .help = "BPF programs in the receive path of the nodes' kernels, if myrd --kernel runs on all "
+            "nodes",
     .absent = "is myrd --kernel running on all nodes?",
     .blocked = "let UDP port 7077 (or that of myrd --kernel --port) pass between these hosts in "
                "both directions; they must be in one network, without a router between them",

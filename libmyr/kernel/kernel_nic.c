@@ -326,7 +326,8 @@ static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_que
         return myr_fail(error, (enum myr_status)answer->status, 0, "%s", answer->why);
     }
     if (count > 0 && maps[0] < 0) {
-        return myr_fail(error, MYR_ERR_SYSTEM, EMFILE, "myrd --kernel sent no page of its memory");
+        return myr_fail(error, MYR_ERR_SYSTEM, EMFILE,
+                        "no file descriptor for the memory of myrd --kernel was received");
     }
     return MYR_OK;
 }

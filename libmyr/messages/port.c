@@ -93,7 +93,7 @@ static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
     }
     struct myr_inlet *made = myr_segment_alloc(port->segment, sizeof(*made));
     if (NULL == made) {
-        (void)myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port's inlet");
+        (void)myr_fail(error, MYR_ERR_FULL, 0, "cannot allocate shared memory for a port's inlet");
         return NULL;
     }
     memset(made, 0, sizeof(*made));
@@ -127,8 +127,8 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
     }
     port->rings = myr_segment_alloc(port->segment, bytes);
     if (NULL == port->rings) {
-        return myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for a port of %zu KiB",
-                        bytes >> 10);
+        return myr_fail(error, MYR_ERR_FULL, 0,
+                        "cannot allocate %zu KiB of shared memory for a port", bytes >> 10);
     }
     memset(port->rings, 0, bytes);
     for (uint32_t token = wish->send_tokens; token > 0; --token) {
@@ -165,7 +165,8 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
         return status;
     }
     if (!os_draw_key(&wish->key, sizeof(wish->key))) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the port's key");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno,
+                        "cannot get random numbers for the port's key");
     }
     wish->rings = offset_of(port->base, port->rings);
     myr_key_pair_of(port->segment, &port->pair);
@@ -414,10 +415,10 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     const mcp_link link = myr_soft_link(port->nic, &name->nic);
     if (MCP_LINK_SENDER == link) {
         myr_soft_leave(port->nic);
-        return myr_fail(
-            error, MYR_ERR_NOT_THERE, 0,
-            "a peer's NIC has no address that this one can send to (IPv4 here and IPv6 there: name "
-            "a network that both have), or there is no room for another peer");
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "a peer's NIC has no address that this one can send to (one of them uses "
+                        "IPv4 and the other one IPv6: name a network that both have), or the "
+                        "maximum number of peers is reached");
     }
     remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
     const uint32_t room = nic->messages.nconnections;

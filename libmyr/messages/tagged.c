@@ -310,8 +310,8 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
     }
     if (name->buffer_bytes != t->options.buffer_bytes) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,
-                        "message buffers are of %u bytes there, and of %u here", name->buffer_bytes,
-                        t->options.buffer_bytes);
+                        "its message buffers have %u bytes, but those of this process have %u",
+                        name->buffer_bytes, t->options.buffer_bytes);
     }
     struct myr_tagged_peer *peer = calloc(1, sizeof(*peer));
     if (NULL == peer) {

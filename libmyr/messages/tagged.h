@@ -175,12 +175,14 @@ void myr_tagged_piece_end(struct myr_tagged *tagged, const struct myr_tagged_pie
 
 /* An endpoint's counters, with their descriptions. */
 #define MYR_TAGGED_COUNTERS(COUNTER)                                                               \
-    COUNTER(eager, "messages that were sent at once, as a whole")                                  \
-    COUNTER(stored, "messages that were sent in a buffer that both processes share")               \
-    COUNTER(offered, "messages that were offered: their data move when a receive has matched")     \
-    COUNTER(bytes_sent, "bytes of all messages that were sent or offered")                         \
-    COUNTER(delayed, "messages and answers that had to wait for room or credit at their receiver") \
-    COUNTER(unexpected, "messages that have come before their receives")
+    COUNTER(eager, "messages sent eagerly, as a whole")                                            \
+    COUNTER(stored, "messages sent in a buffer that both processes share")                         \
+    COUNTER(offered,                                                                               \
+            "messages sent by rendezvous: their data are transferred when a receive has matched")  \
+    COUNTER(bytes_sent, "bytes of all messages, sent eagerly or by rendezvous")                    \
+    COUNTER(delayed,                                                                               \
+            "messages and replies that had to wait for buffers or credits of their receiver")      \
+    COUNTER(unexpected, "unexpected messages, which arrived before a matching receive was posted")
 
 struct myr_tagged_counters {
 #define COUNTER(name, text) uint64_t name;

@@ -77,7 +77,8 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     const uint32_t large = large_of(t->options.buffers), small = small_of(t->options.buffers);
     t->buffers = calloc(small + large, sizeof(*t->buffers));
     if (NULL == memory || NULL == t->buffers) {
-        (void)myr_fail(error, MYR_ERR_FULL, 0, "no shared memory for message buffers of %zu KiB",
+        (void)myr_fail(error, MYR_ERR_FULL, 0,
+                       "cannot allocate %zu KiB of shared memory for message buffers",
                        bytes_of(t, t->options.buffers) >> 10);
         return false;
     }

@@ -41,7 +41,7 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
 {
     /* Entries of the process table, which follows the header, are committed one at a time. */
     if (!myr_commit(segment, 0, offsetof(struct myr_sram, process))) {
-        return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
+        return myr_fail(error, MYR_ERR_FULL, errno, "cannot allocate the node's shared segment");
     }
     struct myr_sram *sram = segment->sram;
     pthread_mutexattr_t attributes;
@@ -51,7 +51,7 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
     pthread_mutex_init(&sram->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
     if (!os_draw_key(&sram->identity, sizeof(sram->identity))) {
-        return myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the segment");
+        return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot get random numbers for the segment");
     }
     sram->limit = limit;
     sram->end = sram->committed = (sizeof(*sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
@@ -333,7 +333,8 @@ static enum myr_status take_process_entry(struct myr_segment *segment, struct my
     if (index == sram->processes) {
         if (!myr_commit(segment, offsetof(struct myr_sram, process[index]), sizeof(*process))) {
             myr_segment_unlock(segment);
-            return myr_fail(error, MYR_ERR_FULL, errno, "no memory for the node's shared segment");
+            return myr_fail(error, MYR_ERR_FULL, errno,
+                            "cannot allocate the node's shared segment");
         }
         ++sram->processes;
     }

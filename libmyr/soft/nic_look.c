@@ -79,9 +79,10 @@ static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
         MYR_SRAM_MAGIC != sram->magic) {
         *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
     } else if (MYR_SRAM_LAYOUT != sram->layout) {
-        *status = myr_fail(error, MYR_ERR_FOREIGN, 0,
-                           "it is of another version of nicbarr (layout %u, here %u)",
-                           (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
+        *status = myr_fail(
+            error, MYR_ERR_FOREIGN, 0,
+            "it is of another version of nicbarr (its layout is %u, that of this version %u)",
+            (unsigned)sram->layout, (unsigned)MYR_SRAM_LAYOUT);
     } else if (!read_source(from, 0, sram, sizeof(*sram))) {
         *status = myr_fail(error, MYR_ERR_NOT_THERE, 0, "it is truncated");
     }

@@ -102,7 +102,7 @@ static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_op
     }
     if (!os_draw_key(&name.key, sizeof(name.key))) {
         const enum myr_status status =
-            myr_fail(error, MYR_ERR_SYSTEM, errno, "no random number for the NIC's key");
+            myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot get random numbers for the NIC's key");
         mcp_udp_close(&nic->udp);
         return status;
     }
@@ -155,13 +155,13 @@ static const char *why_not_fetched(int err)
     switch (err) {
     case ESRCH:
     case EBADF:
-        return "the processes that had it have ended or closed it";
+        return "the processes that had it open have exited or closed it";
     case EMFILE:
     case ENFILE:
     case ENOMEM:
         return "no file descriptors are left; see ulimit -n";
     default:
-        return "pidfd_open or pidfd_getfd is not permitted here; see ptrace";
+        return "pidfd_open or pidfd_getfd is not permitted; see ptrace(2)";
     }
 }
 

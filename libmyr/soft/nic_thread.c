@@ -70,7 +70,8 @@ enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_ru
     if (starting->stop < 0) {
         const int err = errno;
         free(starting);
-        return myr_fail(error, MYR_ERR_SYSTEM, err, "no descriptor for the NIC's thread");
+        return myr_fail(error, MYR_ERR_SYSTEM, err,
+                        "cannot create an eventfd for the NIC's thread");
     }
     int rc = 0;
     const bool ours = myr_soft_become_runner(nic, as);
@@ -86,7 +87,7 @@ enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_ru
     }
     close(starting->stop);
     free(starting);
-    return 0 == rc ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the NIC");
+    return 0 == rc ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, rc, "cannot create the NIC's thread");
 }
 
 void myr_soft_thread_stop(struct myr_soft_thread *thread)
@@ -169,7 +170,8 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
     if (starting->stop < 0) {
         const int err = errno;
         free(starting);
-        return myr_fail(error, MYR_ERR_SYSTEM, err, "no descriptor for the NIC's watch");
+        return myr_fail(error, MYR_ERR_SYSTEM, err,
+                        "cannot create an eventfd for the NIC's monitoring thread");
     }
     pthread_mutex_init(&starting->mutex, NULL);
     const int rc = take_over(starting);
@@ -177,7 +179,7 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
         pthread_mutex_destroy(&starting->mutex);
         close(starting->stop);
         free(starting);
-        return myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the NIC's watch");
+        return myr_fail(error, MYR_ERR_SYSTEM, rc, "cannot create the NIC's monitoring thread");
     }
     myr_soft_when_sleeping(nic, about_to_sleep, starting);
     *watch = starting;

@@ -369,10 +369,10 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     case GROUP_OPEN:
         return MYR_OK;
     case GROUP_NO_WAY:
-        return myr_fail(
-            error, MYR_ERR_NOT_THERE, 0,
-            "a NIC of the group has no address that this one can send to (IPv4 here and IPv6 "
-            "there: name a network that both have), or there is no room for another peer");
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
+                        "a NIC of the group has no address that this one can send to (one of them "
+                        "uses IPv4 and the other one IPv6: name a network that both have), or the "
+                        "maximum number of peers is reached");
     default:
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }

@@ -56,7 +56,7 @@ enum myr_status myr_verbs_thread_start(struct myr_verbs *nic, struct myr_error *
     const int rc = os_thread_create(&thread->id, run_groups, thread);
     if (0 != rc) {
         free(thread);
-        return myr_fail(error, MYR_ERR_SYSTEM, rc, "no thread for the RDMA NIC");
+        return myr_fail(error, MYR_ERR_SYSTEM, rc, "cannot create the RDMA NIC's thread");
     }
     nic->thread = thread;
     return MYR_OK;

@@ -23,8 +23,8 @@ static const struct myr_option options[] = {
              "processes. Empty or all: the fastest active ports, preferably near the process",
          .wrong = myr_verbs_devices_wrong},
     [OPTION_THREAD] = {"verbs_thread", MYR_OPTION_FLAG, .usual.flag = false, .level = 4,
-                       .help = "Whether a thread of each process that plays barriers progresses "
-                               "them, so that MPI_Ibarrier progresses while the process computes"},
+                       .help = "Whether each process that executes barriers has a progress thread, "
+                               "so that MPI_Ibarrier progresses while the process computes"},
     {.name = NULL},
 };
 
@@ -120,7 +120,7 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
     }
     if (!nic->device.routes) {
         site->say(1, "the RDMA NIC exchanges addresses itself, as librdmacm finds no routes from "
-                     "here (on Debian: librdmacm1; and the kernel's module rdma_ucm)");
+                     "this host (on Debian: librdmacm1; and the kernel's module rdma_ucm)");
     }
     struct myr_error why = {0};
     if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {

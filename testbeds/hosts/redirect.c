@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         *(uint32_t *)&program->rodata->port[i] = if_nametoindex(argv[i]);
     }
     if (redirect__load(program) < 0) {
-        fail("the kernel does not take the program (it takes root)");
+        fail("the kernel rejects the program (is this run as root?)");
     }
     for (int i = 1; i < argc; ++i) {
         attach(program->progs.redirect, program->rodata->port[i]);

@@ -17,7 +17,7 @@ lines() { # COLUMNS END SIZE...
     local name size
     for name in A B; do
         for size in "${@:3}"; do
-            [ "$(sed '/chunks of each/,$d' "$scratch/out" |
+            [ "$(sed '/interleaved chunks of each/,$d' "$scratch/out" |
                 grep -cE "^$name${size:+ +$size}( +[0-9.]+){$1}$2\$")" = 1 ] || return
         done
     done

@@ -212,7 +212,7 @@ mixed() { # `first` gives the first host a single family
 }
 first=(--ipv6)
 check "one host has IPv6 alone, two have both" mixed
-check "they do not meet, and it is said why" said "IPv4 here and IPv6 there"
+check "they do not meet, and it is said why" said "one of them uses IPv4 and the other one IPv6"
 check "with IPv6 named" mixed --mca coll_nicbarr_network fd77::/64
 check "they meet" said "${plays/ on / on MPI_COMM_WORLD, }"
 first=()

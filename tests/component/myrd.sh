@@ -211,7 +211,7 @@ begin_telling() { # with this environment
 tells() { # PREFIX-OF-NOTICES PREFIX-OF-REMARKS
     kill -TERM "$telling" && wait "$telling" || return 1
     grep -Eqx "$1serves as the user's soft NIC at 127.0.0.1/8 port [0-9]+; jobs find it by $scratch/open/myrd.sock" "$told" &&
-        [ "$(tail -n 1 "$told")" = "$2ends, by a signal" ]
+        [ "$(tail -n 1 "$told")" = "$2terminates on a signal" ]
 }
 mkdir -m 755 "$scratch/open"
 touch "$told"

@@ -9,6 +9,6 @@ adds_up() { # FILE
         END { exit !(stages == 7 && all > 0 && sum > all - 0.4 && sum < all + 0.4) }' "$1"
 }
 came() { # messages per barrier
-    awk -v least="$1" 'match($0, /[0-9.]+ messages came/) { n = substr($0, RSTART) + 0 }
+    awk -v least="$1" 'match($0, /[0-9.]+ messages received/) { n = substr($0, RSTART) + 0 }
         END { exit !(n > least) }' "$2"
 }

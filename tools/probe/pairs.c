@@ -123,7 +123,7 @@ static bool play_barrier(struct pair *pair, const struct myr_nic_members *member
     if (good) {
         good = myr_nic_group_wait(&group, myr_nic_group_arrive(&group), TRY_US);
         if (!good) {
-            (void)myr_fail(error, MYR_ERR_GONE, 0, "no packet of %s came within %d s",
+            (void)myr_fail(error, MYR_ERR_GONE, 0, "no packet from %s was received within %d s",
                            pair->other.host, TRY_US / 1000000);
         }
         good = agree_on_outcome(pair, good) && good;
@@ -166,7 +166,7 @@ static void introduce(const struct probe *probe, struct introduction *introducti
         introduction->name[n] = probe->nic[n].name;
     }
     if (!myr_secret_draw(&introduction->secret)) {
-        perror("nicbarr_probe: no random numbers");
+        perror("nicbarr_probe: cannot get random numbers");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
@@ -180,7 +180,7 @@ static bool try_host(struct probe *probe, int host, int round)
               (uint64_t)CONTACT_MS * (uint64_t)(round + 1))) {
         probe_print(finding(probe->host, "Open MPI's messages", FINDING_PROBLEM,
                             "allow TCP between these hosts (see btl_tcp_if_include)",
-                            "none comes from host number %d of the job", host + 1));
+                            "none was received from host number %d of the job", host + 1));
     }
     for (int n = 0; !pair.lost && n < probe->nics; ++n) {
         if (pair.own.has[n] && pair.other.has[n]) {

@@ -353,7 +353,7 @@ static bool join_probe_segment(struct probe *probe, const char *folder)
     struct myr_error error = {.text = ""};
     if (MYR_OK != myr_segment_join(folder, LIMIT, &probe->segment, &error)) {
         probe_print(finding(probe->host, "shared memory", FINDING_PROBLEM,
-                            "processes of one host must see each other's numbers and descriptors "
+                            "processes of one host must see each other's PIDs and file descriptors "
                             "in /proc: put all ranks of a host into one container",
                             "%s", error.text));
         return false;

@@ -185,7 +185,7 @@ rm bin/cut
 [ $status -eq 0 ] && grep -q '^The machine is busy: load 12000.0 on [0-9]* processors. Figures mean little.$' out
 verdict $? "a busy machine is told"
 is_page worthless 4
-says worthless 'class="worthless">The machine is busy: load 12000.0' 'class="worthless">Factors that are struck out are worthless' \
+says worthless 'class="worthless">The machine is busy: load 12000.0' 'class="worthless">Factors that are struck out are unreliable' \
     '<td class="unsure">'
 ! grep -q 'class="unsure"' two/index.html
 verdict $? "figures that mean something are not struck out"

@@ -38,7 +38,7 @@ END
 }
 events 1 101 > whole
 run --read whole
-works "where the time goes" "^host1, Linux 6.1.0; interface eth0, driver virtio_net: 96 barriers\.$" "; 1\.0 messages came:$" \
+works "where the time goes" "^host1, Linux 6.1.0; interface eth0, driver virtio_net: 96 barriers\.$" "; 1\.0 messages received per barrier:$" \
     "^call  +12\.0 " "^driver  +3\.0 " "^away  +30\.0 " "^interrupt  +4\.0 " "^stack  +7\.0 " "^program  +6\.0 " \
     "^host  +38\.0 " "^all  +100\.0$"
 works "one of them" "^ +0 +1 +my job:2-17 sends$" "^ +45 +0 +away +interrupt of virtio3-input\.0$" \
@@ -56,7 +56,7 @@ events 1 101 | awk '{ print }
         for (i = 1; i <= 4; ++i) { printf "<idle>-0 [002] d.h1. %11.6f: %s\n", at + 2e-6 * i, event[i] }
     }' > other
 run --read other
-works "another processor takes a message during the call" "; 2\.0 messages came:$" "^call  +6\.0 " "^away  +70\.0 " \
+works "another processor takes a message during the call" "; 2\.0 messages received per barrier:$" "^call  +6\.0 " "^away  +70\.0 " \
     "^stack  +9\.0 " "^program  +8\.0 " "^host  +0\.0 " "^all  +100\.0$"
 events 1 20 > few
 run --read few

@@ -155,9 +155,9 @@ wrong() { # STATUS WHAT ARGUMENT...
     verdict $? "wrong: ${*:3}"
 }
 wrong 64 "would make programs hang" --write-tuned-rules x --only barrier,gather
-wrong 64 "one file is enough" --write-tuned-rules x --write y
+wrong 64 "only one FILE can be written" --write-tuned-rules x --write y
 wrong 64 "must be a number from 16" --write-tuned-rules x --sizes 16:8
-wrong 64 "is a multiple of 4" --write-tuned-rules x --sizes 6:8
+wrong 64 "must be a multiple of 4" --write-tuned-rules x --sizes 6:8
 wrong 64 "is for --write-tuned-rules" --write x --sizes 4:8
 wrong 1 "does not exist" --write-tuned-rules nowhere/x
 finish

@@ -34,7 +34,7 @@ less() { # A B: two numbers
 run table --csv table.csv
 works "the table's errors are in their bounds, the conclusions hold" \
     '^barrier:LANai4\.3:gm:PE:16:nic_us +102\.14 ' '^mean error: .* of what was predicted' \
-    '^what the papers conclude:$' '^  holds pairwise exchange beats gather-broadcast'
+    '^conclusions of the papers:$' '^  holds pairwise exchange beats gather-broadcast'
 mv out first
 mv table.csv first.csv
 run table --csv table.csv
@@ -69,7 +69,7 @@ spoiled "another figure" 's/102\.14/51.07/; s/181\.81/90.9/' paper/barrier_laten
 [ $status -eq 1 ] && grep -q '^mean error' out
 verdict $? "the table fails with other figures"
 spoiled "a figure that there is not" 's/PE:16:nic_us/PE:15:nic_us/' paper/fitted.txt
-refuses "fitted.txt names what there is not" 'there is no figure "barrier:LANai4.3:gm:PE:15:nic_us"'
+refuses "fitted.txt names what there is not" 'there is no published value "barrier:LANai4.3:gm:PE:15:nic_us"'
 spoiled "no JSON" 's/^{/[/' machines/npii.json
 refuses "a machine's file is no JSON" 'npii\.json:[0-9]+: '
 rm -rf spoiled
@@ -77,7 +77,7 @@ rm -rf spoiled
 # ---- one game
 
 run barrier
-works "a barrier" '^LANai 4\.3, 16 nodes, pairwise played by the NICs, GM, seed 1$' \
+works "a barrier" '^LANai 4\.3, 16 nodes, pairwise executed by the NICs, GM, seed 1$' \
     '^ +[0-9.]+ us a barrier$' '^ +64\.0 packets a barrier, 2048 bytes$' \
     '^ +16\.0 DMAs a barrier$' '^ +0 packets lost$' '^ +1280 packets sent$' \
     '^ +1280 packets received$' '^ +320 barriers completed' '^[0-9]+ events$'
@@ -86,7 +86,7 @@ run barrier --mpi
 less "$nics" "$(latency)"
 verdict $? "MPI costs something"
 run barrier --hosts
-works "hosts play" 'played by the hosts' '^ +1280 messages delivered to a port$' \
+works "hosts play" 'executed by the hosts' '^ +1280 messages delivered to a port$' \
     '^ +1280 messages whose completion'
 less "$nics" "$(latency)"
 verdict $? "hosts are slower"
@@ -102,7 +102,7 @@ for machine in "$data"/machines/*.json; do
     run barrier -m "$name" -n 40 && works "the machine $name" ', 40 nodes, ' ' us a barrier$'
 done
 run barrier --work 500
-works "work" 'us a barrier, with the work before it$'
+works "work" 'us a barrier, including the work before it$'
 less 500 "$(latency)"
 verdict $? "work takes its time"
 

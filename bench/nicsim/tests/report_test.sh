@@ -28,7 +28,7 @@ is_page nicsim-report $((6 + 6 * 10 + 2 * 6))
 are_readable nicsim-report
 says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* % of what was fitted' \
     '<td>barrier; LANai 4.3; GM; pairwise exchange; 16 nodes; NICs</td>' 'holds</th><td>pairwise exchange beats' \
-    'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no figure' \
+    'NOT</th><td>gather-broadcast on 2 NICs loses to that on 2 hosts: the paper gives no value' \
     'Ethernet card whose firmware is' '<td>lanai43</td>' 'at the level of MPI' '<td>computation-intensive</td>' \
     '<pre>what,number,bytes$' 'Broadcasts, npii' '<td>broadcast; LANai 4.x; 4 bytes; 8 nodes; NICs</td>' \
     'Messages that NICs match, npii' \

@@ -127,5 +127,5 @@ no_kernel() {
         "$srcdir/testbeds/verbs/verbshosts" --shell 1 1 true
 }
 check "no kernel to be had" is "$(status_of no_kernel)" 77
-check "a line says so" said "apt knows no linux-image-amd64"
+check "a line says so" said "apt has no package linux-image-amd64"
 finish
