@@ -95,8 +95,8 @@ static int component_register(void)
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
-        "Number of messages of one process that may wait for their receives at another one (1 to "
-        "65535; fewer in jobs of many processes, such that all together have a quarter of a "
+        "Maximum number of unexpected messages from one process that another one queues (1 to "
+        "65535; fewer in jobs of many processes, so that all together queue a quarter of a "
         "million). Further ones wait at their sender until a receive matches one of them",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
@@ -106,8 +106,8 @@ static int component_register(void)
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
-        "Whether a thread of each process matches and moves messages while the process computes "
-        "(default: no). It needs a processor of its own",
+        "Whether a progress thread in each process matches and transfers messages while the "
+        "process computes (default: no). It needs a processor of its own",
         OPAL_INFO_LVL_2);
     mca_mtl_myr_pvars_register();
     return OMPI_SUCCESS;

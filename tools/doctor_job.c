@@ -328,7 +328,7 @@ static void check_end(struct doctor *doctor, const struct run *run, size_t hosts
             finding(NULL, "job", FINDING_PROBLEM,
                     "check that these hosts reach each other by TCP, and that each "
                     "has the same nicbarr in the same folder",
-                    "it hung and was ended"));
+                    "it hung and was terminated"));
     } else if (0 != run->status) {
         bool cut;
         char *lines = first_lines(run->err, &cut);

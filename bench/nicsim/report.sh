@@ -28,8 +28,8 @@ usage() {
     cat << END
 Usage: nicsim report [OPTION...]
 Simulates barriers on several machines, executed by their NICs and by hosts,
-and writes a page with plots, tables and raw data: the papers' figures beside
-the simulator's, latency and memory against the number of nodes, broadcasts,
+and writes a page with plots, tables and raw data: the papers' measurements
+beside the simulator's, latency and memory against the number of nodes, broadcasts,
 messages that NICs match, and the papers' evaluation of MPI.
 
   --nodes MOST       up to MOST nodes, 4 to 65536 (default 1024, which takes
@@ -40,7 +40,7 @@ messages that NICs match, and the papers' evaluation of MPI.
   --output DIR       folder of the page (default nicsim-report)
   --force            even if DIR has files that are not a report's
   --jobs N           simulations at a time (default: the number of processors)
-  --data FOLDER      machines and figures instead of the installed ones
+  --data FOLDER      machines and measurements instead of the installed ones
   --help             this text
   --version          the version
 END

@@ -272,7 +272,7 @@ run_begins
 echo "nicbarr evaluate $arguments, $date" >> "$log"
 busy= # other programs are using the machine
 if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(load > processors / 2) }'; then
-    busy="The machine is busy: load ${load_before%% *} on $(nproc) processors. Figures mean little"
+    busy="The machine is busy: load ${load_before%% *} on $(nproc) processors. The measurements are unreliable"
     echo "$busy."
 fi
 echo "$runs experiments, about $(clock $expected) minutes"

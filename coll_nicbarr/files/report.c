@@ -288,7 +288,8 @@ static void print_decision(ompi_communicator_t *comm, uint32_t nodes, const char
     }
     opal_output_verbose(1, site.output, "nicbarr: %s on %s, %d processes on %s: %s (%s%s)", what,
                         nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), where, choice,
-                        source_name(source), figures);
+                        NICBARR_DUELLED == source ? "A/B comparison" : source_name(source),
+                        figures);
 }
 
 static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -21,7 +21,7 @@ static enum myr_status open_none(const struct myr_site *site, const char *way,
 const struct myr_nic_kind myr_verbs_kind = {
     .name = "verbs",
     .title = "the RDMA NIC",
-    .help = "RDMA writes by InfiniBand or RoCE cards; this build has none",
+    .help = "RDMA writes by InfiniBand or RoCE cards (not in this build)",
     .ways = ways,
     .options = options,
     .open = open_none,

@@ -49,6 +49,6 @@ if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     check "4 hosts with 2 processes each" meets --kernel -- 4 2 kernel tree:2
     check "10 % loss" meets --kernel --loss 10 --seed "$seed" -- 3 2 kernel dissemination:1
     started --kernel -- 2 2 kernel tree:2 alone
-    check "processes that share it must share memory" [ "$(grep -c 'give those of one node the same directory' "$scratch/out")" = 4 ]
+    check "processes that share it must share memory" [ "$(grep -c 'give all processes of a node the same directory' "$scratch/out")" = 4 ]
 fi
 finish

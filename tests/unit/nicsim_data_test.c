@@ -199,14 +199,15 @@ static void bad_machines(void **state)
     expect_machine_error("", "bad.json:");
     expect_machine_error("{\"name\": ", "bad.json:1:");
     expect_machine_error("{\n\"name\": \"x\",\n\"about\" 5}", "bad.json:3:");
-    expect_machine_error("[1, 2]", "it needs a \"name\"");
-    expect_machine_error("{\"about\": \"x\"}", "it needs a \"name\"");
-    expect_machine_error("{\"name\": \"x\"}", "an \"about\"");
-    expect_machine_error("{\"name\": 5, \"about\": \"x\"}", "it needs a \"name\"");
+    expect_machine_error("[1, 2]", "\"name\" or \"about\" is missing");
+    expect_machine_error("{\"about\": \"x\"}", "\"name\" or \"about\" is missing");
+    expect_machine_error("{\"name\": \"x\"}", "\"about\" is missing");
+    expect_machine_error("{\"name\": 5, \"about\": \"x\"}", "\"name\" or \"about\" is missing");
     expect_machine_error("{\"name\": \"x\", \"about\": \"x\"}", "\"nic_mhz\" is missing");
     expect_machine_error("{\"name\": \"x\", \"about\": \"x\", \"parameters\": [5]}",
                          "\"nic_mhz\" is missing");
-    expect_machine_error("{\"name\": \"x\", \"about\": \"x\", \"like\": \"bad\"}", "circle");
+    expect_machine_error("{\"name\": \"x\", \"about\": \"x\", \"like\": \"bad\"}",
+                         "\"like\" is circular");
     unlink(path_of("bad.json"));
     expect_machine_error(NULL, "No such file");
 }
@@ -277,7 +278,7 @@ static void circles(void **state)
     write_file("two.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"one\"}");
     capture_stderr();
     const bool good = nicsim_read(folder, "one", &file);
-    expect_message(".json", "circle");
+    expect_message(".json", "\"like\" is circular");
     assert_false(good);
     write_file("bad.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"nobody\"}");
     capture_stderr();

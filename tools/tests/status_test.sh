@@ -160,7 +160,7 @@ end
 
 begin foreign
 holds "another version's memory" 'n is None and "another version" in s["trouble"]'
-text "and in words" "^Memory: it is of another version of nicbarr \(layout"
+text "and in words" "^Memory: it is of another version of nicbarr \(its layout"
 end
 
 for kind in stranger short; do
@@ -224,7 +224,7 @@ assert figures["nicbarr_waiting_seconds", own] > 0 and figures["nicbarr_broken",
 verdict $? "figures for Prometheus"
 end
 "$nicbarr" status --prometheus --watch 1 > out 2> err
-[ $? = 64 ] && grep -q "leave --watch out" err
+[ $? = 64 ] && grep -q "so --watch cannot be used" err
 verdict $? "which are one page"
 
 "$nicbarr" status --watch never > out 2> err

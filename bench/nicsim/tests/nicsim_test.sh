@@ -120,7 +120,7 @@ verdict $((1 - $?)) "another seed, another game"
 run barrier --loss 10 --hosts --mpi
 works "loss, and hosts" '^ +[1-9][0-9]* message packets retransmitted$'
 run barrier --work 100 --variation 50 --hosts -n 5
-works "varying work" 'with the work before it$'
+works "varying work" 'including the work before it$'
 
 # ---- broadcasts
 
@@ -132,7 +132,7 @@ round() { # of the last run (us)
 }
 run bcast -n 8
 works "broadcasts" '^LANai 4\.3, 8 nodes, 4 bytes broadcast by the NICs, GM, seed 1$' \
-    "with the last node's answer$" '^ +[0-9.]+ DMAs a broadcast$' \
+    "including the last node's reply$" '^ +[0-9.]+ DMAs a broadcast$' \
     '^ +[0-9]+ bytes of a NIC.s memory' '^ +160 broadcast blocks received' '^ +20 messages delivered to a port$'
 nics=$(round)
 run bcast -n 8 --hosts
