@@ -198,7 +198,7 @@ static bool exchange_status(const struct myr_barrier *barrier, bool *good, struc
     const struct myr_members *members = &barrier->members;
     own->good = *good;
     if (!members->allgather(members->context, own, letters, sizeof(*own))) {
-        return myr_refuse(why, "the program's exchange has failed");
+        return myr_refuse(why, "the program's allgather function has failed");
     }
     for (uint32_t r = 0; *good && r < members->size; ++r) {
         *good = 0 != letters[r].good ||
@@ -225,7 +225,7 @@ static bool join_barrier_group(struct myr_barrier *barrier, struct creation *wit
     bool good =
         write_card(barrier, card) || myr_refuse(why, "cannot get random numbers from the system");
     if (!members->allgather(members->context, card, with->cards, sizeof(*card))) {
-        return myr_refuse(why, "the program's exchange has failed");
+        return myr_refuse(why, "the program's allgather function has failed");
     }
     good = good && compare_cards(with->cards, members->size, why) &&
            find_nodes(barrier, with->cards, with->names, why);

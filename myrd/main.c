@@ -30,8 +30,8 @@ enum { OWNERS = sizeof(owners) / sizeof(owners[0]) };
 
 static const struct argp_option common_options[] = {
     {"check", 'c', NULL, 0,
-     "Only check whether this host supports such a NIC, print the result, and end, leaving nothing "
-     "behind",
+     "Only check whether this host supports such a NIC, print the result, and exit without leaving "
+     "anything behind",
      0},
     {"foreground", 'f', NULL, 0, "Stay in the foreground (for systemd)", 0},
     {"socket", 's', "PATH", 0,

@@ -31,7 +31,7 @@ enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct m
     const int err = errno;
     umask(before);
     if (made < 0 && EEXIST != err) {
-        return myr_fail(error, MYR_ERR_SYSTEM, err, "cannot make %s", folder);
+        return myr_fail(error, MYR_ERR_SYSTEM, err, "cannot create %s", folder);
     }
     if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode) || geteuid() != about.st_uid ||
         0 != (about.st_mode & 077 & ~rights)) {

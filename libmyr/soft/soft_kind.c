@@ -152,8 +152,9 @@ const struct myr_nic_kind myr_soft_kind = {
     .title = "the soft NIC",
     .help = "UDP packets, sent and received by the job's processes, or by the user's daemon myrd "
             "for all jobs of the user (the name daemon selects only the latter)",
-    .blocked = "let UDP pass between these hosts in both directions (coll_nicbarr_port N, or myrd "
-               "--port N, makes it one port); or name another network with coll_nicbarr_network",
+    .blocked =
+        "let UDP pass between these hosts in both directions (coll_nicbarr_port N, or myrd --port "
+        "N, limits it to one port); or name another network with coll_nicbarr_network",
     .ways = ways,
     .options = options,
     .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .buffer = UINT32_MAX},

@@ -178,7 +178,7 @@ static void expect_failure(uint32_t rank, void *context)
     CREW_CHECK(!create(&member, why) && NULL == member.barrier, "the barrier was created");
     CREW_CHECK(NULL != strstr(why, 0 == member.table->failing
                                        ? "process 1 has another size, algorithm or NIC"
-                                       : "the program's exchange has failed"),
+                                       : "the program's allgather function has failed"),
                "%s", why);
     myr_host_close(member.host);
 }

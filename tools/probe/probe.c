@@ -165,7 +165,7 @@ static void check_cache_file(const char *host, const struct nicbarr_cache_place 
                             "%s is not used, and left unchanged: %s", place->path, error.text));
     } else if (there ? 0 == access(place->path, W_OK) : may_make(place)) {
         probe_print(finding(host, "tuning cache", FINDING_OK, NULL, "%s can be %s", place->path,
-                            there ? "read and written" : "created, when something is measured"));
+                            there ? "read and written" : "created when something is measured"));
     } else {
         probe_print(finding(host, "tuning cache", FINDING_NOTE,
                             there ? "nothing, if another file of coll_nicbarr_cache is to be "
@@ -270,7 +270,7 @@ static void report_absence(const struct probe *probe, const struct probe_nic *ni
              NULL == absent ? "" : ": ", NULL == absent ? "" : absent);
     probe_print(finding(probe->host, what,
                         expected && probe->hosts > 1 ? FINDING_PROBLEM : FINDING_NOTE,
-                        expected ? "jobs on this host only need none; for jobs on several hosts "
+                        expected ? "jobs on a single host need no NIC; for jobs on several hosts "
                                    "see coll_nicbarr_network and coll_nicbarr_port"
                                  : todo,
                         "%s%s", why, message));
@@ -384,7 +384,7 @@ static bool lead(struct probe *probe, int rank)
              NULL == temporary ? "/tmp" : temporary);
     if (NULL == mkdtemp(start.folder)) {
         probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
-                            "set TMPDIR to a writable folder", "cannot make %s: %s", start.folder,
+                            "set TMPDIR to a writable folder", "cannot create %s: %s", start.folder,
                             strerror(errno)));
     } else if (join_probe_segment(probe, start.folder)) {
         open_nics(probe, 0, NULL);
