@@ -16,7 +16,7 @@
     entry(early, "collective messages received for a group that was not open yet")                 \
     entry(asked, "collective messages whose retransmission was requested")                         \
     entry(answered, "collective messages retransmitted at a peer's request")                       \
-    entry(later, "requests answered with LATER: the host has not reached the operation yet")       \
+    entry(later, "requests answered with LATER, as the host has not arrived yet")                  \
     entry(heard, "answers LATER received: a peer's host is late, its NIC is alive")                \
     entry(failed, "groups that failed because a node did not respond")                             \
     entry(messages_sent, "messages whose completion was reported to the sending port")             \
@@ -24,7 +24,7 @@
     entry(messages_local, "messages delivered from one port of this NIC to another")               \
     entry(retransmissions, "message packets retransmitted")                                        \
     entry(refused, "message packets that a peer refused: port closed, or no receive token")        \
-    entry(refusals, "message packets that this NIC refused: port closed, or no receive token")     \
+    entry(refusals, "message packets refused by this NIC: port closed, or no receive token")       \
     entry(duplicates, "packets received twice, or out of order")                                   \
     entry(bad_tokens, "tokens dropped: invalid, by an error of the process that posted them")      \
     entry(dropped_damaged, "packets dropped: damaged, or not in nicbarr's format")                 \

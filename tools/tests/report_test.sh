@@ -74,8 +74,8 @@ duels="$duels"'{"algorithm": "openmpi", "median_us": 0}, {"algorithm": "flags:4"
 changed "s/\"choice\": \"tree:3\"/&, $duels/; s/\"parameter\"/\"duel\"/" >duels.json
 report duels.json
 works "a choice that was challenged" 'tree:3, the winner of an A/B comparison in this communicator' \
-    '^    challenged +in 3 A/B comparisons with other algorithms, replaced in 1 of them; in the last one' \
-    ' tree:3 2\.50 us, flags:4 12\.2 us; 1 clearly slower$'
+    '^    challenged +in 3 A/B comparisons with other algorithms, replaced in 1 of them; in the last$' \
+    '^ +one tree:3 2\.50 us, flags:4 12\.2 us; 1 clearly slower$'
 for change in 's/"switches": 1/"x": 1/' 's/"duels": 3/"duels": 0/' 's/"duelists": \[/&3, /' \
     's/"duelists": \[.*\]/"duelists": 3/' 's/12.25/-1/' 's/12.25}/2, "algorithm": "9"}/'; do
     sed "$change" duels.json >bad.json
