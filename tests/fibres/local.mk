@@ -29,6 +29,7 @@ tests_fibres_node_test_LDADD = tests/fibres/libfibres.la $(unit_libs)
 ## The component as Open MPI loads it, with the soft NIC and a double as its kinds of NICs; what depends
 ## on Open MPI's release it finds in the test program.
 tests_fibres_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/fibres/kinds.c \
+    tests/fibres/copy.h tests/fibres/copy.c \
     tests/unit/nic_double.h tests/unit/nic_double.c \
     $(coll_nicbarr_libnicbarr_pure_la_SOURCES) $(libmyr_libmyr_la_SOURCES) ompi/number.c ompi/pvars.c
 tests_fibres_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags) $(SODIUM_CFLAGS) $(VERBS_CFLAGS)
@@ -38,7 +39,7 @@ tests_fibres_mca_coll_nicbarr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la
     $(OMPI_LIBS) $(JANSSON_LIBS) -lm
 
 tests_fibres_module_test_SOURCES = tests/fibres/module_test.c tests/fibres/mpi_double.h \
-    tests/fibres/mpi_double.c
+    tests/fibres/mpi_double.c tests/fibres/copy.h
 tests_fibres_module_test_CPPFLAGS = $(coll_nicbarr_cppflags)
 tests_fibres_module_test_CFLAGS = $(unit_cflags) -fvisibility=default
 tests_fibres_module_test_LDFLAGS = -export-dynamic $(OMPI_LDFLAGS)

@@ -13,8 +13,11 @@
  *
  * The conditions are random as well: a rank without the component or with another parameter, little
  * memory, a component of higher priority, forced choices, and durations, so that the component
- * makes and revises every choice. In some programs a rank dies (mpirun --with-ft ulfm) at any basic
- * block, which the others detect at random times.
+ * makes and revises every choice. Earlier jobs have left a tuning cache, which takes any time to
+ * read, or earlier communicators have left notes, with any choice that these files and notes can
+ * contain; in some programs no further note can be stored. Ranks are bound to any processors. In
+ * some programs a rank dies (mpirun --with-ft ulfm) at any basic block, which the others detect at
+ * random times.
  *
  * Invariants:
  *
@@ -55,7 +58,7 @@ enum {
     USUAL = 3,               /* collectives that a communicator calls most often */
     BLOCKS_MOST = 400000000, /* basic blocks of a program */
     GRAIN = 16,              /* basic blocks of a time slice */
-    PROGRAMS = 100,
+    PROGRAMS = 60,
     SOON = 20000, /* basic blocks */
 };
 
@@ -112,6 +115,7 @@ static struct program {
     uint64_t random[DOUBLE_RANKS]; /* each rank's generator */
     uint32_t at[DOUBLE_RANKS];     /* the current operation */
     bool in_progress[DOUBLE_RANKS];
+    bool fills;            /* when the clock is first advanced, notes become full */
     uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
     bool doomed, died;
     /* Whether a communicator of this size has completed a tuning run or a duel, of barriers and
@@ -170,6 +174,9 @@ enum table { ON_NODE, ACROSS, DATA_ON_NODE, DATA_ACROSS, TABLES };
 static const char *const tables[] = {"barrier, one node", "barrier, across", "data, one node",
                                      "data, across"};
 static uint32_t taken[TABLES][STATES][EVENTS][STATES];
+static const char *const sources[] = {"undecided", "forced", "measured", "job",
+                                      "trial",     "cache",  "duel"};
+static uint32_t from_source[sizeof(sources) / sizeof(sources[0])]; /* calls of MPI_Barrier */
 
 static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
 {
@@ -346,7 +353,10 @@ static void count_transition(const struct side *side, const struct op *op, uint3
     check_note(side, op);
     const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
     const uint32_t table = (BARRIER == op->collective ? ON_NODE : DATA_ON_NODE) + program.across;
+    const mca_coll_nicbarr_module_t *module = double_module(side->comm);
     ++taken[table][before][event][state_of(side, op)];
+    from_source[NULL == module || BARRIER != op->collective ? NICBARR_UNDECIDED : module->source] +=
+        1;
 }
 
 static void print_transition(uint32_t table, uint32_t from, uint32_t event, uint32_t to)
@@ -372,6 +382,11 @@ static void print_transitions(void)
     for (uint32_t t = 0; t < TABLES; ++t) {
         printf("%s: %u transitions\n", tables[t], count[t]);
     }
+    printf("barriers by a choice from");
+    for (uint32_t s = NICBARR_FORCED; s <= NICBARR_DUELLED; ++s) {
+        printf("%s%s %u", NICBARR_FORCED == s ? " " : ", ", sources[s], from_source[s]);
+    }
+    printf("\n");
 }
 
 /* ---- the plan ---- */
@@ -544,6 +559,171 @@ static const char *one_of(uint64_t *random, const char *const *words)
     return words[crew_below(random, count)];
 }
 
+/* ---- what earlier jobs and communicators have left ---- */
+
+/* Returns any choice that can be named, whether or not it is a candidate. */
+static struct nicbarr_choice draw_choice(uint64_t *random, bool barrier)
+{
+    static const uint32_t greatest[] = {1, 4, 8, 200, 4096};
+    struct nicbarr_choice choice = {.algorithm = NICBARR_OPENMPI};
+    if (0 == crew_below(random, 3)) {
+        return choice;
+    }
+    do {
+        choice.algorithm = (enum nicbarr_algorithm)crew_below(random, NICBARR_ALGORITHMS);
+    } while (barrier && !nicbarr_algorithm_barrier(choice.algorithm));
+    if (NICBARR_FLAGS == choice.algorithm) {
+        choice.parameter = UINT32_C(4) << crew_below(random, 6);
+    } else if (0 != nicbarr_parameter_max(choice.algorithm, 2)) {
+        choice.parameter = 1 + crew_below(random, greatest[crew_below(random, 5)]);
+    }
+    if (nicbarr_algorithm_messages(choice.algorithm) &&
+        (program.across || 0 == crew_below(random, 8))) {
+        choice.nic = 1 + crew_below(random, 2);
+    }
+    return choice;
+}
+
+/* Returns whether the component can have noted the choice without confidence in it. */
+static bool may_be_unsure(const struct double_past *past)
+{
+    const bool across = program.across && bits(past->ranks) > 1;
+    return NICBARR_COLLECTIVES == past->collective &&
+           (across || NICBARR_OPENMPI != past->choice.algorithm);
+}
+
+static enum nicbarr_source draw_source(uint64_t *random, const struct double_past *past)
+{
+    switch (crew_below(random, 4)) {
+    case 0:
+        return may_be_unsure(past) ? NICBARR_UNDECIDED : NICBARR_FROM_CACHE;
+    case 1:
+        return NICBARR_FROM_CACHE;
+    case 2:
+        return NICBARR_FROM_TRIAL;
+    default:
+        return NICBARR_FROM_JOB;
+    }
+}
+
+/* A choice that counts as proven need not be measured in this program. */
+static void note_proven(const struct double_past *past)
+{
+    const uint32_t size = bits(past->ranks);
+    if (past->noted && NICBARR_FROM_JOB == past->source) {
+        if (NICBARR_COLLECTIVES == past->collective) {
+            program.proven[size] = true;
+        } else {
+            program.proven_class[size][past->collective][past->size_class] = true;
+        }
+    }
+}
+
+/* Add a choice for MPI_Barrier, or for a size class of `op`, on a communicator. */
+static void add_past(uint64_t *random, struct double_job *job, uint32_t comm, const struct op *op,
+                     bool noted)
+{
+    const bool barrier = BARRIER == op->collective;
+    const uint32_t ranks = program.members[comm];
+    struct double_past *past = &job->past[job->pasts];
+    *past = (struct double_past){.ranks = ranks,
+                                 .view = (uint32_t)__builtin_ctz(ranks),
+                                 .collective = NICBARR_COLLECTIVES,
+                                 .choice = draw_choice(random, barrier),
+                                 .noted = noted,
+                                 .sure = 0 != crew_below(random, 2)};
+    if (barrier) {
+        while (0 == crew_below(random, 2) || 0 == (ranks >> past->view & 1)) {
+            past->view = crew_below(random, program.size);
+        }
+    } else {
+        const size_t bytes = op->collective < ALLGATHER ? op->bytes : op->bytes * bits(ranks);
+        past->collective = class_of(op);
+        if (0 == bytes || bytes > nicbarr_data_most(past->collective, program.across)) {
+            return;
+        }
+        past->size_class = nicbarr_size_class(bytes);
+        past->one_root = has_root(op->collective) && 0 == crew_below(random, 2);
+        if (!program.across && 0 != crew_below(random, 4)) {
+            past->choice = (struct nicbarr_choice){
+                .algorithm = 0 == crew_below(random, 2)               ? NICBARR_OPENMPI
+                             : nicbarr_data_by_ring(past->collective) ? NICBARR_RING
+                                                                      : NICBARR_EXCHANGE};
+        }
+    }
+    past->source = draw_source(random, past);
+    note_proven(past);
+    ++job->pasts;
+}
+
+static void add_pasts(uint64_t *random, struct double_job *job, bool noted)
+{
+    static const struct op barrier = {.collective = BARRIER};
+    for (uint32_t c = 0; c < COMMS; ++c) {
+        for (uint32_t more = crew_below(random, 3); more > 0; --more) {
+            add_past(random, job, c, &barrier, noted);
+        }
+        for (uint32_t u = 0; u < USUAL; ++u) {
+            if (BARRIER != program.usual[c][u].collective && 0 == crew_below(random, 2)) {
+                add_past(random, job, c, &program.usual[c][u], noted);
+            }
+        }
+    }
+}
+
+/* A cache that is only read is listed behind "none". */
+static void draw_cache(uint64_t *random, struct double_job *job)
+{
+    static const uint32_t late[] = {0, 0, 1, 20, 300, 5000};
+    static char read[200];
+    const uint32_t all = (UINT32_C(1) << DOUBLE_RANKS) - 1;
+    const uint32_t ranks = 0 == crew_below(random, 4) ? crew_below(random, all) : all;
+    snprintf(read, sizeof(read), "none,%s", double_cache());
+    set(job, all, "cache", "none");
+    job->late = late[crew_below(random, sizeof(late) / sizeof(late[0]))];
+    if (0 == crew_below(random, 2)) {
+        return;
+    }
+    /* A rank that dies may keep the file locked, since its descriptors remain open. */
+    const bool writes = !job->survives && 0 == crew_below(random, 4);
+    set(job, ranks, "cache", writes ? double_cache() : read);
+    if (0 != crew_below(random, 4)) {
+        add_pasts(random, job, false);
+    }
+}
+
+static void draw_notes(uint64_t *random, struct double_job *job)
+{
+    switch (crew_below(random, 8)) {
+    case 0:
+        job->full = true;
+        break;
+    case 1:
+        program.fills = true;
+        break;
+    case 2:
+    case 3:
+        add_pasts(random, job, true);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Bind the ranks: none, each to a processor of its own, all to the same, or any. */
+static void draw_processors(uint64_t *random, struct double_job *job)
+{
+    const uint32_t all = (UINT32_C(1) << DOUBLE_PROCESSORS) - 1;
+    const uint32_t how = crew_below(random, 4), same = UINT32_C(3) >> crew_below(random, 2);
+    for (uint32_t r = 0; r < program.size; ++r) {
+        job->processors[r] = 0 == how   ? all
+                             : 1 == how ? UINT32_C(1) << r
+                             : 2 == how ? same
+                                        : 1 + crew_below(random, 15);
+    }
+    job->rebinds = 0 == crew_below(random, 4);
+}
+
 static void progress(uint32_t rank);
 
 static void draw_job(uint64_t *random, struct double_job *job)
@@ -556,7 +736,6 @@ static void draw_job(uint64_t *random, struct double_job *job)
                                .ranks = program.size,
                                .step_ns = steps[crew_below(random, 4)],
                                .progress = progress};
-    set(job, all, "cache", "none");
     set(job, all, "sleep_after", "-1"); /* a rank that sleeps would block all others */
     set(job, all, "tune_after", ONE_OF(random, "0", "1", "3", "10"));
     if (0 == crew_below(random, 2)) {
@@ -593,8 +772,13 @@ static void draw_job(uint64_t *random, struct double_job *job)
         program.victim = crew_below(random, program.size);
         program.doom = crew_below(random, program.ops);
     }
+    const uint32_t odd = UINT32_C(1) << crew_below(random, program.size);
     if (job->across) {
         set(job, all, "nic", ONE_OF(random, "auto", "soft", "double"));
+        if (0 == crew_below(random, 8)) {
+            set(job, odd, "nic", ONE_OF(random, "auto", "soft", "double"));
+        }
+        job->longest = 0 == crew_below(random, 4) ? 100 + crew_below(random, 600) : 0;
         set(job, all, "network", "127.0.0.1");
         set(job, all, "join_after", ONE_OF(random, "0", "2", "30"));
         set(job, all, "timeout", "0"); /* because the clock advances by leaps */
@@ -602,7 +786,6 @@ static void draw_job(uint64_t *random, struct double_job *job)
             job->refusals[r] = 0 == crew_below(random, 8) ? crew_below(random, 12) : 0;
         }
     }
-    const uint32_t odd = UINT32_C(1) << crew_below(random, program.size);
     switch (crew_below(random, 12)) {
     case 0:
         job->without = odd;
@@ -613,6 +796,9 @@ static void draw_job(uint64_t *random, struct double_job *job)
     default:
         break;
     }
+    draw_processors(random, job);
+    draw_cache(random, job);
+    draw_notes(random, job);
 }
 
 /* ---- values ---- */
@@ -943,8 +1129,9 @@ static void call(struct side *side, struct op *op)
             break;
         }
         count_transition(side, op, before);
-        /* (The program's operation may be left to Open MPI's own function.) */
-        CHECK(op->users || due < 2 || due_in(side, op) == due - 1,
+        /* The program's operation may be left to Open MPI's own function. */
+        CHECK(op->users || due < 2 || 1 == side->size || DECLINED == state_of_barrier(side->comm) ||
+                  due_in(side, op) == due - 1,
               "op %u (%s): a watched choice was to be challenged in %u calls, and now in %u",
               op->number, collectives[op->collective], due, due_in(side, op));
         check(&flight);
@@ -1001,6 +1188,9 @@ static void provoke(const struct side *side, struct op *op)
     if (!op->passed) {
         op->passed = true;
         double_pass(UINT64_C(1000) * 1000000000);
+        if (program.fills) {
+            double_fill_notes();
+        }
     }
     if (NULL != module && 0 != module->watch.until) {
         module->watch.until = soon;
@@ -1092,6 +1282,24 @@ static void follow(uint32_t rank, void *context)
     program.at[rank] = program.ops;
 }
 
+static void print_past(const struct double_past *past)
+{
+    static const char *const nics[] = {"soft", "double", NULL};
+    char name[NICBARR_CHOICE_TEXT];
+    nicbarr_choice_nics(nics);
+    fprintf(stderr, "0x%x seen by %u, ", past->ranks, past->view);
+    if (NICBARR_COLLECTIVES == past->collective) {
+        fprintf(stderr, "barrier");
+    } else {
+        fprintf(stderr, "collective %d, class %u%s", (int)past->collective, past->size_class,
+                past->one_root ? ", one root" : "");
+    }
+    fprintf(stderr, ": %s, %s\n", nicbarr_choice_name(past->choice, name),
+            past->noted  ? sources[past->source]
+            : past->sure ? "sure"
+                         : "unsure");
+}
+
 static void print_plan(const struct double_job *job)
 {
     for (uint32_t j = 0; j < job->settings; ++j) {
@@ -1105,6 +1313,17 @@ static void print_plan(const struct double_job *job)
     fprintf(stderr, "%u ranks%s, 0x%x without the component; refusals %u %u %u %u\n", job->ranks,
             job->across ? " across nodes" : "", job->without, job->refusals[0], job->refusals[1],
             job->refusals[2], job->refusals[3]);
+    fprintf(stderr,
+            "processors 0x%x 0x%x 0x%x 0x%x%s; threads last for %u calls%s; packets of %u\n",
+            job->processors[0], job->processors[1], job->processors[2], job->processors[3],
+            job->rebinds ? ", changing" : "", job->late,
+            job->full       ? "; notes are full"
+            : program.fills ? "; notes become full"
+                            : "",
+            job->longest);
+    for (uint32_t p = 0; p < job->pasts; ++p) {
+        print_past(&job->past[p]);
+    }
     for (uint32_t o = 0; o < program.ops; ++o) {
         const struct op *op = &program.op[o];
         fprintf(stderr, "%3u  comm %u (0x%x): %s %s, %u bytes, root %u, %u times%s%s%s%s\n", o,

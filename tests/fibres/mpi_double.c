@@ -5,12 +5,16 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,21 +27,30 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "tests/unit/crew.h"
 
-enum { CALLBACKS = 8, HELLO_BYTES = 1024, NOBODY = FIBRES_MOST };
+enum { CALLBACKS = 8, HELLO_BYTES = 1024, THREADS = 4, NOBODY = FIBRES_MOST };
+
+static const uint64_t second = UINT64_C(1000) * 1000 * 1000;
 
 typedef struct below_request below_request_t;
+
+/* A thread that has not run yet. */
+struct thread {
+    void *(*run)(void *);
+    void *context;
+};
 
 static struct {
     struct double_job job;
     mca_coll_nicbarr_component_t *component[DOUBLE_RANKS];
-    uint64_t (*note[DOUBLE_RANKS])(const mca_coll_nicbarr_module_t *, enum nicbarr_collective,
-                                   uint32_t); /* defined in kinds.c */
+    const struct double_copy *copy[DOUBLE_RANKS];
     bool open[DOUBLE_RANKS];
     uint32_t opening; /* the rank whose component is being opened or closed, or NOBODY */
     uint64_t now_ns, random;
     uint64_t switches; /* number of switches of fibres at the last reading of the clock */
     char file[400];    /* the component */
-    char folder[100]; /* for the marker files of the nodes' segments, and copies of the component */
+    /* for the marker files of the nodes' segments, copies of the component, NICs and the cache */
+    char folder[100];
+    char cache[140]; /* path of the cache */
     /* indexed by the locality in the view of a rank */
     ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS];
     struct {
@@ -48,6 +61,9 @@ static struct {
         below_request_t *pending;
         bool detected; /* whether the rank has detected the death of another one */
         uint32_t late; /* average number of calls of progress until a rank detects a failure */
+        struct thread thread[THREADS];
+        uint32_t threads;
+        uint32_t processors; /* to which it is bound, one bit each */
     } of[DOUBLE_RANKS];
     uint32_t dead; /* the rank that has died, or NOBODY */
     uint32_t copies;
@@ -59,9 +75,9 @@ static uint32_t rank_now(void)
     return NOBODY != world.opening ? world.opening : fibres_rank();
 }
 
-/* ---- functions of the system and of Open MPI that the component calls ---- */
+/* ---- functions of the system that the component calls ---- */
 
-/* Open MPI's own function with this name, behind the one that this file defines. */
+/* The system's or Open MPI's own function with this name, behind the one that this file defines. */
 #define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -72,8 +88,8 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     const uint64_t steps = 1 + fibres_switches() - world.switches;
     world.switches = fibres_switches();
     world.now_ns += 1 + crew_below(&world.random, world.job.step_ns) * steps;
-    time->tv_sec = (time_t)(world.now_ns / 1000000000);
-    time->tv_nsec = (long)(world.now_ns % 1000000000);
+    time->tv_sec = (time_t)(world.now_ns / second);
+    time->tv_nsec = (long)(world.now_ns % second);
     return 0;
 }
 
@@ -88,12 +104,130 @@ int kill(pid_t pid, int signal)
     return NOBODY == rank_now() ? (int)syscall(SYS_kill, pid, signal) : 0;
 }
 
-/* Thread creation fails, because nothing but fibres may run. */
+/* Returns the time of day, which the cache stores with each measurement. */
+time_t time(time_t *copy)
+{
+    enum { START = 1700000000 };
+    if (NOBODY == rank_now()) {
+        return REAL(time)(copy);
+    }
+    return START + (time_t)(world.now_ns / second);
+}
+
+/* Only fibres may run, so a thread runs when its rank calls progress or sleeps. NICs, whose threads
+ * run until they are closed, create them when the component is opened, and have to do without. */
 int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *context)
 {
-    return NOBODY == rank_now() ? REAL(pthread_create)(id, attributes, run, context) : EAGAIN;
+    const uint32_t rank = rank_now();
+    if (NOBODY == rank) {
+        return REAL(pthread_create)(id, attributes, run, context);
+    }
+    if (NOBODY != world.opening || 0 == world.job.late) {
+        return EAGAIN;
+    }
+    CREW_CHECK(world.of[rank].threads < THREADS, "too many threads");
+    world.of[rank].thread[world.of[rank].threads++] = (struct thread){run, context};
+    *id = pthread_self();
+    return 0;
 }
+
+int pthread_detach(pthread_t id)
+{
+    return NOBODY == rank_now() ? REAL(pthread_detach)(id) : 0;
+}
+
+int setpriority(__priority_which_t which, id_t who, int priority)
+{
+    return NOBODY == rank_now() ? REAL(setpriority)(which, who, priority) : 0;
+}
+
+static void run_thread(uint32_t rank)
+{
+    const struct thread thread = world.of[rank].thread[--world.of[rank].threads];
+    (void)thread.run(thread.context);
+}
+
+/* Run a thread of the rank with this probability. */
+static void perhaps_run_thread(uint32_t rank, uint32_t one_in)
+{
+    if (0 != world.of[rank].threads && 0 == crew_below(&world.random, one_in)) {
+        run_thread(rank);
+    }
+}
+
+static void sleep_briefly(void)
+{
+    perhaps_run_thread(rank_now(), 2);
+    fibres_yield();
+}
+
+int nanosleep(const struct timespec *duration, struct timespec *left)
+{
+    if (NOBODY == rank_now()) {
+        return (int)syscall(SYS_nanosleep, duration, left);
+    }
+    sleep_briefly();
+    return 0;
+}
+
+int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
+{
+    if (NOBODY == rank_now() || 0 != count) {
+        return REAL(poll)(descriptors, count, timeout_ms);
+    }
+    sleep_briefly();
+    return 0;
+}
+
+/* ---- the ranks' processors, and the network ---- */
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+    const uint32_t rank = rank_now();
+    if (NOBODY == rank) {
+        return REAL(sched_getaffinity)(pid, bytes, set);
+    }
+    if (world.job.rebinds && NOBODY == world.opening && 0 == crew_below(&world.random, 4)) {
+        world.of[rank].processors = 1 + crew_below(&world.random, (1 << DOUBLE_PROCESSORS) - 1);
+    }
+    CPU_ZERO_S(bytes, set);
+    for (int p = 0; p < DOUBLE_PROCESSORS; ++p) {
+        if (0 != (world.of[rank].processors >> p & 1)) {
+            CPU_SET_S(p, bytes, set);
+        }
+    }
+    return 0;
+}
+
+/* Returns whether the packets of a message are too long. They are all of the first one's size, but
+ * for the last, if the message has a control field with that size. */
+static bool is_lost(const struct msghdr *message)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < message->msg_iovlen; ++i) {
+        bytes += message->msg_iov[i].iov_len;
+    }
+    if (0 != message->msg_controllen) {
+        uint16_t size;
+        memcpy(&size, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(size));
+        bytes = size;
+    }
+    return 0 != world.job.longest && bytes > world.job.longest;
+}
+
+/* Sends one message. A second passes with each lost one, so that its loss is noticed soon. */
+int sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags)
+{
+    const bool ours = NOBODY != rank_now() && 0 != count;
+    if (ours && is_lost(&messages->msg_hdr)) {
+        double_pass(second);
+        return 1;
+    }
+    return REAL(sendmmsg)(socket, messages, ours ? 1 : count, flags);
+}
+
+/* ---- functions of Open MPI that the component calls ---- */
 
 static bool below_progress(uint32_t rank);
 
@@ -110,6 +244,7 @@ void opal_progress(void)
     world.of[rank].detected =
         world.of[rank].detected ||
         (NOBODY != world.dead && 0 == crew_below(&world.random, world.of[rank].late));
+    perhaps_run_thread(rank, world.job.late);
     while (below_progress(rank)) {
     }
     world.job.progress(rank);
@@ -915,7 +1050,7 @@ static void load(uint32_t rank)
     void *handle = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
     CREW_CHECK(NULL != handle, "%s", dlerror());
     world.component[rank] = dlsym(handle, "mca_coll_nicbarr_component");
-    *(void **)&world.note[rank] = dlsym(handle, "double_copy_note");
+    world.copy[rank] = dlsym(handle, "double_copy");
 }
 
 static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
@@ -958,11 +1093,62 @@ void double_begin(const char *component_file, const char *folder)
     snprintf(world.folder, sizeof(world.folder), "%s", folder);
     setenv("OMPI_MCA_coll", "^nicbarr", 1);
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
+    snprintf(world.cache, sizeof(world.cache), "%s/cache0/tuning.jsonl", folder);
     CREW_CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
     for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
         load(r);
         world.near[r] = make_proc(r, OPAL_PROC_ON_NODE);
         world.far[r] = make_proc(r, 0);
+    }
+}
+
+const char *double_cache(void)
+{
+    return world.cache;
+}
+
+/* Returns the shape of a communicator of these ranks as its rank `view` sees it. */
+static struct nicbarr_shape shape_of(uint32_t ranks, uint32_t view)
+{
+    const uint32_t processes = (uint32_t)__builtin_popcount(ranks);
+    struct nicbarr_shape shape = {.nodes = world.job.across ? processes : 1};
+    uint32_t homes = 0, players = UINT32_MAX;
+    for (uint32_t r = 0; r < world.job.ranks; ++r) {
+        if (0 != (ranks & UINT32_C(1) << r)) {
+            world.opening = r;
+            homes |= UINT32_C(1) << world.copy[r]->look(&shape);
+            players &= shape.players;
+        }
+    }
+    world.opening = view;
+    (void)world.copy[view]->look(&shape);
+    world.opening = NOBODY;
+    shape.processes = processes;
+    shape.homes = shape.nodes > 1 ? 1 : (uint32_t)__builtin_popcount(homes);
+    shape.players = players;
+    return shape;
+}
+
+/* Store what earlier jobs and communicators have left. */
+static void leave_past(void)
+{
+    for (uint32_t p = 0; p < world.job.pasts; ++p) {
+        const struct double_past *past = &world.job.past[p];
+        if (0 == (past->ranks & world.job.without)) {
+            const struct nicbarr_shape shape = shape_of(past->ranks, past->view);
+            world.opening = past->view;
+            world.copy[past->view]->leave(&shape, past, world.cache);
+            world.opening = NOBODY;
+        }
+    }
+}
+
+void double_fill_notes(void)
+{
+    for (uint32_t r = 0; r < world.job.ranks; ++r) {
+        if (world.open[r]) {
+            world.copy[r]->fill_notes();
+        }
     }
 }
 
@@ -975,7 +1161,9 @@ void double_open(const struct double_job *job)
     world.switches = fibres_switches();
     ompi_process_info.num_procs = job->across ? job->ranks : 1;
     make_folder("nics", 0);
+    make_folder("cache", 0);
     for (uint32_t r = 0; r < job->ranks; ++r) {
+        world.of[r].processors = job->processors[r];
         world.of[r].hello_bytes = 0;
         world.of[r].detected = false;
         world.of[r].late = late[crew_below(&world.random, 3)];
@@ -992,6 +1180,10 @@ void double_open(const struct double_job *job)
                    (unsigned long long)job->seed, r);
         crew_pretend_no_more();
         world.opening = NOBODY;
+    }
+    leave_past();
+    if (job->full) {
+        double_fill_notes();
     }
 }
 
@@ -1014,6 +1206,7 @@ static void discard_dead(void)
     opal_output_close(world.component[world.dead]->output);
     world.of[world.dead].callbacks = 0;
     world.of[world.dead].pending = NULL;
+    world.of[world.dead].threads = 0;
     world.open[world.dead] = false;
     load(world.dead);
     world.dead = NOBODY;
@@ -1032,7 +1225,11 @@ void double_close(void)
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (world.open[r]) {
             world.opening = r;
+            perhaps_run_thread(r, 2);
             (void)world.component[r]->super.collm_version.mca_close_component();
+            while (0 != world.of[r].threads) {
+                run_thread(r);
+            }
             world.open[r] = false;
             world.opening = NOBODY;
         }
@@ -1042,12 +1239,13 @@ void double_close(void)
         remove_folder("node", r);
     }
     remove_folder("nics", 0);
+    remove_folder("cache", 0);
 }
 
 uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                      uint32_t size_class)
 {
-    return world.note[rank_now()](module, collective, size_class);
+    return world.copy[rank_now()]->note(module, collective, size_class);
 }
 
 struct myr_segment *double_segment(uint32_t rank)

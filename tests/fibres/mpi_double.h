@@ -4,9 +4,10 @@
  *
  * Each rank has a copy of the component with globals of its own. Datatypes, operations and requests
  * are those of Open MPI, in which the test is a singleton. This file implements communicators, the
- * modex, parameters, the progress engine, the clock, and the collectives of the underlying
- * components. Each time slice and each reading of the clock takes a random time, so that the seed
- * determines the results of tuning runs.
+ * modex, parameters, the progress engine, the clock, the ranks' processors, and the collectives of
+ * the underlying components. Each time slice and each reading of the clock takes a random time, so
+ * that the seed determines the results of tuning runs. Threads run to their end within a later call
+ * of their rank's progress engine, or after the component is closed.
  *
  * The underlying collectives check that the members of a communicator agree: the n-th call must be
  * the same collective with the same root and length on all of its ranks.
@@ -16,9 +17,15 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
+#include "tests/fibres/copy.h"
 #include "tests/fibres/fibres.h"
 
-enum { DOUBLE_RANKS = 4, DOUBLE_SETTINGS = 24 };
+enum {
+    DOUBLE_RANKS = 4,
+    DOUBLE_SETTINGS = 28,
+    DOUBLE_PAST = 48,
+    DOUBLE_PROCESSORS = 8,
+};
 
 /* A parameter that is set on some ranks. */
 struct double_setting {
@@ -34,6 +41,17 @@ struct double_job {
     bool across;      /* each rank is on a node of its own, with a NIC (tests/unit/nic_double.c) */
     uint32_t refusals[DOUBLE_RANKS]; /* number of joins that fail at first for lack of memory */
     uint32_t step_ns; /* longest time that a time slice or a reading of the clock takes */
+    /* The processors to which each rank is bound, one bit each, and whether they change. */
+    uint32_t processors[DOUBLE_RANKS];
+    bool rebinds;
+    /* Length of the longest packets of the soft NIC that get through (bytes); 0: all do. */
+    uint32_t longest;
+    /* Average number of calls of progress until a thread of the component has run to its end. 0: no
+     * thread can be created. */
+    uint32_t late;
+    bool full;      /* no further notes can be stored, on any node */
+    uint32_t pasts; /* what earlier jobs and communicators have left in the cache and in notes */
+    struct double_past past[DOUBLE_PAST];
     uint32_t settings;
     struct double_setting setting[DOUBLE_SETTINGS];
     void (*progress)(uint32_t rank); /* additional work of a rank's progress engine */
@@ -42,6 +60,10 @@ struct double_job {
 /* Initialise MPI, and load the component DOUBLE_RANKS times, through copies in the directory
  * `folder`, which must remain until the process ends. To be called once per process. */
 void double_begin(const char *component_file, const char *folder);
+
+/* Returns the path of the tuning cache that contains the measurements of earlier jobs. It is empty
+ * when the next job is opened. */
+const char *double_cache(void);
 
 /* Open and close the components of a job. To be called outside of fibres. */
 void double_open(const struct double_job *job);
@@ -62,6 +84,9 @@ void double_die(uint32_t rank);
 /* Returns the job's cached choice for a size class on this rank's node, or 0 if there is none. */
 uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                      uint32_t size_class);
+
+/* Leave no space for further notes on any node. */
+void double_fill_notes(void);
 
 /* Advance the clock. */
 void double_pass(uint64_t ns);
