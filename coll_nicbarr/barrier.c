@@ -101,28 +101,28 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
 
 /* ---- periodically re-evaluated choices: barriers are counted ---- */
 
-/* Count a barrier. Returns whether the next duel is due. */
+/* Count a barrier. Returns whether the next comparison is due. */
 static inline bool due(mca_coll_nicbarr_module_t *module)
 {
     return __builtin_expect(0 == --module->watch.until, 0);
 }
 
-/* Start a duel. If another measurement is in progress, whose collectives may call this function,
- * the duel is postponed by one barrier. */
-static int begin_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+/* Start a comparison. If another measurement is in progress, whose collectives may call this
+ * function, the comparison is postponed by one barrier. */
+static int begin_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (module->tuning) {
         module->watch.until = 1;
         return own_barrier(module, comm);
     }
-    return nicbarr_watch_duel(module, comm);
+    return nicbarr_watch_compare(module, comm);
 }
 
 MYR_HOT static int barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (due(module)) {
-        return begin_duel(module, comm);
+        return begin_comparison(module, comm);
     }
     myr_group_barrier_slots(&module->group);
     return OMPI_SUCCESS;
@@ -132,7 +132,7 @@ MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_b
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (due(module)) {
-        return begin_duel(module, comm);
+        return begin_comparison(module, comm);
     }
     myr_group_barrier_counter(&module->group);
     return OMPI_SUCCESS;
@@ -144,10 +144,10 @@ static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t
     if (module->across && attend(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return due(module) ? begin_duel(module, comm) : own_barrier(module, comm);
+    return due(module) ? begin_comparison(module, comm) : own_barrier(module, comm);
 }
 
-static int barrier_dueling(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_comparing(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* see barrier_undecided() */
@@ -180,7 +180,8 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
     if (attend(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return due(module) ? begin_duel(module, comm) : nicbarr_nic_barrier(module, comm, &module->nic);
+    return due(module) ? begin_comparison(module, comm)
+                       : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
 /* MPI_Barrier across nodes if there is no stored choice for this shape. Uses Open MPI's own
@@ -262,7 +263,7 @@ const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIE
     [NICBARR_BARRIER_WATCHED_COUNTER] = barrier_watched_counter,
     [NICBARR_BARRIER_WATCHED_NIC] = barrier_watched_nic,
     [NICBARR_BARRIER_WATCHED_OWN] = barrier_watched_own,
-    [NICBARR_BARRIER_DUELING] = barrier_dueling,
+    [NICBARR_BARRIER_COMPARING] = barrier_comparing,
     [NICBARR_BARRIER_FAILED] = barrier_failed,
     [NICBARR_BARRIER_OWN] = barrier_own,
 };

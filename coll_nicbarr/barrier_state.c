@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/comparison.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/fallback.h"
 
@@ -21,7 +21,7 @@ static bool begin_watching(mca_coll_nicbarr_module_t *module)
     }
     if (0 == module->watch.pause) {
         module->watch.pause =
-            nicbarr_is_unproven(module->source) || NICBARR_DUELLED == module->source
+            nicbarr_is_unproven(module->source) || NICBARR_WON_COMPARISON == module->source
                 ? NICBARR_PAUSE_UNKNOWN
                 : NICBARR_PAUSE_MEASURED;
     }

@@ -11,8 +11,8 @@ static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_SHAPE_UNKNOWN] = IN(ACROSS_FIRST),
     [NICBARR_EVENT_SHAPE_KNOWN] = IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED),
     [NICBARR_EVENT_CHOSEN] = IN(FIRST) | IN(UNDECIDED) | IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED) |
-                             IN(ACROSS_KNOWN) | IN(PROVISIONAL) | IN(DUELING),
-    [NICBARR_EVENT_DUEL] =
+                             IN(ACROSS_KNOWN) | IN(PROVISIONAL) | IN(COMPARING),
+    [NICBARR_EVENT_COMPARISON] =
         IN(WATCHED_SLOTS) | IN(WATCHED_COUNTER) | IN(WATCHED_NIC) | IN(WATCHED_OWN),
     [NICBARR_EVENT_LOST] = UINT32_MAX,
     [NICBARR_EVENT_DECLINED] = UINT32_MAX,
@@ -47,8 +47,8 @@ enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state
         return choice->provisional  ? NICBARR_BARRIER_PROVISIONAL
                : choice->unmeasured ? NICBARR_BARRIER_UNDECIDED
                                     : by_means[choice->means][choice->watched];
-    case NICBARR_EVENT_DUEL:
-        return NICBARR_BARRIER_DUELING;
+    case NICBARR_EVENT_COMPARISON:
+        return NICBARR_BARRIER_COMPARING;
     case NICBARR_EVENT_LOST:
         return NICBARR_BARRIER_FAILED;
     case NICBARR_EVENT_DECLINED:

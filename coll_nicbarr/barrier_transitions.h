@@ -26,11 +26,12 @@ enum nicbarr_barrier_state {
     NICBARR_BARRIER_SLOTS,        /* a final choice: on one node with slots */
     NICBARR_BARRIER_COUNTER,      /* a final choice: on one node with counters */
     NICBARR_BARRIER_NIC,          /* a final choice: across nodes by NICs */
-    NICBARR_BARRIER_WATCHED_SLOTS, /* these three choices, periodically re-evaluated by a duel */
+    NICBARR_BARRIER_WATCHED_SLOTS, /* these three choices, periodically re-evaluated by a comparison
+                                    */
     NICBARR_BARRIER_WATCHED_COUNTER,
     NICBARR_BARRIER_WATCHED_NIC,
     NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own function, periodically re-evaluated */
-    NICBARR_BARRIER_DUELING,     /* during a duel */
+    NICBARR_BARRIER_COMPARING,   /* during a comparison */
     NICBARR_BARRIER_FAILED,      /* a member is dead or unreachable */
     NICBARR_BARRIER_OWN,         /* Open MPI's own function, without overhead */
     NICBARR_BARRIER_STATES
@@ -42,7 +43,7 @@ enum nicbarr_barrier_event {
     NICBARR_EVENT_SHAPE_KNOWN, /* across nodes: NICs can execute barriers, and the job or the cache
                                   has the best choice for this shape */
     NICBARR_EVENT_CHOSEN,      /* there is a choice to be used from now on */
-    NICBARR_EVENT_DUEL,        /* the choice is challenged */
+    NICBARR_EVENT_COMPARISON,  /* the choice is challenged */
     NICBARR_EVENT_LOST,        /* a NIC's group has failed: a member is dead or unreachable */
     NICBARR_EVENT_DECLINED,    /* all members fall back to Open MPI's functions */
     NICBARR_BARRIER_EVENTS

@@ -47,7 +47,7 @@
  *   contest.c               finding the best candidate (pure)
  *   portions.c              when a contest continues (pure)
  *   watch.c                 periodic re-evaluation of a choice
- *   duel.c                  A/B comparisons for it (pure)
+ *   comparison.c            A/B comparisons for it (pure)
  *   remeasure.c             when a class of data is remeasured (pure)
  *   measuring.c             collective steps of measurements
  *   statistics.c            medians and quartiles (pure)
@@ -133,13 +133,13 @@ OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;
 
 /* The source of a module's choice, which the report names. */
 enum nicbarr_source {
-    NICBARR_UNDECIDED,  /* the default algorithm, until it was measured */
-    NICBARR_FORCED,     /* forced by coll_nicbarr_algorithm */
-    NICBARR_MEASURED,   /* measured on this communicator */
-    NICBARR_FROM_JOB,   /* measured on another communicator of the same shape, in this job */
-    NICBARR_FROM_TRIAL, /* likewise, but preliminary, because the contest there continues */
-    NICBARR_FROM_CACHE, /* measured by an earlier job */
-    NICBARR_DUELLED     /* won a duel on this communicator (watch.c) */
+    NICBARR_UNDECIDED,     /* the default algorithm, until it was measured */
+    NICBARR_FORCED,        /* forced by coll_nicbarr_algorithm */
+    NICBARR_MEASURED,      /* measured on this communicator */
+    NICBARR_FROM_JOB,      /* measured on another communicator of the same shape, in this job */
+    NICBARR_FROM_TRIAL,    /* likewise, but preliminary, because the contest there continues */
+    NICBARR_FROM_CACHE,    /* measured by an earlier job */
+    NICBARR_WON_COMPARISON /* won a comparison on this communicator (watch.c) */
 };
 
 /* The blocking collectives that this component implements, and all collectives. */
@@ -221,11 +221,11 @@ typedef struct mca_coll_nicbarr_module {
     /* continues the contest of a provisional choice (tune.c); NULL: none */
     struct nicbarr_tuner *tuner;
     struct {            /* watch.c */
-        uint32_t until; /* barriers until the next duel */
-        uint32_t pause; /* barriers between two duels; 0: not known yet */
+        uint32_t until; /* barriers until the next comparison */
+        uint32_t pause; /* barriers between two comparisons; 0: not known yet */
         uint32_t next;  /* next candidate to compare with the choice */
-        uint32_t duels, switches;
-        struct nicbarr_dueling *dueling; /* NULL: no duel is under way */
+        uint32_t comparisons, switches;
+        struct nicbarr_comparison_run *run; /* NULL: no comparison is under way */
     } watch;
     struct json_t *entry;    /* in the report: the entry of this communicator alone */
     bool agreed;             /* all members can be served; the following are valid: */

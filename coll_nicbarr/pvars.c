@@ -5,7 +5,7 @@
  * count from the opening of the NIC, for all processes that share it, and are 0 if the NIC is
  * absent.
  *
- * coll_nicbarr_duels and coll_nicbarr_switches count the duels (watch.c) of this process's
+ * coll_nicbarr_duels and coll_nicbarr_switches count the comparisons (watch.c) of this process's
  * communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches count the remeasurements of
  * collectives that carry data (data_watch.c). */
 #include "coll_nicbarr/pvars.h"
@@ -82,12 +82,12 @@ static void register_nic(uint32_t nic, size_t counter)
 
 void nicbarr_pvars_register(void)
 {
-    static size_t duels = offsetof(struct nicbarr_watch_counters, duels);
+    static size_t comparisons = offsetof(struct nicbarr_watch_counters, comparisons);
     static size_t switches = offsetof(struct nicbarr_watch_counters, switches);
     register_counter("duels",
                      "A/B comparisons of the barrier in use with other algorithms, in the "
                      "program's own barriers",
-                     read_watch, &duels);
+                     read_watch, &comparisons);
     register_counter("switches",
                      "A/B comparisons after which another algorithm has replaced the one in use",
                      read_watch, &switches);

@@ -30,8 +30,9 @@ static const double most_us = 1e12, most_ms = 1e9, most_bytes = 1e15, most_load 
                     most_switches = 1e15;
 
 const char *const report_source_names[REPORT_SOURCES] = {
-    [REPORT_MEASURED] = "measured",   [REPORT_SAME_SHAPE] = "same shape", [REPORT_CACHE] = "cache",
-    [REPORT_PARAMETER] = "parameter", [REPORT_DEFAULT] = "default",       [REPORT_DUEL] = "duel",
+    [REPORT_MEASURED] = "measured", [REPORT_SAME_SHAPE] = "same shape",
+    [REPORT_CACHE] = "cache",       [REPORT_PARAMETER] = "parameter",
+    [REPORT_DEFAULT] = "default",   [REPORT_COMPARISON] = "duel",
     [REPORT_DECLINED] = "declined",
 };
 
@@ -262,26 +263,26 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
     }
 }
 
-/* Reads the duels (A/B comparisons) of a choice. */
-static void read_duels(struct reader *reader, const json_t *json, struct report_entry *entry)
+/* Reads the A/B comparisons of a choice. */
+static void read_comparisons(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
     const json_t *list = json_object_get(json, "duelists");
     if (NULL == json_object_get(json, "duels")) {
         return;
     }
-    entry->duels = integer(reader, json, "duels", 1);
+    entry->comparisons = integer(reader, json, "duels", 1);
     entry->switched = integer(reader, json, "switches", 0);
     if (NULL != list && !json_is_array(list)) {
         wrong(reader, "%sduelists is not a list", reader->where);
     }
     const size_t count = json_array_size(list);
-    entry->duelists = tool_alloc(count, sizeof(*entry->duelists));
-    for (; entry->duelist_count < count && NULL == reader->why; ++entry->duelist_count) {
-        struct report_duelist *duelist = &entry->duelists[entry->duelist_count];
-        const json_t *one = json_array_get(list, entry->duelist_count);
-        const size_t outside = enter_object(reader, "duelists", entry->duelist_count);
-        duelist->algorithm = algorithm(reader, one, "algorithm");
-        duelist->median_us = read_json_number(reader, one, "median_us", most_us);
+    entry->variants = tool_alloc(count, sizeof(*entry->variants));
+    for (; entry->variant_count < count && NULL == reader->why; ++entry->variant_count) {
+        struct report_variant *variant = &entry->variants[entry->variant_count];
+        const json_t *one = json_array_get(list, entry->variant_count);
+        const size_t outside = enter_object(reader, "duelists", entry->variant_count);
+        variant->algorithm = algorithm(reader, one, "algorithm");
+        variant->median_us = read_json_number(reader, one, "median_us", most_us);
         leave_object(reader, outside);
     }
 }
@@ -320,7 +321,7 @@ static void read_entry(struct reader *reader, const json_t *json, bool has_data,
     entry->bound_sets = integer(reader, json, "bound_sets", 1);
     entry->oversubscribed = boolean(reader, json, "oversubscribed");
     entry->record_bytes = read_json_number(reader, json, "record_bytes", most_bytes);
-    read_duels(reader, json, entry);
+    read_comparisons(reader, json, entry);
     read_remeasured(reader, json, entry);
     read_tuning(reader, json, entry);
 }
@@ -403,10 +404,10 @@ static void free_entries(struct report_entry *entries, size_t count)
             free(entry->round_trips[t].nic);
         }
         free(entry->round_trips);
-        for (size_t d = 0; d < entry->duelist_count; ++d) {
-            free(entry->duelists[d].algorithm);
+        for (size_t d = 0; d < entry->variant_count; ++d) {
+            free(entry->variants[d].algorithm);
         }
-        free(entry->duelists);
+        free(entry->variants);
         free(entry->name);
         free(entry->process);
         free(entry->collective);

@@ -21,7 +21,7 @@ enum report_source {
     REPORT_CACHE,      /* measured by an earlier job, and cached */
     REPORT_PARAMETER,  /* set by the parameter coll_nicbarr_algorithm */
     REPORT_DEFAULT,    /* not measured; the default */
-    REPORT_DUEL,       /* the winner of a duel (an A/B comparison) on this communicator */
+    REPORT_COMPARISON, /* the winner of an A/B comparison on this communicator */
     REPORT_DECLINED,   /* nicbarr cannot serve this communicator */
     REPORT_SOURCES
 };
@@ -46,8 +46,8 @@ struct report_round_trip {
     double least_us, median_us;
 };
 
-/* A candidate that participated in a communicator's last duel. */
-struct report_duelist {
+/* A candidate that participated in a communicator's last comparison. */
+struct report_variant {
     char *algorithm;
     double median_us; /* 0: too slow to be measured */
 };
@@ -67,11 +67,11 @@ struct report_entry {
     int nodes, processors, bound_sets;
     bool oversubscribed;
     double record_bytes;
-    int duels, switched; /* number of duels, and of those that changed the choice */
-    int remeasured;      /* collective with data: number of measurements after the first one;
-                            `switched` counts those that changed the choice */
-    size_t duelist_count;
-    struct report_duelist *duelists;
+    int comparisons, switched; /* number of comparisons, and of those that changed the choice */
+    int remeasured;            /* collective with data: number of measurements after the first one;
+                                  `switched` counts those that changed the choice */
+    size_t variant_count;
+    struct report_variant *variants;
     size_t count; /* number of candidates; 0: not measured here, and the members below are unset */
     struct report_candidate *candidates; /* sorted by time */
     double spent_ms;

@@ -68,7 +68,7 @@ static const char *source_words(enum report_source source)
     case REPORT_DEFAULT:
         return "the default: not measured, as the job was too short (see "
                "coll_nicbarr_tune_after, coll_nicbarr_tune_share and coll_nicbarr_tune_budget)";
-    case REPORT_DUEL:
+    case REPORT_COMPARISON:
         return "the winner of an A/B comparison in this communicator's own barriers";
     case REPORT_DECLINED:
     case REPORT_SOURCES:
@@ -203,21 +203,21 @@ static void print_confidence(const struct report_entry *entry, FILE *out)
     print_field(out, "machine", text);
 }
 
-/* Prints how often the choice was challenged, and the result of the last duel. */
-static void print_duels(const struct report_entry *entry, FILE *out)
+/* Prints how often the choice was challenged, and the result of the last comparison. */
+static void print_comparisons(const struct report_entry *entry, FILE *out)
 {
     char text[512];
     size_t slow = 0;
     int length = snprintf(text, sizeof(text),
                           "in %d A/B comparison%s with other algorithms, replaced in %d of them",
-                          entry->duels, plural(entry->duels), entry->switched);
-    for (size_t d = 0; d < entry->duelist_count; ++d) {
-        const struct report_duelist *duelist = &entry->duelists[d];
-        slow += 0 == duelist->median_us;
-        if (duelist->median_us > 0 && length < (int)sizeof(text)) {
+                          entry->comparisons, plural(entry->comparisons), entry->switched);
+    for (size_t d = 0; d < entry->variant_count; ++d) {
+        const struct report_variant *variant = &entry->variants[d];
+        slow += 0 == variant->median_us;
+        if (variant->median_us > 0 && length < (int)sizeof(text)) {
             length += snprintf(text + length, sizeof(text) - (size_t)length, "%s %s %.*f us",
-                               slow == d ? "; in the last one" : ",", duelist->algorithm,
-                               report_decimals(duelist->median_us), duelist->median_us);
+                               slow == d ? "; in the last one" : ",", variant->algorithm,
+                               report_decimals(variant->median_us), variant->median_us);
         }
     }
     if (slow > 0 && length < (int)sizeof(text)) {
@@ -243,8 +243,8 @@ static void print_barrier(const struct report_entry *entry, FILE *out)
         print_field(out, "shared by", text);
     }
     print_choice(entry, out);
-    if (0 < entry->duels) {
-        print_duels(entry, out);
+    if (0 < entry->comparisons) {
+        print_comparisons(entry, out);
     }
     if (REPORT_DECLINED != entry->source) {
         snprintf(text, sizeof(text), "%.0f bytes of shared memory per communicator",

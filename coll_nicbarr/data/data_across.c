@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/comparison.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/data/carriers.h"
@@ -254,14 +254,15 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
                                struct nicbarr_candidate_groups *contenders)
 {
     struct nicbarr_choice all[NICBARR_CANDIDATES];
-    int challengers[NICBARR_DUELISTS - 1], chosen = NULL == standing ? 0 : contenders->count - 1;
-    uint32_t next = anew * (NICBARR_DUELISTS - 1);
+    int challengers[NICBARR_COMPARISON_VARIANTS - 1],
+        chosen = NULL == standing ? 0 : contenders->count - 1;
+    uint32_t next = anew * (NICBARR_COMPARISON_VARIANTS - 1);
     memcpy(all, contenders->choice, sizeof(all));
     while (chosen > 0 && !nicbarr_choice_equal(all[chosen], standing->choice)) {
         --chosen;
     }
     chosen = NULL != standing && 0 == chosen ? -1 : chosen;
-    const int count = nicbarr_duel_challengers(chosen, contenders->count, &next, challengers);
+    const int count = nicbarr_comparison_challengers(chosen, contenders->count, &next, challengers);
     contenders->count = 1; /* Open MPI's own function is the first candidate */
     for (int c = 0; c < count; ++c) {
         if (0 != challengers[c]) {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "coll_nicbarr/choice/contest.h"
-#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/comparison.h"
 #include "coll_nicbarr/choice/tuning.h"
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/files/report_file.h"
@@ -46,7 +46,7 @@ static const char *source_name(enum nicbarr_source source)
         return "same shape";
     case NICBARR_FROM_CACHE:
         return "cache";
-    case NICBARR_DUELLED:
+    case NICBARR_WON_COMPARISON:
         return "duel";
     }
     return "";
@@ -157,8 +157,8 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
         json_object_set_new(entry, "secret", json_string(module->sealed ? "sealed" : "clear"));
     }
     add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
-    if (0 != module->watch.duels) {
-        json_object_set_new(entry, "duels", json_integer(module->watch.duels));
+    if (0 != module->watch.comparisons) {
+        json_object_set_new(entry, "duels", json_integer(module->watch.comparisons));
         json_object_set_new(entry, "switches", json_integer(module->watch.switches));
     }
     return entry;
@@ -288,7 +288,7 @@ static void print_decision(ompi_communicator_t *comm, uint32_t nodes, const char
     }
     opal_output_verbose(1, site.output, "nicbarr: %s on %s, %d processes on %s: %s (%s%s)", what,
                         nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), where, choice,
-                        NICBARR_DUELLED == source ? "A/B comparison" : source_name(source),
+                        NICBARR_WON_COMPARISON == source ? "A/B comparison" : source_name(source),
                         figures);
 }
 
@@ -342,42 +342,45 @@ void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 }
 
 static void say_switch(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                       const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+                       const struct nicbarr_comparison *comparison,
+                       const struct nicbarr_choice *choices)
 {
     char name[NICBARR_CHOICE_TEXT], before[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT];
     snprintf(figures, sizeof(figures), ", %.3f us; previously %s: %.3f us",
-             nicbarr_duel_us(duel, duel->winner), nicbarr_choice_name(choices[0], before),
-             nicbarr_duel_us(duel, 0));
+             nicbarr_comparison_us(comparison, comparison->winner),
+             nicbarr_choice_name(choices[0], before), nicbarr_comparison_us(comparison, 0));
     print_decision(comm, module->shape.nodes, "MPI_Barrier",
                    nicbarr_choice_name(module->choice, name), module->source, figures);
 }
 
-static json_t *duelists_json(const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+static json_t *variants_json(const struct nicbarr_comparison *comparison,
+                             const struct nicbarr_choice *choices)
 {
     char name[NICBARR_CHOICE_TEXT];
     json_t *list = json_array();
-    for (int d = 0; d < duel->count; ++d) {
+    for (int d = 0; d < comparison->count; ++d) {
         json_array_append_new(list, json_pack("{s:s, s:f}", "algorithm",
                                               nicbarr_choice_name(choices[d], name), "median_us",
-                                              nicbarr_duel_us(duel, d)));
+                                              nicbarr_comparison_us(comparison, d)));
     }
     return list;
 }
 
-void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_duel *duel, const struct nicbarr_choice *choices)
+void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               const struct nicbarr_comparison *comparison,
+                               const struct nicbarr_choice *choices)
 {
     if (0 != ompi_comm_rank(comm)) {
         return;
     }
-    if (0 != duel->winner) {
-        say_switch(module, comm, duel, choices);
+    if (0 != comparison->winner) {
+        say_switch(module, comm, comparison, choices);
     }
     if (!nicbarr_report_wanted()) {
         return;
     }
     json_t *entry = barrier_json(module, comm, NULL);
-    json_object_set_new(entry, "duelists", duelists_json(duel, choices));
+    json_object_set_new(entry, "duelists", variants_json(comparison, choices));
     if (NULL == module->entry) {
         module->entry = entry; /* owned by the list */
         (void)keep_entry(entry, true, NULL);

@@ -9,9 +9,9 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-struct nicbarr_tuning;  /* see tuning.h */
-struct nicbarr_contest; /* see contest.h */
-struct nicbarr_duel;    /* see duel.h */
+struct nicbarr_tuning;     /* see tuning.h */
+struct nicbarr_contest;    /* see contest.h */
+struct nicbarr_comparison; /* see comparison.h */
 
 /* The destination of the report; all of this must outlive nicbarr_report_close(). */
 struct nicbarr_report_site {
@@ -42,11 +42,12 @@ void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined);
 
-/* Record the result of a duel, which has compared `choices`. The first one was in use when the duel
+/* Record the result of a comparison of `choices`. The first one was in use when the comparison
  * began; `comm` now uses the winner. If the communicator's previous record is shared with other
  * communicators, the caller has retracted it. Has an effect in rank 0's process only. */
-void nicbarr_report_duel(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_duel *duel, const struct nicbarr_choice *choices);
+void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               const struct nicbarr_comparison *comparison,
+                               const struct nicbarr_choice *choices);
 
 /* Record how `comm` implements `collective` in this size class, once the module's `ways` are set.
  * `contest` has the measurements of Open MPI's own function (the first candidate) and of nicbarr's,

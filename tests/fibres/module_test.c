@@ -54,7 +54,7 @@ enum {
     FLIGHTS = 8,             /* outstanding requests of a communicator */
     MOST_BYTES = 1 << 15,    /* size of a rank's block */
     SOME_CALLS = 40,         /* consecutive calls */
-    DUEL_CALLS = 1500,       /* consecutive barriers, enough for a duel */
+    COMPARISON_CALLS = 1500, /* consecutive barriers, enough for a comparison */
     USUAL = 3,               /* collectives that a communicator calls most often */
     BLOCKS_MOST = 400000000, /* basic blocks of a program */
     GRAIN = 16,              /* basic blocks of a time slice */
@@ -118,8 +118,8 @@ static struct program {
     bool fills;            /* when the clock is first advanced, notes become full */
     uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
     bool doomed, died;
-    /* Whether a communicator of this size has completed a tuning run or a duel, of barriers and
-     * of each size class. */
+    /* Whether a communicator of this size has completed a tuning run or a comparison, of barriers
+     * and of each size class. */
     bool proven[DOUBLE_RANKS + 1];
     bool proven_class[DOUBLE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
 } program;
@@ -143,16 +143,16 @@ enum barrier_state {
     UNDECIDED,
     KNOWN, /* across nodes, but not set up yet */
     PROVISIONAL,
-    DUELING,
+    COMPARING,
     OURS,
     OWN,
     WATCHED,
     DECLINED,
     NONE
 };
-static const char *const barrier_states[] = {"first",    "undecided", "known", "provisional",
-                                             "dueling",  "ours",      "own",   "watched",
-                                             "declined", "none"};
+static const char *const barrier_states[] = {"first",     "undecided", "known", "provisional",
+                                             "comparing", "ours",      "own",   "watched",
+                                             "declined",  "none"};
 enum data_state {
     D_OPEN,
     D_TRIAL,
@@ -187,7 +187,7 @@ static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
     const bool set_up = module->across ? 0 != module->nodes.nodes : NULL != module->group.record;
     return module->declined                                          ? DECLINED
            : !set_up                                                 ? FIRST
-           : NULL != module->watch.dueling                           ? DUELING
+           : NULL != module->watch.run                               ? COMPARING
            : NULL != module->tuner                                   ? PROVISIONAL
            : 0 != module->watch.until                                ? WATCHED
            : NICBARR_UNDECIDED == module->source                     ? UNDECIDED
@@ -274,7 +274,7 @@ static uint32_t state_of(const struct side *side, const struct op *op)
 }
 
 /* Check that a choice that counts as proven originates from a communicator that has measured it to
- * the end, in a tuning run or in a duel. */
+ * the end, in a tuning run or in a comparison. */
 static void check_source(const struct side *own)
 {
     const mca_coll_nicbarr_module_t *module = double_module(own->comm);
@@ -283,7 +283,7 @@ static void check_source(const struct side *own)
         const mca_coll_nicbarr_module_t *one =
             NULL == side->comm ? NULL : double_module(side->comm);
         if (NULL != one && NULL == one->tuner &&
-            (NICBARR_MEASURED == one->source || NICBARR_DUELLED == one->source)) {
+            (NICBARR_MEASURED == one->source || NICBARR_WON_COMPARISON == one->source)) {
             program.proven[side->size] = true;
         }
     }
@@ -383,7 +383,7 @@ static void print_transitions(void)
         printf("%s: %u transitions\n", tables[t], count[t]);
     }
     printf("barriers by a choice from");
-    for (uint32_t s = NICBARR_FORCED; s <= NICBARR_DUELLED; ++s) {
+    for (uint32_t s = NICBARR_FORCED; s <= NICBARR_WON_COMPARISON; ++s) {
         printf("%s%s %u", NICBARR_FORCED == s ? " " : ", ", sources[s], from_source[s]);
     }
     printf("\n");
@@ -443,7 +443,7 @@ static void add(uint64_t *random, enum kind kind, uint32_t comm)
     op->wrapped = 0 == crew_below(random, 4);
     op->times = 1 + (0 == crew_below(random, 2) ? crew_below(random, SOME_CALLS) : 0);
     if (BARRIER == op->collective && CALL == kind && 0 == crew_below(random, 4)) {
-        op->times += crew_below(random, DUEL_CALLS);
+        op->times += crew_below(random, COMPARISON_CALLS);
     }
 }
 

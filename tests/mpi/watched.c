@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests that re-evaluating a choice during the program's own barriers (coll_nicbarr_tune_watch)
- * does not break them. In such a duel the component compares the algorithm in use with another
- * candidate. Whichever algorithm executes them, the calls must be barriers, and all processes must
- * count the same duels and the same switches.
+ * does not break them. In such a comparison the component compares the algorithm in use with
+ * another candidate. Whichever algorithm executes them, the calls must be barriers, and all
+ * processes must count the same comparisons and the same switches.
  *
- * --least N and --most N bound the number of duels. Their outcome depends on the machine, and is
- * therefore reported instead of checked.
+ * --least N and --most N bound the number of comparisons. Their outcome depends on the machine, and
+ * is therefore reported instead of checked.
  *
  * --data does the same for collectives with data, whose choices are measured again. The program
  * compares results bit by bit, also those of non-blocking calls meanwhile, and of communicators
@@ -188,27 +188,29 @@ int main(int argc, char **argv)
     test_begin(argc, argv, "watched", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
-    MPI_T_pvar_handle of_duels = counter(session, data ? "anew" : "duels");
+    MPI_T_pvar_handle comparison_counter = counter(session, data ? "anew" : "duels");
     MPI_T_pvar_handle of_switches = counter(session, data ? "anew_switches" : "switches");
     struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
     if (data)
-        play_data(session, of_duels, &mine);
+        play_data(session, comparison_counter, &mine);
     else
         play_barriers(&mine);
 
-    const unsigned long long duels = read_counter(session, of_duels);
+    const unsigned long long comparisons = read_counter(session, comparison_counter);
     const unsigned long long switches = read_counter(session, of_switches);
-    check_same("duels", duels);
+    check_same("duels", comparisons);
     check_same("switches", switches);
-    TEST_CHECK(duels >= (unsigned long long)least, "duels", "there were %llu, expected %ld", duels,
-               least);
-    TEST_CHECK(most < 0 || duels <= (unsigned long long)most, "duels",
-               "there were %llu, expected at most %ld", duels, most);
-    TEST_CHECK(switches <= duels, "switches", "there were %llu in %llu duels", switches, duels);
-    MPI_T_pvar_handle_free(session, &of_duels);
+    TEST_CHECK(comparisons >= (unsigned long long)least, "duels", "there were %llu, expected %ld",
+               comparisons, least);
+    TEST_CHECK(most < 0 || comparisons <= (unsigned long long)most, "duels",
+               "there were %llu, expected at most %ld", comparisons, most);
+    TEST_CHECK(switches <= comparisons, "switches", "there were %llu in %llu duels", switches,
+               comparisons);
+    MPI_T_pvar_handle_free(session, &comparison_counter);
     MPI_T_pvar_handle_free(session, &of_switches);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
-    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "anew" : "duels", duels, switches);
+    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "anew" : "duels", comparisons,
+             switches);
     return test_end(note);
 }

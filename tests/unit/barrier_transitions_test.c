@@ -33,7 +33,7 @@ static const char *const state_names[NICBARR_BARRIER_STATES] = {
     [NICBARR_BARRIER_WATCHED_COUNTER] = "watched counter",
     [NICBARR_BARRIER_WATCHED_NIC] = "watched NIC",
     [NICBARR_BARRIER_WATCHED_OWN] = "watched own",
-    [NICBARR_BARRIER_DUELING] = "dueling",
+    [NICBARR_BARRIER_COMPARING] = "comparing",
     [NICBARR_BARRIER_FAILED] = "failed",
     [NICBARR_BARRIER_OWN] = "own",
 };
@@ -41,7 +41,7 @@ static const char *const event_names[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_SHAPE_UNKNOWN] = "shape unknown",
     [NICBARR_EVENT_SHAPE_KNOWN] = "shape known",
     [NICBARR_EVENT_CHOSEN] = "chosen",
-    [NICBARR_EVENT_DUEL] = "duel",
+    [NICBARR_EVENT_COMPARISON] = "comparison",
     [NICBARR_EVENT_LOST] = "member lost",
     [NICBARR_EVENT_DECLINED] = "declined",
 };

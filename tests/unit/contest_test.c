@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 #include "coll_nicbarr/choice/contest.h"
-#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/comparison.h"
 #include "tests/unit/crew.h"
 
 enum {
@@ -688,34 +688,34 @@ static void random_results(void **state)
     }
 }
 
-/* ---- a duel ---- */
+/* ---- a comparison ---- */
 
-/* Simulate a duel, an A/B comparison of two candidates, on two ranks without a shared clock. In
+/* Simulate an A/B comparison of two candidates, on two ranks without a shared clock. In
  * the barrier of candidate d one rank takes us[d][0], which is the maximum, and the other one
  * us[d][1]. Returns the winner. */
-static int duel_of_two(const double us[2][2])
+static int comparison_of_two(const double us[2][2])
 {
-    struct nicbarr_duel duels[2];
-    nicbarr_duel_begin(&duels[0], 2, false);
-    nicbarr_duel_begin(&duels[1], 2, false);
-    while (!duels[0].over) {
-        const int next = nicbarr_duel_next(&duels[0]);
-        const int d = NICBARR_DUEL_APART == next ? 0 : next;
-        const bool ends = nicbarr_duel_note(&duels[0], 0, us[d][0]);
-        assert_true(ends == nicbarr_duel_note(&duels[1], 5, 5 + us[d][1]));
+    struct nicbarr_comparison comparisons[2];
+    nicbarr_comparison_begin(&comparisons[0], 2, false);
+    nicbarr_comparison_begin(&comparisons[1], 2, false);
+    while (!comparisons[0].over) {
+        const int next = nicbarr_comparison_next(&comparisons[0]);
+        const int d = NICBARR_COMPARISON_APART == next ? 0 : next;
+        const bool ends = nicbarr_comparison_record(&comparisons[0], 0, us[d][0]);
+        assert_true(ends == nicbarr_comparison_record(&comparisons[1], 5, 5 + us[d][1]));
         if (ends) {
-            double agreed[NICBARR_DUEL_VALUES], other[NICBARR_DUEL_VALUES];
-            const int count = nicbarr_duel_values(&duels[0], agreed);
-            assert_int_equal(nicbarr_duel_values(&duels[1], other), count);
+            double agreed[NICBARR_COMPARISON_VALUES], other[NICBARR_COMPARISON_VALUES];
+            const int count = nicbarr_comparison_values(&comparisons[0], agreed);
+            assert_int_equal(nicbarr_comparison_values(&comparisons[1], other), count);
             for (int v = 0; v < count; ++v) {
                 agreed[v] = fmax(agreed[v], other[v]);
             }
-            nicbarr_duel_agreed(&duels[0], agreed);
-            nicbarr_duel_agreed(&duels[1], agreed);
+            nicbarr_comparison_agreed(&comparisons[0], agreed);
+            nicbarr_comparison_agreed(&comparisons[1], agreed);
         }
     }
-    assert_int_equal(duels[0].winner, duels[1].winner);
-    return duels[0].winner;
+    assert_int_equal(comparisons[0].winner, comparisons[1].winner);
+    return comparisons[0].winner;
 }
 
 static void winner_is_worse_in_neither_figure(void **state)
@@ -726,7 +726,8 @@ static void winner_is_worse_in_neither_figure(void **state)
     for (int i = 0; i < FACTORS * FACTORS; ++i) {
         const double one = factors[i / FACTORS], other = factors[i % FACTORS];
         const bool better = fmin(one, other) < 1 / 1.03 && fmax(one, other) <= 1;
-        if (better != duel_of_two((const double[2][2]){{400, 100}, {400 * one, 100 * other}})) {
+        if (better !=
+            comparison_of_two((const double[2][2]){{400, 100}, {400 * one, 100 * other}})) {
             fail_msg("%g and %g times the figures of the present choice", one, other);
         }
     }

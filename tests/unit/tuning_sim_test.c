@@ -2,9 +2,9 @@
 /*
  * Tests the complete tuning on simulated machines with noise and other disturbances: all batches of
  * a tuning run (coll_nicbarr/choice/contest.c), and the re-evaluation of a choice
- * (coll_nicbarr/choice/duel.c; remeasure.c for collectives that carry data). A failure means that
- * tuning chooses slow algorithms, keeps a wrong choice, or exceeds its budget. The real machine has
- * no influence, and each seed determines one sequence of events.
+ * (coll_nicbarr/choice/comparison.c; remeasure.c for collectives that carry data). A failure means
+ * that tuning chooses slow algorithms, keeps a wrong choice, or exceeds its budget. The real
+ * machine has no influence, and each seed determines one sequence of events.
  *
  * A simulated machine defines how long an iteration takes each rank: the candidate's real cost,
  * times noise, and disturbances. As all ranks start together, the machine's clock advances by the
@@ -33,7 +33,7 @@
 
 #include "coll_nicbarr/choice/remeasure.h"
 #include "coll_nicbarr/choice/contest.h"
-#include "coll_nicbarr/choice/duel.h"
+#include "coll_nicbarr/choice/comparison.h"
 #include "coll_nicbarr/choice/portions.h"
 #include "tests/unit/crew.h"
 
@@ -356,68 +356,70 @@ static void barrier_of_all(struct machine *machine, int candidate, double entere
 }
 
 /* End a round on all ranks, which agree and must have equal states afterwards. */
-static void end_round_of_all(struct machine *machine, struct nicbarr_duel duels[RANKS])
+static void end_round_of_all(struct machine *machine, struct nicbarr_comparison comparisons[RANKS])
 {
-    double agreed[NICBARR_DUEL_VALUES], values[NICBARR_DUEL_VALUES];
-    const int count = nicbarr_duel_values(&duels[0], agreed);
-    assert_in_range(count, 1, NICBARR_DUEL_VALUES);
+    double agreed[NICBARR_COMPARISON_VALUES], values[NICBARR_COMPARISON_VALUES];
+    const int count = nicbarr_comparison_values(&comparisons[0], agreed);
+    assert_in_range(count, 1, NICBARR_COMPARISON_VALUES);
     for (int r = 1; r < RANKS; ++r) {
-        assert_int_equal(nicbarr_duel_values(&duels[r], values), count);
+        assert_int_equal(nicbarr_comparison_values(&comparisons[r], values), count);
         for (int v = 0; v < count; ++v) {
             agreed[v] = fmax(agreed[v], values[v]);
         }
     }
     for (int r = 0; r < RANKS; ++r) {
-        nicbarr_duel_agreed(&duels[r], agreed);
-        memset(duels[r].sample, 0, sizeof(duels[r].sample)); /* different on each rank */
-        assert_memory_equal(&duels[r], &duels[0], sizeof(duels[0]));
+        nicbarr_comparison_agreed(&comparisons[r], agreed);
+        memset(comparisons[r].sample, 0,
+               sizeof(comparisons[r].sample)); /* different on each rank */
+        assert_memory_equal(&comparisons[r], &comparisons[0], sizeof(comparisons[0]));
     }
     agreement_of_all(machine);
 }
 
-/* Run a duel, an A/B comparison of the choice in use with another candidate. Returns the winner.
+/* Run an A/B comparison of the choice in use with another candidate. Returns the winner.
  * `*barriers` grows by the number of barriers, `*extra_us` by their additional time over the
  * choice in use, without disturbances. */
-static int duel_of_all(struct machine *machine, const int *candidates, int count, bool shared_clock,
-                       const double clocks_us[RANKS], long *barriers, double *extra_us)
+static int comparison_of_all(struct machine *machine, const int *candidates, int count,
+                             bool shared_clock, const double clocks_us[RANKS], long *barriers,
+                             double *extra_us)
 {
-    static struct nicbarr_duel duels[RANKS];
+    static struct nicbarr_comparison comparisons[RANKS];
     double entered_us[RANKS], left_us[RANKS];
     for (int r = 0; r < RANKS; ++r) {
-        nicbarr_duel_begin(&duels[r], count, shared_clock);
+        nicbarr_comparison_begin(&comparisons[r], count, shared_clock);
     }
-    while (!duels[0].over) {
-        const int next = nicbarr_duel_next(&duels[0]);
+    while (!comparisons[0].over) {
+        const int next = nicbarr_comparison_next(&comparisons[0]);
         int ends = 0;
-        const int played = NICBARR_DUEL_APART == next ? 0 : candidates[next];
+        const int played = NICBARR_COMPARISON_APART == next ? 0 : candidates[next];
         barrier_of_all(machine, played, entered_us, left_us, clocks_us);
         ++*barriers;
         *extra_us += machine->costs[played] - machine->costs[candidates[0]];
         for (int r = 0; r < RANKS; ++r) {
-            assert_int_equal(nicbarr_duel_next(&duels[r]), next);
-            ends += nicbarr_duel_note(&duels[r], entered_us[r], left_us[r]);
+            assert_int_equal(nicbarr_comparison_next(&comparisons[r]), next);
+            ends += nicbarr_comparison_record(&comparisons[r], entered_us[r], left_us[r]);
         }
         assert_true(0 == ends || RANKS == ends);
         if (0 != ends) {
             const double start_us = machine->clock_us;
-            end_round_of_all(machine, duels);
+            end_round_of_all(machine, comparisons);
             *extra_us += machine->clock_us - start_us;
         }
     }
-    assert_in_range(duels[0].winner, 0, count - 1);
-    assert_false(duels[0].out[duels[0].winner]);
-    return candidates[duels[0].winner];
+    assert_in_range(comparisons[0].winner, 0, count - 1);
+    assert_false(comparisons[0].out[comparisons[0].winner]);
+    return candidates[comparisons[0].winner];
 }
 
 struct watch {
     int chosen;
     bool measured;  /* the choice was measured on this communicator */
-    uint32_t pause; /* barriers until the next duel */
+    uint32_t pause; /* barriers until the next comparison */
     uint32_t next;  /* the next challenger */
     bool shared_clock;
     double clocks_us[RANKS];
-    long barriers, duels, switches; /* total numbers so far */
-    double extra_us;                /* additional time of duels */
+    long barriers, comparisons, switches; /* total numbers so far */
+    double extra_us;                      /* additional time of comparisons */
 };
 
 static struct watch begin_watch(struct machine *machine, int chosen, bool measured)
@@ -431,22 +433,23 @@ static struct watch begin_watch(struct machine *machine, int chosen, bool measur
     return watch;
 }
 
-/* Execute barriers until the next duel, and the duel, as in coll_nicbarr/choice/watch.c. */
+/* Execute barriers until the next comparison, and the comparison, as in
+ * coll_nicbarr/choice/watch.c. */
 static void play_watch(struct machine *machine, struct watch *watch)
 {
-    int candidates[NICBARR_DUELISTS] = {watch->chosen};
-    const int count =
-        1 + nicbarr_duel_challengers(watch->chosen, machine->count, &watch->next, &candidates[1]);
+    int candidates[NICBARR_COMPARISON_VARIANTS] = {watch->chosen};
+    const int count = 1 + nicbarr_comparison_challengers(watch->chosen, machine->count,
+                                                         &watch->next, &candidates[1]);
     machine->clock_us += watch->pause * machine->costs[watch->chosen];
     watch->barriers += watch->pause;
-    const int winner = duel_of_all(machine, candidates, count, watch->shared_clock,
-                                   watch->clocks_us, &watch->barriers, &watch->extra_us);
+    const int winner = comparison_of_all(machine, candidates, count, watch->shared_clock,
+                                         watch->clocks_us, &watch->barriers, &watch->extra_us);
     const bool lost = winner != watch->chosen;
-    ++watch->duels;
+    ++watch->comparisons;
     watch->switches += lost;
     watch->chosen = winner;
     watch->pause = lost ? NICBARR_PAUSE_UNKNOWN
-                        : nicbarr_duel_pause(watch->pause, watch->next, machine->count);
+                        : nicbarr_comparison_pause(watch->pause, watch->next, machine->count);
     if (lost && !watch->measured) {
         struct outcome outcome;
         watch->chosen = tune(machine, false, &outcome);
@@ -593,9 +596,9 @@ static int find_bad(struct machine *machine)
     return -1;
 }
 
-/* Check that a bad choice from the cache is replaced within 2,000 barriers, and measured again.
- * If the machine's speed changes as fast as the candidates of a duel alternate, another duel may
- * be necessary. */
+/* Check that a bad choice from the cache is replaced within 2,000 barriers, and measured again. If
+ * the machine's speed changes as fast as the candidates of a comparison alternate, another
+ * comparison may be necessary. */
 static void check_recovery(const char *name, void (*disturb)(struct machine *))
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
@@ -640,7 +643,7 @@ static void check_stability(const char *name, void (*disturb)(struct machine *),
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
     uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
-    long switches = 0, bad = 0, duels = 0;
+    long switches = 0, bad = 0, comparisons = 0;
     double cost = 0, most = 0;
     for (int s = 0; s < count; ++s) {
         struct machine machine;
@@ -658,13 +661,13 @@ static void check_stability(const char *name, void (*disturb)(struct machine *),
         cost += share / count;
         most = fmax(most, share);
         switches += watch.switches;
-        duels += watch.duels;
+        comparisons += watch.comparisons;
         bad += regret_of(&machine, watch.chosen) > 0.05;
     }
     print_message("%s, %s: the best choice was replaced in %ld of %ld duels, by one more than 5 %% "
                   "slower in %ld of %d jobs; watching took %.2f %% (at most %.2f %%)\n",
-                  name, measured ? "measured" : "cached", switches, duels, bad, count, 100 * cost,
-                  100 * most);
+                  name, measured ? "measured" : "cached", switches, comparisons, bad, count,
+                  100 * cost, 100 * most);
     assert_true(bad <= 1 + count / 100);
     assert_true(cost < most_cost);
 }

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See comparison.h. Invariant: after nicbarr_comparison_agreed() the state is the same on all
+ * ranks; between two agreements it depends only on the number of barriers executed since. */
+#include "coll_nicbarr/choice/comparison.h"
+
+#include <string.h>
+
+#include "coll_nicbarr/choice/statistics.h"
+
+enum {
+    UNCOUNTED = 2,  /* barriers at the start of a turn: Open MPI's own, and the warm-up */
+    LOOK = 2,       /* barriers that count in the look */
+    LOST_ROUNDS = 3 /* a challenger that has lost this many first rounds is out */
+};
+
+/* A challenger is dropped if its best barrier of the look is slower by a factor of `hopeless`. This
+ * is strict, but further comparisons will follow. To win, a challenger must be better by more than
+ * `tie` in one kind of value (comparison.h), with an error probability of at most `sure`, and must
+ * not be worse in the other kind, with an error probability of at most `doubtful`. */
+static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
+
+/* Lower limit of a measured time, because ratios require positive values. */
+static const double least_us = 0.001;
+
+static double more(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static int counted(const struct nicbarr_comparison *comparison)
+{
+    return comparison->looked ? NICBARR_COMPARISON_BARRIERS : LOOK;
+}
+
+/* Returns the first variant from `place` on that is not out, or `count` if the round is
+ * complete. */
+static int next_place(const struct nicbarr_comparison *comparison, int place)
+{
+    while (place < comparison->count && comparison->out[place]) {
+        ++place;
+    }
+    return place;
+}
+
+void nicbarr_comparison_begin(struct nicbarr_comparison *comparison, int count, bool shared_clock)
+{
+    memset(comparison, 0, sizeof(*comparison));
+    comparison->count = count;
+    comparison->shared_clock = shared_clock;
+}
+
+int nicbarr_comparison_next(const struct nicbarr_comparison *comparison)
+{
+    return 0 == comparison->number ? NICBARR_COMPARISON_APART : comparison->place;
+}
+
+bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double come_us,
+                               double left_us)
+{
+    const int n = comparison->number++ - UNCOUNTED;
+    if (n >= 0) {
+        double *sample = comparison->sample[comparison->place][n];
+        sample[0] = comparison->shared_clock ? left_us : left_us - come_us;
+        sample[1] = comparison->shared_clock ? come_us : come_us - left_us;
+    }
+    if (n + 1 < counted(comparison)) {
+        return false;
+    }
+    comparison->number = 0;
+    comparison->place = next_place(comparison, comparison->place + 1);
+    return comparison->place == comparison->count;
+}
+
+int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, double *values)
+{
+    int count = 0;
+    for (int d = 0; d < comparison->count; ++d) {
+        for (int n = 0; !comparison->out[d] && n < counted(comparison); ++n) {
+            values[count++] = comparison->sample[d][n][0];
+            values[count++] = comparison->sample[d][n][1];
+        }
+    }
+    return count;
+}
+
+/* Compute a variant's times for each barrier, of both kinds described in comparison.h, from its
+ * agreed values. Returns a pointer past these values. */
+static const double *figures_of(const struct nicbarr_comparison *comparison, const double *value,
+                                double us[2][NICBARR_COMPARISON_BARRIERS])
+{
+    for (int n = 0; n < counted(comparison); ++n) {
+        const double first = *value++, second = *value++;
+        us[0][n] = more(comparison->shared_clock ? first - second : first, least_us);
+        us[1][n] = more(comparison->shared_clock ? first - second : -second, least_us);
+    }
+    return value;
+}
+
+static double median(double *samples, int count)
+{
+    return nicbarr_quartiles(samples, (size_t)count).median;
+}
+
+static bool is_less(const struct nicbarr_comparison *comparison, int kind, int left, int right,
+                    double factor, double chance)
+{
+    return nicbarr_rank_test(comparison->us[kind][left], comparison->us[kind][right],
+                             (size_t)comparison->rounds, factor) <= chance;
+}
+
+static bool beats_chosen(const struct nicbarr_comparison *comparison, int challenger)
+{
+    bool beats = false;
+    for (int kind = 0; kind < 2; ++kind) {
+        beats = beats || (is_less(comparison, kind, challenger, 0, 1 / tie, sure) &&
+                          !is_less(comparison, !kind, 0, challenger, 1, doubtful));
+    }
+    return beats;
+}
+
+/* Returns a value that combines both kinds of times, to compare challengers that have won. */
+static double product(const struct nicbarr_comparison *comparison, int variant)
+{
+    double us[2][NICBARR_COMPARISON_ROUNDS];
+    memcpy(us[0], comparison->us[0][variant], sizeof(us[0]));
+    memcpy(us[1], comparison->us[1][variant], sizeof(us[1]));
+    return median(us[0], comparison->rounds) * median(us[1], comparison->rounds);
+}
+
+static int find_winner(const struct nicbarr_comparison *comparison)
+{
+    int winner = 0;
+    for (int d = 1; d < comparison->count; ++d) {
+        if (!comparison->out[d] && beats_chosen(comparison, d) &&
+            (0 == winner || product(comparison, d) < product(comparison, winner))) {
+            winner = d;
+        }
+    }
+    return winner;
+}
+
+/* Drop the challengers that were slower than the current choice, by both kinds of times, in the
+ * look or in each of the first rounds. */
+static void drop_variants(struct nicbarr_comparison *comparison)
+{
+    const double factor = comparison->looked ? 1 : hopeless;
+    const int rounds = comparison->looked ? comparison->rounds : 1;
+    for (int d = 1; d < comparison->count; ++d) {
+        bool lost = true;
+        for (int r = 0; r < rounds; ++r) {
+            lost = lost && comparison->us[0][d][r] > factor * comparison->us[0][0][r] &&
+                   comparison->us[1][d][r] > factor * comparison->us[1][0][r];
+        }
+        comparison->out[d] = comparison->out[d] || lost;
+    }
+}
+
+/* Returns whether all challengers have been dropped. */
+static bool alone(const struct nicbarr_comparison *comparison)
+{
+    return next_place(comparison, 1) == comparison->count;
+}
+
+void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const double *values)
+{
+    double us[2][NICBARR_COMPARISON_BARRIERS];
+    for (int d = 0; d < comparison->count; ++d) {
+        if (!comparison->out[d]) {
+            values = figures_of(comparison, values, us);
+            for (int kind = 0; kind < 2; ++kind) {
+                /* The look counts by its minimum, because disturbances only ever make a barrier
+                 * slower. */
+                comparison->us[kind][d][comparison->rounds] =
+                    comparison->looked          ? median(us[kind], counted(comparison))
+                    : us[kind][0] < us[kind][1] ? us[kind][0]
+                                                : us[kind][1];
+            }
+        }
+    }
+    comparison->rounds += comparison->looked;
+    if (!comparison->looked || LOST_ROUNDS == comparison->rounds) {
+        drop_variants(comparison);
+    }
+    comparison->looked = true;
+    comparison->place = 0;
+    comparison->over = alone(comparison) || NICBARR_COMPARISON_ROUNDS == comparison->rounds;
+    comparison->winner = comparison->over && !alone(comparison) ? find_winner(comparison) : 0;
+}
+
+double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant)
+{
+    double us[NICBARR_COMPARISON_ROUNDS];
+    const bool complete = comparison->rounds > 0 && !comparison->out[variant];
+    memcpy(us, comparison->us[0][variant], sizeof(us));
+    return complete ? median(us, comparison->rounds) : 0;
+}
+
+int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
+                                   int challengers[NICBARR_COMPARISON_VARIANTS - 1])
+{
+    int count = 0;
+    if (0 != chosen) {
+        challengers[count++] = 0;
+    }
+    for (int c = 1; c < all && count < NICBARR_COMPARISON_VARIANTS - 1; ++c) {
+        const int candidate = 1 + (int)((*next)++ % (uint32_t)(all - 1));
+        if (candidate != chosen) {
+            challengers[count++] = candidate;
+        }
+    }
+    return count;
+}
+
+uint32_t nicbarr_comparison_pause(uint32_t before, uint32_t next, int all)
+{
+    if (next < (uint32_t)(all - 1)) {
+        return before;
+    }
+    return before < NICBARR_PAUSE_MOST / 2 ? 2 * before : NICBARR_PAUSE_MOST;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An A/B comparison of the barrier in use with a few other candidates, the challengers. It checks
+ * whether the barrier in use is still the best. The comparison runs in the program's own barriers,
+ * which the variants (the barrier in use and its challengers) execute alternately, so that the
+ * program executes no additional barriers.
+ *
+ * A pure state machine, like contest.h's: it is independent of the implementation of barriers, and
+ * has no clock. All ranks go through the same states, because every decision depends on agreed
+ * values only. Called by watch.c.
+ *
+ * A comparison measures the time from the arrival of the last rank until the ranks leave the
+ * barrier. This is the barrier's cost for the program; the wait for a late rank is excluded.
+ * - If all ranks share a clock, this is the time at which the last rank leaves, minus the time at
+ *   which the last rank arrives.
+ * - Otherwise there are two values: the minimum time that a rank spent in the barrier, which is
+ *   about the time of the last rank to arrive, and the maximum. A winner must be better in one of
+ *   them, and not worse in the other.
+ *
+ * A turn of a variant consists of a barrier by Open MPI's own function, so that no rank is still in
+ * the previous variant's barrier, then one barrier to warm up, and some that count. A first round
+ * (the look) drops challengers that are much slower. After more rounds, a rank test (statistics.h)
+ * decides whether a challenger is better by more than 3 %. */
+#ifndef NICBARR_COMPARISON_H
+#define NICBARR_COMPARISON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    NICBARR_COMPARISON_VARIANTS = 8, /* maximum number of variants */
+    NICBARR_COMPARISON_ROUNDS =
+        9, /* the minimum for an error probability of 1 in 100 with one outlier */
+    NICBARR_COMPARISON_BARRIERS = 8, /* barriers of a turn that count */
+    NICBARR_COMPARISON_VALUES = 2 * NICBARR_COMPARISON_VARIANTS * NICBARR_COMPARISON_BARRIERS,
+    /* in place of a variant: Open MPI's own barrier, which does not count */
+    NICBARR_COMPARISON_APART = -1
+};
+
+struct nicbarr_comparison {
+    int count; /* number of variants; the first one is the choice in use */
+    bool shared_clock;
+    bool out[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more barriers */
+    int rounds;                            /* number of complete rounds, without the look */
+    bool looked;
+    int place, number; /* the current variant; the barrier of its turn, from 0 */
+    double sample[NICBARR_COMPARISON_VARIANTS][NICBARR_COMPARISON_BARRIERS][2];
+    double us[2][NICBARR_COMPARISON_VARIANTS]
+             [NICBARR_COMPARISON_ROUNDS]; /* agreed medians of each round */
+    bool over;
+    int winner; /* valid once the comparison is over */
+};
+
+/* Initialise a comparison of `count` (2 to NICBARR_COMPARISON_VARIANTS) variants. `shared_clock`:
+ * all ranks share a clock. */
+void nicbarr_comparison_begin(struct nicbarr_comparison *comparison, int count, bool shared_clock);
+
+/* Returns the variant that executes the next barrier, or NICBARR_COMPARISON_APART for Open MPI's
+ * own function, between two turns. */
+int nicbarr_comparison_next(const struct nicbarr_comparison *comparison);
+
+/* Record a barrier, with the times at which this rank has arrived and left (microseconds). Returns
+ * whether a round is over, so that the ranks must agree on its values. */
+bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double come_us,
+                               double left_us);
+
+/* Write the values of the round, for which the ranks must agree on the maxima over all ranks.
+ * Returns their number, at most NICBARR_COMPARISON_VALUES. */
+int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, double *values);
+
+/* Continue with the agreed values. The comparison may be over then. */
+void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const double *values);
+
+/* Returns the median of a variant's rounds (microseconds), or 0 if it has none. Of a round's two
+ * values, the slower one counts. */
+double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant);
+
+/* Select the challengers of candidate number `chosen` of `all` (-1: the choice is not a candidate):
+ * the first candidate, which is Open MPI's own function, and as many others as fit. Each comparison
+ * continues in the list where the previous one stopped; `*next`, initially 0, keeps the position.
+ * Returns the number of challengers. */
+int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
+                                   int challengers[NICBARR_COMPARISON_VARIANTS - 1]);
+
+/* Returns the number of barriers until the next comparison, after a pause of `before`. If the
+ * choice was measured elsewhere, or was just made by a comparison, it is small until all candidates
+ * have been challengers once (`next` and `all` are those of nicbarr_comparison_challengers()). From
+ * then on it doubles each time. */
+enum {
+    NICBARR_PAUSE_UNKNOWN = 400,
+    NICBARR_PAUSE_MEASURED = 20000,
+    NICBARR_PAUSE_MOST = 1 << 20 /* the upper limit of barriers until a change of the machine is
+                                  * detected */
+};
+uint32_t nicbarr_comparison_pause(uint32_t before, uint32_t next, int all);
+
+#endif
