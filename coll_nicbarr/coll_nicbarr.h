@@ -45,7 +45,7 @@
  *   limits.c, round_trips.c measurements for the model
  *   tune.c                  tuning runs of MPI_Barrier
  *   contest.c               finding the best candidate (pure)
- *   portions.c              when a contest continues (pure)
+ *   batches.c               when a contest continues (pure)
  *   watch.c                 periodic re-evaluation of a choice
  *   comparison.c            A/B comparisons for it (pure)
  *   remeasure.c             when a class of data is remeasured (pure)

@@ -9,8 +9,8 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/hello.h coll_nicbarr/hello.c coll_nicbarr/census.h coll_nicbarr/census.c \
     coll_nicbarr/choice/model.h coll_nicbarr/choice/model.c coll_nicbarr/choice/candidates.h \
     coll_nicbarr/choice/candidates.c coll_nicbarr/choice/contest.h coll_nicbarr/choice/contest.c \
-    coll_nicbarr/choice/comparison.h coll_nicbarr/choice/comparison.c coll_nicbarr/choice/portions.h \
-    coll_nicbarr/choice/portions.c coll_nicbarr/choice/remeasure.h coll_nicbarr/choice/remeasure.c \
+    coll_nicbarr/choice/comparison.h coll_nicbarr/choice/comparison.c coll_nicbarr/choice/batches.h \
+    coll_nicbarr/choice/batches.c coll_nicbarr/choice/remeasure.h coll_nicbarr/choice/remeasure.c \
     coll_nicbarr/choice/order.h coll_nicbarr/choice/order.c coll_nicbarr/choice/statistics.h \
     coll_nicbarr/choice/statistics.c coll_nicbarr/choice/evidence.h coll_nicbarr/choice/evidence.c \
     coll_nicbarr/files/network.h coll_nicbarr/files/network.c coll_nicbarr/files/regular_file.h \

@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    BATCH = NICBARR_CONTEST_BATCH, /* the median of three rounds tolerates one that was disturbed */
-    BATCHES = 8,                   /* number of batches in the budget if no candidate is dropped */
+    STAGE = NICBARR_CONTEST_STAGE, /* the median of three rounds tolerates one that was disturbed */
+    STAGES = 8,                    /* number of stages in the budget if no candidate is dropped */
     /* Minimum of rounds for a final choice. With three rounds of a few barriers each, one job out
      * of three chose a barrier that took 1.7 times as long as the best one. */
     LEAST_ROUNDS = 9,
@@ -16,12 +16,12 @@ enum {
      * turns. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
-    LATER_SHARES = 2, /* each portion after the first gets the budget divided by this */
+    LATER_SHARES = 2, /* each batch after the first gets the budget divided by this */
     /* Overhead of a turn, in repetitions: an agreement, and a warm-up that is not counted. */
     SET_OFF = 2,
 };
 
-_Static_assert(0 == NICBARR_CONTEST_ROUNDS % BATCH, "the last batch fits");
+_Static_assert(0 == NICBARR_CONTEST_ROUNDS % STAGE, "the last stage fits");
 _Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS, "nicbarr_rank_test()");
 _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
 
@@ -29,8 +29,8 @@ _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
  * - after the first round, if both its look and its round are slower by a factor of `beyond_hope`
  *   than the slower of the other candidate's look and round, so that a single disturbance drops no
  *   candidate;
- * - after the first batch, if it is slower by a factor of `hopeless`, and slower in each round;
- * - after a later batch, if it is slower by a factor of `unlikely` with an error probability of 1
+ * - after the first stage, if it is slower by a factor of `hopeless`, and slower in each round;
+ * - after a later stage, if it is slower by a factor of `unlikely` with an error probability of 1
  *   in 64, or slower by more than `tie` with an error probability of 1 in 1000.
  *
  * Candidates within a factor of `tie` of the best count as equal, because the results of the same
@@ -116,8 +116,8 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
 {
     const double ratio = one->us.median / best->us.median;
     const double chance = nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1);
-    if (BATCH == one->rounds) {
-        return ratio > hopeless && chance <= 1.0 / (1 << BATCH);
+    if (STAGE == one->rounds) {
+        return ratio > hopeless && chance <= 1.0 / (1 << STAGE);
     }
     return (ratio > unlikely && chance <= 1.0 / 64) ||
            nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
@@ -145,7 +145,7 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
     for (int c = 0; c < contest->count; ++c) {
         left += !contest->of[c].dropped;
     }
-    const double turn_us = budget_us / (left * BATCHES * BATCH);
+    const double turn_us = budget_us / (left * STAGES * STAGE);
     const double best_us = more(known_us(&contest->of[find_best(contest)]), least_us);
     for (int c = 0; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
@@ -180,12 +180,12 @@ static int next_place(const struct nicbarr_contest *contest, int rounds, int pla
 /* Returns whether candidates are dropped, and repetitions adjusted, after this round. */
 static bool decides(int rounds)
 {
-    return 1 == rounds || 0 == rounds % BATCH;
+    return 1 == rounds || 0 == rounds % STAGE;
 }
 
 /* Returns whether the candidate's turn fits into the time left. A candidate without a measurement
- * is assumed to take as long as an agreement. The first turn of a portion (`begun` is false) starts
- * whenever any time is left, so that each portion makes progress even if an earlier measurement was
+ * is assumed to take as long as an agreement. The first turn of a batch (`begun` is false) starts
+ * whenever any time is left, so that each batch makes progress even if an earlier measurement was
  * slow only because of a disturbance. */
 static bool fits(const struct nicbarr_contest *contest, int candidate, double left_us,
                  double agreement_us, bool begun)
@@ -269,7 +269,7 @@ static void conclude(struct nicbarr_contest *contest)
                                                   contest->confidence < NICBARR_CONTEST_SURE);
 }
 
-/* ---- portions ---- */
+/* ---- batches ---- */
 
 void nicbarr_contest_begin(struct nicbarr_contest *contest, int count)
 {
@@ -286,15 +286,15 @@ bool nicbarr_contest_open(const struct nicbarr_contest *contest)
     return contest->count > 1 && contest->rounds < NICBARR_CONTEST_ROUNDS;
 }
 
-bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int portion)
+bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int batch)
 {
-    return 0 == portion || (contest->provisional && nicbarr_contest_open(contest) &&
-                            portion <= LATER_SHARES * (NICBARR_CONTEST_TOTAL - 1));
+    return 0 == batch || (contest->provisional && nicbarr_contest_open(contest) &&
+                          batch <= LATER_SHARES * (NICBARR_CONTEST_TOTAL - 1));
 }
 
-double nicbarr_contest_portion_us(int portion, double budget_us)
+double nicbarr_contest_batch_us(int batch, double budget_us)
 {
-    return 0 == portion ? budget_us : budget_us / LATER_SHARES;
+    return 0 == batch ? budget_us : budget_us / LATER_SHARES;
 }
 
 int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,

@@ -13,8 +13,8 @@
  * drop the same candidates, stop together, and make the same choice. (Hoefler's ibbarr chose the n
  * of dissemination by measurement. Here the whole algorithm is chosen.)
  *
- * Duration. A contest is run in portions, which are batches of turns with a time budget, and may be
- * continued at any time. Except for a portion's first turn, a turn begins only if it is likely to
+ * Duration. A contest is run in batches of turns, each with a time budget, and may be
+ * continued at any time. Except for a batch's first turn, a turn begins only if it is likely to
  * end within the budget. Therefore at most one turn exceeds the budget, if it takes longer than
  * expected.
  *
@@ -29,8 +29,8 @@
 
 enum {
     NICBARR_CONTESTANTS = 28,    /* maximum number of candidates */
-    NICBARR_CONTEST_BATCH = 3,   /* rounds after which candidates may be dropped */
-    NICBARR_CONTEST_ROUNDS = 60, /* maximum number of rounds, a multiple of the batch */
+    NICBARR_CONTEST_STAGE = 3,   /* rounds after which candidates may be dropped */
+    NICBARR_CONTEST_ROUNDS = 60, /* maximum number of rounds, a multiple of the stage */
     NICBARR_CONTEST_VALUES = 4,  /* maximum of values in one agree() */
 };
 
@@ -73,7 +73,7 @@ struct nicbarr_contest {
     bool looked;     /* the look is complete */
     int rounds;      /* number of complete rounds */
     int next;        /* the next candidate in the look or in the current round */
-    double spent_us; /* time spent in all portions, on the slowest rank */
+    double spent_us; /* time spent in all batches, on the slowest rank */
     /* The result of the contest so far: */
     int chosen; /* the chosen candidate; the first one if no round is complete */
     /* The confidence of the choice, 0 to 1: one minus the probability, from a paired rank test of
@@ -87,7 +87,7 @@ struct nicbarr_contest {
  * once). */
 void nicbarr_contest_begin(struct nicbarr_contest *contest, int count);
 
-/* Run a portion, and determine the fastest candidate so far. Collective. The time since `since_us`,
+/* Run a batch, and determine the fastest candidate so far. Collective. The time since `since_us`,
  * by the user's clock, counts against `budget_us`. If the budget is exhausted already, or all
  * rounds are complete, nothing is measured.
  *
@@ -100,13 +100,13 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
 /* Returns whether there are turns left. */
 bool nicbarr_contest_open(const struct nicbarr_contest *contest);
 
-/* A contest is run in portions, numbered from 0, so that a contest with an uncertain result can
- * continue later. nicbarr_contest_wants() returns whether another portion is worthwhile, given the
- * present result, and nicbarr_contest_portion_us() its time budget, if the budget of the first
- * portion is `budget_us`. All portions together may take NICBARR_CONTEST_TOTAL times
+/* A contest is run in batches, numbered from 0, so that a contest with an uncertain result can
+ * continue later. nicbarr_contest_wants() returns whether another batch is worthwhile, given the
+ * present result, and nicbarr_contest_batch_us() its time budget, if the budget of the first
+ * batch is `budget_us`. All batches together may take NICBARR_CONTEST_TOTAL times
  * `budget_us`. */
 enum { NICBARR_CONTEST_TOTAL = 8 };
-bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int portion);
-double nicbarr_contest_portion_us(int portion, double budget_us);
+bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int batch);
+double nicbarr_contest_batch_us(int batch, double budget_us);
 
 #endif

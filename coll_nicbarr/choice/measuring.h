@@ -35,7 +35,7 @@ struct nicbarr_race {
     void *context;
 };
 
-/* Run one portion of a contest that has begun, by nicbarr_contest_go_on(). */
+/* Run one batch of a contest that has begun, by nicbarr_contest_go_on(). */
 int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
                        double since_us, double budget_us);
 

@@ -10,7 +10,7 @@
  * On one node, a candidate is a plan. Across nodes, it is a group of NICs (candidate_groups.h).
  *
  * A choice may be provisional (contest.h). Then it is used, and the contest continues in small
- * portions, with growing pauses, until the choice is final or no portions are left. Meanwhile the
+ * batches, with growing pauses, until the choice is final or no batches are left. Meanwhile the
  * module keeps the tuner, and uses the plan or group of the choice, which the tuner still owns. */
 #include "coll_nicbarr/choice/tune.h"
 
@@ -24,7 +24,7 @@
 #include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/choice/limits.h"
-#include "coll_nicbarr/choice/portions.h"
+#include "coll_nicbarr/choice/batches.h"
 #include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tuning.h"
 #include "coll_nicbarr/suspect_nics.h"
@@ -48,7 +48,7 @@ struct nicbarr_tuner {
     struct nicbarr_candidate_groups contenders; /* candidates; across nodes, with groups */
     struct myr_plan plans[NICBARR_CANDIDATES];  /* plans of the candidates on one node */
     struct nicbarr_contest contest;
-    struct nicbarr_portions portions;
+    struct nicbarr_batches batches;
     int lent; /* the candidate whose plan or group the module uses */
 };
 
@@ -99,7 +99,7 @@ static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
     return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.players)];
 }
 
-/* ---- portions ---- */
+/* ---- batches ---- */
 
 static void predict(struct nicbarr_tuner *tuner)
 {
@@ -153,16 +153,15 @@ static int in_use(const struct nicbarr_tuner *tuner)
     return c;
 }
 
-/* Run a portion, whose time counts from `start_us`. */
+/* Run a batch, whose time counts from `start_us`. */
 static int compete(struct nicbarr_tuner *tuner, double start_us)
 {
     const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
     struct nicbarr_contest *contest = &tuner->contest;
     struct nicbarr_tuning *tuning = &tuner->tuning;
     double busy[] = {0, -involuntary_switches()};
-    int rc =
-        nicbarr_race_go_on(contest, &race, start_us, nicbarr_portions_next_us(&tuner->portions));
-    nicbarr_portions_note(&tuner->portions, contest);
+    int rc = nicbarr_race_go_on(contest, &race, start_us, nicbarr_batches_next_us(&tuner->batches));
+    nicbarr_batches_record(&tuner->batches, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
     /* also ensures that no rank is still in a barrier of the last candidate */
@@ -172,15 +171,15 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
     tuning->switches += busy[1];
     if (!contest->looked ||
-        (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_BATCH)) {
-        /* keep the choice in use, because there are too few measurements, and the next portion may
+        (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_STAGE)) {
+        /* keep the choice in use, because there are too few measurements, and the next batch may
          * be far away */
         contest->chosen = in_use(tuner);
     }
     return rc;
 }
 
-/* Prepare the candidates, and run the first portion. */
+/* Prepare the candidates, and run the first batch. */
 static int begin_tuning(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
@@ -274,17 +273,17 @@ void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
     }
 }
 
-/* Install the choice after a portion, provisionally or finally. */
+/* Install the choice after a batch, provisionally or finally. */
 static int settle(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     int rc = OMPI_SUCCESS;
     lend(tuner);
     leave_dropped(tuner);
-    const bool more = nicbarr_portions_left(&tuner->portions, &tuner->contest);
+    const bool more = nicbarr_batches_left(&tuner->batches, &tuner->contest);
     module->tuner = more ? tuner : NULL;
-    tuner->tuning.in_between = more && 1 < tuner->portions.played;
-    nicbarr_portions_pause(&tuner->portions);
+    tuner->tuning.in_between = more && 1 < tuner->batches.played;
+    nicbarr_batches_pause(&tuner->batches);
     rc = nicbarr_install_choice(module, tuner->comm);
     /* If installing failed, the communicator has been declined, and that has been reported. */
     if (OMPI_SUCCESS == rc && !module->declined && tuner->root) {
@@ -302,7 +301,7 @@ static int settle(struct nicbarr_tuner *tuner)
 
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module)
 {
-    return nicbarr_portions_due(&module->tuner->portions);
+    return nicbarr_batches_due(&module->tuner->batches);
 }
 
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -310,8 +309,8 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     struct nicbarr_tuner *tuner = module->tuner;
     const double start_us = nicbarr_now_us();
     module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
-    if (!nicbarr_affordable(module, comm, nicbarr_portions_next_us(&tuner->portions), false)) {
-        nicbarr_portions_put_off(&tuner->portions);
+    if (!nicbarr_affordable(module, comm, nicbarr_batches_next_us(&tuner->batches), false)) {
+        nicbarr_batches_put_off(&tuner->batches);
         module->tuning = false;
         return nicbarr_meet(module, comm);
     }
@@ -401,9 +400,9 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
     return rc;
 }
 
-/* Returns the budget of the first portion in microseconds. If the time for measuring is limited, it
+/* Returns the budget of the first batch in microseconds. If the time for measuring is limited, it
  * is only a part of coll_nicbarr_tune_budget, so that the job can afford it earlier. */
-static double first_portion_us(void)
+static double first_batch_us(void)
 {
     enum { PARTS = 10 };
     return mca_coll_nicbarr_component.parameters.tune_budget * 1e3 /
@@ -424,8 +423,8 @@ static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicat
     tuner->tuning = (struct nicbarr_tuning){.contest = &tuner->contest,
                                             .choices = tuner->contenders.choice,
                                             .budget_ms = parameters->tune_budget};
-    nicbarr_portions_begin(&tuner->portions, first_portion_us(), parameters->tune_after,
-                           nicbarr_expense_limited());
+    nicbarr_batches_begin(&tuner->batches, first_batch_us(), parameters->tune_after,
+                          nicbarr_expense_limited());
     const int rc = begin_tuning(tuner);
     nicbarr_expense_note(tuner->tuning.spent_us, false);
     if (OMPI_SUCCESS == rc && 1 < tuner->contenders.count) {
@@ -448,7 +447,7 @@ int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return 0 != mca_coll_nicbarr_component.parameters.tune_budget &&
-           nicbarr_affordable(module, comm, first_portion_us(), false);
+           nicbarr_affordable(module, comm, first_batch_us(), false);
 }
 
 /* Postpone measuring, each time by twice as many barriers up to a maximum. Executes this barrier by

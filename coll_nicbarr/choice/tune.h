@@ -11,8 +11,8 @@
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* For modules whose choice is provisional, so that their contest continues (module->tuner):
- * nicbarr_tune_due() counts a barrier, and returns whether the next portion is due; the result is
- * the same on all members. nicbarr_tune_on() then runs that portion within the barrier, if the job
+ * nicbarr_tune_due() counts a barrier, and returns whether the next batch is due; the result is
+ * the same on all members. nicbarr_tune_on() then runs that batch within the barrier, if the job
  * can afford it. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
@@ -21,7 +21,7 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
  * Collective over `comm`, and a barrier of it; returns Open MPI's error. */
 int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Store the measurements of the portions so far, because the communicator is freed or declined.
+/* Store the measurements of the batches so far, because the communicator is freed or declined.
  * Local. */
 void nicbarr_tune_end(mca_coll_nicbarr_module_t *module);
 

@@ -18,12 +18,12 @@ struct nicbarr_tuning {
     struct nicbarr_limits limits;        /* raw limits on one node */
     /* Raw limits across nodes, by NIC; valid on rank 0. */
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
-    double spent_us; /* time spent in all portions of the contest so far, and on its preparation */
-    int budget_ms;   /* budget of the first portion */
-    bool in_between; /* neither the first portion nor the last one */
+    double spent_us; /* time spent in all batches of the contest so far, and on its preparation */
+    int budget_ms;   /* budget of the first batch */
+    bool in_between; /* neither the first batch nor the last one */
     /* How busy the machine was: the maximum of the system's one-minute load, and the number of
      * involuntary context switches during measurements. The number of switches is the sum over all
-     * portions of the maximum over all processes. */
+     * batches of the maximum over all processes. */
     double load, switches;
 };
 

@@ -12,7 +12,7 @@
 #include "coll_nicbarr/files/report.h"
 
 enum {
-    AT_ONCE = 4,  /* number of budgets for the portions within the first call */
+    AT_ONCE = 4,  /* number of budgets for the batches within the first call */
     IN_A_ROW = 10 /* minimum of calls in a turn of a loosely synchronous collective */
 };
 
@@ -98,7 +98,7 @@ static void publish_trial(const struct nicbarr_trial *trial)
     nicbarr_report_write();
 }
 
-/* ---- portions ---- */
+/* ---- batches ---- */
 
 static void take_out(struct nicbarr_trial *trial)
 {
@@ -144,30 +144,30 @@ static void fail_trial(struct nicbarr_trial *trial)
     trial->kind->free(trial);
 }
 
-/* Returns whether each portion of the trial must be affordable. */
+/* Returns whether each batch of the trial must be affordable. */
 static bool is_limited(const struct nicbarr_trial *trial)
 {
     return trial->anew || (trial->watched && nicbarr_expense_limited());
 }
 
-/* Run a portion, and further ones as long as all of them together take no more than
+/* Run a batch, and further ones as long as all of them together take no more than
  * `at_once_us`. */
 static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us)
 {
     const struct nicbarr_race race = {trial->module, trial->comm, trial->kind->call, trial};
-    struct nicbarr_portions *portions = &trial->portions;
+    struct nicbarr_batches *batches = &trial->batches;
     const double began_us = since_us;
     bool more = false;
     int rc;
     *way_of(trial) = NICBARR_WAY_OURS; /* the calls of the contest use nicbarr's implementation */
     do {
-        const double portion_us = nicbarr_portions_next_us(portions);
-        rc = nicbarr_race_go_on(&trial->contest, &race, since_us, portion_us);
-        nicbarr_portions_note(portions, &trial->contest);
-        more = !trial->once && nicbarr_portions_left(portions, &trial->contest);
-        at_once_us -= portion_us;
+        const double batch_us = nicbarr_batches_next_us(batches);
+        rc = nicbarr_race_go_on(&trial->contest, &race, since_us, batch_us);
+        nicbarr_batches_record(batches, &trial->contest);
+        more = !trial->once && nicbarr_batches_left(batches, &trial->contest);
+        at_once_us -= batch_us;
         since_us = nicbarr_now_us();
-    } while (OMPI_SUCCESS == rc && more && nicbarr_portions_next_us(portions) <= at_once_us);
+    } while (OMPI_SUCCESS == rc && more && nicbarr_batches_next_us(batches) <= at_once_us);
     if (OMPI_SUCCESS != rc) {
         fail_trial(trial);
         return rc;
@@ -176,8 +176,8 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
     if (trial->anew) {
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
-    } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_BATCH) {
-        /* keep Open MPI's own function, because the next portion may be far away */
+    } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_STAGE) {
+        /* keep Open MPI's own function, because the next batch may be far away */
         trial->contest.chosen = 0;
     }
     trial->kind->install(trial);
@@ -185,7 +185,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         remember(trial);
     }
     if (more) {
-        nicbarr_portions_pause(portions);
+        nicbarr_batches_pause(batches);
         *way_of(trial) = NICBARR_WAY_OPEN;
     } else {
         nicbarr_trial_end(trial);
@@ -207,9 +207,9 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     const int tune_after = mca_coll_nicbarr_component.parameters.tune_after;
     nicbarr_contest_begin(&trial->contest, candidates);
     trial->contest.in_a_row = loosely_synchronous(trial->collective) ? IN_A_ROW : 0;
-    nicbarr_portions_begin(&trial->portions, budget_us,
-                           trial->anew ? 2 * (int)nicbarr_remeasure_pause(0, false) : tune_after,
-                           is_limited(trial));
+    nicbarr_batches_begin(&trial->batches, budget_us,
+                          trial->anew ? 2 * (int)nicbarr_remeasure_pause(0, false) : tune_after,
+                          is_limited(trial));
     trial->next = module->trials;
     module->trials = trial;
     if (trial->anew) {
@@ -258,19 +258,19 @@ struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
 bool nicbarr_trial_call(struct nicbarr_trial *trial)
 {
     mca_coll_nicbarr_module_t *module = trial->module;
-    struct nicbarr_portions *portions = &trial->portions;
-    if (!nicbarr_portions_due(portions)) {
+    struct nicbarr_batches *batches = &trial->batches;
+    if (!nicbarr_batches_due(batches)) {
         return false;
     }
     module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     const bool affordable =
         !is_limited(trial) ||
-        nicbarr_affordable(module, trial->comm, nicbarr_portions_next_us(portions), trial->anew);
+        nicbarr_affordable(module, trial->comm, nicbarr_batches_next_us(batches), trial->anew);
     if (affordable) {
         take_back(trial);
         (void)go_on(trial, nicbarr_now_us(), 0);
     } else {
-        nicbarr_portions_put_off(portions);
+        nicbarr_batches_put_off(batches);
     }
     module->tuning = false;
     return affordable;

@@ -2,16 +2,16 @@
 /* A trial is the tuning run that chooses the implementation of a size class: a contest (contest.h)
  * with its state, from the call that begins it to the call that ends it.
  *
- * Like a barrier's contest (tune.c), it is measured in portions. The first call runs one portion.
- * Unless the time for measuring is limited, it runs further portions, up to four budgets in total,
+ * Like a barrier's contest (tune.c), it is measured in batches. The first call runs one batch.
+ * Unless the time for measuring is limited, it runs further batches, up to four budgets in total,
  * as long as the machine is too slow or too busy for a confident result. If the choice is still
- * provisional then, small portions follow after increasing numbers of calls (portions.h). Meanwhile
+ * provisional then, small batches follow after increasing numbers of calls (batches.h). Meanwhile
  * calls use the best implementation so far. The class's way is open until the end, so that its
  * calls are counted, and a call that finds it open advances the trial. Decided classes are not
  * affected.
  *
  * A decided class may be remeasured (data_watch.h). Then the implementation in use stays until
- * another one is better with sufficient confidence. A portion of a remeasurement starts only if the
+ * another one is better with sufficient confidence. A batch of a remeasurement starts only if the
  * job can afford it; if the time for measuring is limited (expense.h), this holds for all trials in
  * which the user forces nothing.
  *
@@ -23,7 +23,7 @@
 #define NICBARR_TRIAL_H
 
 #include "coll_nicbarr/choice/contest.h"
-#include "coll_nicbarr/choice/portions.h"
+#include "coll_nicbarr/choice/batches.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 
 struct nicbarr_trial {
@@ -44,7 +44,7 @@ struct nicbarr_trial {
     enum nicbarr_way way;
     /* Private to trial.c: */
     struct nicbarr_contest contest;
-    struct nicbarr_portions portions;
+    struct nicbarr_batches batches;
     struct nicbarr_trial *next; /* next trial in the module's list */
 };
 
@@ -94,7 +94,7 @@ struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
  * collectively; it may be over then. */
 bool nicbarr_trial_call(struct nicbarr_trial *trial);
 
-/* End the trial, or all trials of a module, with the result of the portions so far. Local. */
+/* End the trial, or all trials of a module, with the result of the batches so far. Local. */
 void nicbarr_trial_end(struct nicbarr_trial *trial);
 void nicbarr_trials_end(mca_coll_nicbarr_module_t *module);
 

@@ -257,12 +257,12 @@ static double with_noise(struct rank *rank, int candidate)
     return rank->world->costs[candidate] * between(&rank->random, 0.9, 1.1);
 }
 
-/* In addition, a rank is delayed by a time slice in one round of each batch. */
+/* In addition, a rank is delayed by a time slice in one round of each stage. */
 static double with_interruptions(struct rank *rank, int candidate)
 {
     const uint32_t victim = (uint32_t)(rank->round / 3) % rank->world->ranks;
     const bool held_up = rank->round > 0 && rank->number == victim &&
-                         (rank->round + candidate) % NICBARR_CONTEST_BATCH == 0;
+                         (rank->round + candidate) % NICBARR_CONTEST_STAGE == 0;
     return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
 }
 
@@ -388,8 +388,8 @@ static void slow_candidates_are_dropped(void **state)
 {
     (void)state;
     prepare(3, 7, 50000, NULL);
-    /* Candidates are dropped: never (the first one); after one round; after one batch; after two
-     * batches, when more is known; when a tie is excluded; not at all. */
+    /* Candidates are dropped: never (the first one); after one round; after one stage; after two
+     * stages, when more is known; when a tie is excluded; not at all. */
     static const double costs[] = {100, 100, 21, 13, 10.4, 10.2, 10};
     memcpy(world.costs, costs, sizeof(costs));
     assert_int_equal(run(), 0);
@@ -583,14 +583,14 @@ static void many_in_a_row_keep_to_the_budget(void **state)
 }
 
 /* A tuning run has as many batches as the total allows, while the result is provisional. */
-static void portions(void **state)
+static void batches(void **state)
 {
     (void)state;
     struct nicbarr_contest contest = {.count = 2, .provisional = true};
     double sum = 0;
-    int portion = 0;
-    for (; nicbarr_contest_wants(&contest, portion); ++portion) {
-        sum += nicbarr_contest_portion_us(portion, 1000);
+    int batch = 0;
+    for (; nicbarr_contest_wants(&contest, batch); ++batch) {
+        sum += nicbarr_contest_batch_us(batch, 1000);
     }
     assert_true(NICBARR_CONTEST_TOTAL * 1000 == sum);
     contest.provisional = false;
@@ -751,7 +751,7 @@ int main(void)
         cmocka_unit_test(turns_have_similar_lengths),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(many_in_a_row_keep_to_the_budget),
-        cmocka_unit_test(portions),
+        cmocka_unit_test(batches),
         cmocka_unit_test(single_candidate),
         cmocka_unit_test(errors),
         cmocka_unit_test(agreement_fails),

@@ -34,7 +34,7 @@
 #include "coll_nicbarr/choice/remeasure.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/comparison.h"
-#include "coll_nicbarr/choice/portions.h"
+#include "coll_nicbarr/choice/batches.h"
 #include "tests/unit/crew.h"
 
 enum {
@@ -259,7 +259,7 @@ struct outcome {
     double first_regret; /* after the first batch */
     double spent_us;     /* in all batches */
     double over_us;      /* maximum excess of a batch over its budget */
-    int portions;
+    int batches;
     bool provisional; /* at the end */
 };
 
@@ -273,8 +273,8 @@ static double regret_of(const struct machine *machine, int chosen)
 }
 
 /* Run a batch on all ranks. */
-static void portion(struct machine *machine, struct nicbarr_contest contests[RANKS],
-                    double allowed_us, struct outcome *outcome)
+static void batch(struct machine *machine, struct nicbarr_contest contests[RANKS],
+                  double allowed_us, struct outcome *outcome)
 {
     const double start_us = machine->clock_us;
     recorded = 0;
@@ -294,19 +294,19 @@ static void portion(struct machine *machine, struct nicbarr_contest contests[RAN
 }
 
 static void begin_all(const struct machine *machine, struct nicbarr_contest *contests,
-                      double first_us, bool limited, struct nicbarr_portions *portions)
+                      double first_us, bool limited, struct nicbarr_batches *batches)
 {
     for (int r = 0; r < RANKS; ++r) {
         nicbarr_contest_begin(&contests[r], machine->count);
     }
-    nicbarr_portions_begin(portions, first_us, 20, limited);
+    nicbarr_batches_begin(batches, first_us, 20, limited);
 }
 
-static void next_portion(struct machine *machine, struct nicbarr_contest *contests,
-                         struct nicbarr_portions *portions, struct outcome *outcome)
+static void next_batch(struct machine *machine, struct nicbarr_contest *contests,
+                       struct nicbarr_batches *batches, struct outcome *outcome)
 {
-    portion(machine, contests, nicbarr_portions_next_us(portions), outcome);
-    nicbarr_portions_note(portions, &contests[0]);
+    batch(machine, contests, nicbarr_batches_next_us(batches), outcome);
+    nicbarr_batches_record(batches, &contests[0]);
 }
 
 /* Run all batches: either with the whole budget as early as possible, or small batches with
@@ -315,18 +315,18 @@ static int tune(struct machine *machine, bool limited, struct outcome *result)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
-    struct nicbarr_portions portions;
-    begin_all(machine, contests, limited ? budget_us / 10 : budget_us, limited, &portions);
+    struct nicbarr_batches batches;
+    begin_all(machine, contests, limited ? budget_us / 10 : budget_us, limited, &batches);
     do {
         const double before_us = outcome.spent_us;
-        next_portion(machine, contests, &portions, &outcome);
+        next_batch(machine, contests, &batches, &outcome);
         machine->clock_us +=
             limited ? (outcome.spent_us - before_us) * (100 / NICBARR_REMEASURE_PERCENT)
                     : pause_us * uniform(&machine->random);
         outcome.first_regret =
-            1 == portions.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
-    } while (nicbarr_portions_left(&portions, &contests[0]));
-    outcome.portions = portions.played;
+            1 == batches.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
+    } while (nicbarr_batches_left(&batches, &contests[0]));
+    outcome.batches = batches.played;
     outcome.regret = regret_of(machine, contests[0].chosen);
     outcome.provisional = contests[0].provisional;
     *result = outcome;
@@ -489,17 +489,17 @@ static void play_data_watch(struct machine *machine, struct data_watch *watch)
 {
     static struct nicbarr_contest contests[RANKS];
     struct outcome outcome = {0};
-    struct nicbarr_portions portions;
-    begin_all(machine, contests, budget_us / DATA_CLASSES, false, &portions);
+    struct nicbarr_batches batches;
+    begin_all(machine, contests, budget_us / DATA_CLASSES, false, &batches);
     make_calls(machine, watch, watch->pause);
-    afford(machine, watch, &watch->pause, nicbarr_portions_next_us(&portions));
+    afford(machine, watch, &watch->pause, nicbarr_batches_next_us(&batches));
     do {
         const double before_us = outcome.spent_us;
         uint32_t pause = nicbarr_remeasure_pause(0, false);
-        next_portion(machine, contests, &portions, &outcome);
+        next_batch(machine, contests, &batches, &outcome);
         watch->spent_us += outcome.spent_us - before_us;
         make_calls(machine, watch, pause);
-        afford(machine, watch, &pause, nicbarr_portions_next_us(&portions));
+        afford(machine, watch, &pause, nicbarr_batches_next_us(&batches));
     } while (contests[0].provisional && nicbarr_contest_open(&contests[0]));
     const bool proven = !contests[0].provisional;
     const bool lost = proven && watch->chosen != contests[0].chosen;
@@ -531,7 +531,7 @@ static void tune_all(const char *name, void (*disturb)(struct machine *), bool l
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
     uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
     double *regrets = calloc((size_t)count, sizeof(*regrets));
-    double portions = 0, over_us = 0;
+    double batches = 0, over_us = 0;
     int provisional = 0, bad = 0, first_bad = 0;
     assert_non_null(regrets);
     for (int s = 0; s < count; ++s) {
@@ -543,7 +543,7 @@ static void tune_all(const char *name, void (*disturb)(struct machine *), bool l
         regrets[s] = outcome.regret;
         bad += outcome.regret > 0.05;
         first_bad += outcome.first_regret > 0.05;
-        portions += outcome.portions;
+        batches += outcome.batches;
         provisional += outcome.provisional;
         over_us = fmax(over_us, outcome.over_us);
     }
@@ -552,7 +552,7 @@ static void tune_all(const char *name, void (*disturb)(struct machine *), bool l
         "%s%s: median regret %.1f %%, maximum %.1f %%; above 5 %%: %d of %d (%d "
         "after the first portion); %.1f portions; %d provisional; budget exceeded by %.0f us\n",
         name, limited ? ", small portions" : "", 100 * regrets[count / 2], 100 * regrets[count - 1],
-        bad, count, first_bad, portions / count, provisional, over_us);
+        bad, count, first_bad, batches / count, provisional, over_us);
     assert_true(regrets[count / 2] <= 0.03);
     assert_true(bad <= (count < 1000 ? 1 : 0) + count * (limited ? 3 : 1) / 100);
     assert_true(over_us <= budget_us / 2 + 1e4);

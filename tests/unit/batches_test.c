@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests portions, the batches of measurements into which a tuning run is divided
- * (coll_nicbarr/choice/portions.c): after how many calls the run continues, and with which budget.
+ * Tests the batches into which a tuning run is divided
+ * (coll_nicbarr/choice/batches.c): after how many calls the run continues, and with which budget.
  * A failure means that measurements take too much of a program's time, or that a slow machine never
  * gets a choice.
  *
@@ -14,7 +14,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "coll_nicbarr/choice/portions.h"
+#include "coll_nicbarr/choice/batches.h"
 
 /* The costs of operations, and the simulated time. */
 struct machine {
@@ -43,33 +43,33 @@ static double now_us(void *context)
     return ((struct machine *)context)->now_us;
 }
 
-static void play(struct machine *machine, struct nicbarr_portions *portions,
+static void play(struct machine *machine, struct nicbarr_batches *batches,
                  struct nicbarr_contest *contest)
 {
     const struct nicbarr_contest_user user = {turn, agree, now_us, machine};
-    assert_true(nicbarr_portions_left(portions, contest));
+    assert_true(nicbarr_batches_left(batches, contest));
     assert_int_equal(
-        nicbarr_contest_go_on(contest, &user, machine->now_us, nicbarr_portions_next_us(portions)),
+        nicbarr_contest_go_on(contest, &user, machine->now_us, nicbarr_batches_next_us(batches)),
         0);
-    nicbarr_portions_note(portions, contest);
+    nicbarr_batches_record(batches, contest);
 }
 
 /* Run all batches of a tuning run. Returns their number. */
 static int play_all(struct machine *machine, double budget_us, struct nicbarr_contest *contest)
 {
-    struct nicbarr_portions portions;
+    struct nicbarr_batches batches;
     nicbarr_contest_begin(contest, 2);
-    nicbarr_portions_begin(&portions, budget_us, 20, false);
+    nicbarr_batches_begin(&batches, budget_us, 20, false);
     do {
-        play(machine, &portions, contest);
-    } while (nicbarr_portions_left(&portions, contest));
-    return portions.played;
+        play(machine, &batches, contest);
+    } while (nicbarr_batches_left(&batches, contest));
+    return batches.played;
 }
 
-static int calls_until_due(struct nicbarr_portions *portions)
+static int calls_until_due(struct nicbarr_batches *batches)
 {
     int calls = 0;
-    while (!nicbarr_portions_due(portions)) {
+    while (!nicbarr_batches_due(batches)) {
         ++calls;
     }
     return calls;
@@ -82,11 +82,11 @@ static void pauses(void **state)
     static const int calls[][5] = {
         {10, 15, 22, 33, 49}, {10, 15, 22, 33, 49}, {50, 75, 112, 168, 252}};
     for (size_t a = 0; a < sizeof(tune_after) / sizeof(*tune_after); ++a) {
-        struct nicbarr_portions portions;
-        nicbarr_portions_begin(&portions, 1000, tune_after[a], false);
+        struct nicbarr_batches batches;
+        nicbarr_batches_begin(&batches, 1000, tune_after[a], false);
         for (size_t i = 0; i < sizeof(calls[a]) / sizeof(*calls[a]); ++i) {
-            nicbarr_portions_pause(&portions);
-            assert_int_equal(calls_until_due(&portions), calls[a][i]);
+            nicbarr_batches_pause(&batches);
+            assert_int_equal(calls_until_due(&batches), calls[a][i]);
         }
     }
 }
@@ -97,33 +97,33 @@ static void pauses_with_a_limit(void **state)
 {
     (void)state;
     static const int calls[] = {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000};
-    struct nicbarr_portions portions;
-    nicbarr_portions_begin(&portions, 1000, 101, true);
-    for (int portion = 0; portion < 3; ++portion) {
-        nicbarr_portions_pause(&portions);
-        assert_int_equal(calls_until_due(&portions), calls[0]);
+    struct nicbarr_batches batches;
+    nicbarr_batches_begin(&batches, 1000, 101, true);
+    for (int batch = 0; batch < 3; ++batch) {
+        nicbarr_batches_pause(&batches);
+        assert_int_equal(calls_until_due(&batches), calls[0]);
         for (size_t i = 1; i < sizeof(calls) / sizeof(*calls); ++i) {
-            nicbarr_portions_put_off(&portions);
-            assert_int_equal(calls_until_due(&portions), calls[i]);
+            nicbarr_batches_put_off(&batches);
+            assert_int_equal(calls_until_due(&batches), calls[i]);
         }
     }
 }
 
 /* If the time for measurements is limited, batches continue until the choice is certain, or all
  * rounds are complete. */
-static void limited_portions_continue(void **state)
+static void limited_batches_continue(void **state)
 {
     (void)state;
     for (int equal = 0; equal < 2; ++equal) {
         struct machine machine = {.cost_us = {500, equal ? 500 : 400}, .agreement_us = 100};
         struct nicbarr_contest contest;
-        struct nicbarr_portions portions;
+        struct nicbarr_batches batches;
         nicbarr_contest_begin(&contest, 2);
-        nicbarr_portions_begin(&portions, 500, 20, true);
-        while (nicbarr_portions_left(&portions, &contest)) {
-            play(&machine, &portions, &contest);
+        nicbarr_batches_begin(&batches, 500, 20, true);
+        while (nicbarr_batches_left(&batches, &contest)) {
+            play(&machine, &batches, &contest);
         }
-        assert_true(portions.played > 2 * NICBARR_CONTEST_TOTAL);
+        assert_true(batches.played > 2 * NICBARR_CONTEST_TOTAL);
         assert_true(!contest.provisional || !nicbarr_contest_open(&contest));
     }
 }
@@ -134,13 +134,13 @@ static void fast(void **state)
     (void)state;
     struct machine machine = {.cost_us = {10, 5}, .agreement_us = 10};
     struct nicbarr_contest contest;
-    struct nicbarr_portions portions;
+    struct nicbarr_batches batches;
     nicbarr_contest_begin(&contest, 2);
-    nicbarr_portions_begin(&portions, 8000, 20, false);
-    assert_true(8000 == nicbarr_portions_next_us(&portions));
-    play(&machine, &portions, &contest);
-    assert_true(4000 == nicbarr_portions_next_us(&portions));
-    assert_false(nicbarr_portions_left(&portions, &contest));
+    nicbarr_batches_begin(&batches, 8000, 20, false);
+    assert_true(8000 == nicbarr_batches_next_us(&batches));
+    play(&machine, &batches, &contest);
+    assert_true(4000 == nicbarr_batches_next_us(&batches));
+    assert_false(nicbarr_batches_left(&batches, &contest));
     assert_int_equal(contest.chosen, 1);
 }
 
@@ -151,17 +151,17 @@ static void nothing_fits(void **state)
     (void)state;
     struct machine machine = {.cost_us = {5000, 3000}, .agreement_us = 9000};
     struct nicbarr_contest contest;
-    struct nicbarr_portions portions;
+    struct nicbarr_batches batches;
     nicbarr_contest_begin(&contest, 2);
-    nicbarr_portions_begin(&portions, 8000, 20, false);
-    play(&machine, &portions, &contest);
-    assert_true(8000 == nicbarr_portions_next_us(&portions));
-    play(&machine, &portions, &contest);
-    assert_true(16000 == nicbarr_portions_next_us(&portions));
+    nicbarr_batches_begin(&batches, 8000, 20, false);
+    play(&machine, &batches, &contest);
+    assert_true(8000 == nicbarr_batches_next_us(&batches));
+    play(&machine, &batches, &contest);
+    assert_true(16000 == nicbarr_batches_next_us(&batches));
     assert_false(contest.looked || contest.next > 0);
-    play(&machine, &portions, &contest);
+    play(&machine, &batches, &contest);
     assert_true(contest.looked || contest.next > 0);
-    assert_true(16000 == nicbarr_portions_next_us(&portions));
+    assert_true(16000 == nicbarr_batches_next_us(&batches));
 }
 
 /* However slow the machine, and however small the budget, there are rounds, and the best candidate
@@ -188,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses),
         cmocka_unit_test(pauses_with_a_limit),
-        cmocka_unit_test(limited_portions_continue),
+        cmocka_unit_test(limited_batches_continue),
         cmocka_unit_test(fast),
         cmocka_unit_test(nothing_fits),
         cmocka_unit_test(slow),

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See batches.h. */
+#include "coll_nicbarr/choice/batches.h"
+
+#include "coll_nicbarr/choice/remeasure.h"
+
+enum { LEAST_PAUSE = 10 };
+
+/* Returns a value that grows with each turn of the contest. */
+static int place_of(const struct nicbarr_contest *contest)
+{
+    return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;
+}
+
+void nicbarr_batches_begin(struct nicbarr_batches *batches, double budget_us, int tune_after,
+                           bool limited)
+{
+    *batches = (struct nicbarr_batches){.budget_us = budget_us, .pause = LEAST_PAUSE};
+    if (tune_after / 2 > LEAST_PAUSE) {
+        batches->pause = (uint32_t)tune_after / 2;
+    }
+    batches->least = limited ? batches->pause : 0;
+}
+
+double nicbarr_batches_next_us(const struct nicbarr_batches *batches)
+{
+    return nicbarr_contest_batch_us(batches->played, batches->budget_us);
+}
+
+void nicbarr_batches_record(struct nicbarr_batches *batches, const struct nicbarr_contest *contest)
+{
+    const int place = place_of(contest);
+    batches->budget_us *= place == batches->place ? 2 : 1;
+    batches->place = place;
+    ++batches->played;
+}
+
+bool nicbarr_batches_left(const struct nicbarr_batches *batches,
+                          const struct nicbarr_contest *contest)
+{
+    return 0 == batches->least ? nicbarr_contest_wants(contest, batches->played)
+                               : contest->provisional && nicbarr_contest_open(contest);
+}
+
+void nicbarr_batches_pause(struct nicbarr_batches *batches)
+{
+    if (0 != batches->least) {
+        batches->until = batches->pause = batches->least;
+        return;
+    }
+    batches->until = batches->pause;
+    batches->pause += batches->pause / 2;
+}
+
+void nicbarr_batches_put_off(struct nicbarr_batches *batches)
+{
+    batches->until = nicbarr_remeasure_put_off(&batches->pause);
+}
+
+bool nicbarr_batches_due(struct nicbarr_batches *batches)
+{
+    const bool due = 0 == batches->until;
+    batches->until -= !due;
+    return due;
+}

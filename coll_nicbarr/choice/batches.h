@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedules the batches in which a contest (contest.h) is continued
+ * as long as its result is provisional and there are batches left. The first one follows after
+ * some calls, and each pause is 1.5 times as long as the previous one, unless the time for
+ * measuring is limited.
+ *
+ * If it is limited, each batch must also be affordable (expense.h), so pauses have a constant
+ * length, and double only while a batch is not affordable. Then batches continue until the
+ * result has sufficient confidence, or all rounds are complete.
+ *
+ * If the agreement of the ranks takes longer than a batch, no turn fits into the batch. Then
+ * the next batch is twice as long, so that a contest completes rounds even on the slowest
+ * machine.
+ *
+ * Used by tune.c and trial.c. Pure. All ranks count the same calls, and have the same values after
+ * a batch, so they make the same decisions. */
+#ifndef NICBARR_BATCHES_H
+#define NICBARR_BATCHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll_nicbarr/choice/contest.h"
+
+struct nicbarr_batches {
+    int played;
+    double budget_us;      /* budget of the first batch, raised while it is too short */
+    int place;             /* progress of the contest */
+    uint32_t pause, until; /* number of calls between two batches, and until the next one */
+    uint32_t least;        /* minimum of `pause` if each batch must be affordable; else 0 */
+};
+
+/* Initialise the schedule of a contest that has begun in call number `tune_after`. The first pause
+ * has half as many calls, but at least 10. `limited`: each batch must be affordable. */
+void nicbarr_batches_begin(struct nicbarr_batches *batches, double budget_us, int tune_after,
+                           bool limited);
+
+/* Returns the budget of the next batch (microseconds). */
+double nicbarr_batches_next_us(const struct nicbarr_batches *batches);
+
+/* Record that a batch was run. */
+void nicbarr_batches_record(struct nicbarr_batches *batches, const struct nicbarr_contest *contest);
+
+/* Returns whether another batch is to follow. */
+bool nicbarr_batches_left(const struct nicbarr_batches *batches,
+                          const struct nicbarr_contest *contest);
+
+/* Start counting the calls until the next batch. */
+void nicbarr_batches_pause(struct nicbarr_batches *batches);
+/* Double the pause until the next attempt, because the batch was not affordable. */
+void nicbarr_batches_put_off(struct nicbarr_batches *batches);
+/* Count a call. Returns whether the next batch is due. */
+bool nicbarr_batches_due(struct nicbarr_batches *batches);
+
+#endif
