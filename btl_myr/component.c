@@ -105,7 +105,7 @@ static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const bool speak = NULL != component->segment
-                           ? myr_note_add(component->segment, SAID_NO_NIC, 1)
+                           ? myr_kv_add(component->segment, SAID_NO_NIC, 1)
                            : component->alone || 0 == ompi_process_info.my_local_rank;
     if (speak) {
         char text[400];

@@ -255,7 +255,7 @@ OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 
 /* ---- component.c ---- */
 
-/* Messages that only one process of a node prints, once. The number is the key of the note in the
+/* Messages that only one process of a node prints, once. The number is the key in the
  * segment that records this. */
 enum nicbarr_saying {
     NICBARR_SAID_DECLINED = 1,

@@ -375,7 +375,7 @@ void nicbarr_progress(void)
 bool nicbarr_say_once(enum nicbarr_saying saying)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    return NULL != segment && myr_note_add(segment, saying, 1);
+    return NULL != segment && myr_kv_add(segment, saying, 1);
 }
 
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text)

@@ -45,10 +45,10 @@ static uint64_t key_of(const opal_process_name_t *name)
 
 /* ---- this node's cache of hellos, because the modex takes about 50 us per process ---- */
 
-/* The table of the hellos of a job's processes. It stays in the segment until the job ends, and a
- * note contains its offset. Each process stores its own hello, and those that it has read from the
- * modex. Therefore a node queries the modex about once for each process, or slightly more often if
- * several processes of the node do so at the same time. */
+/* The table of the hellos of a job's processes. It stays in the segment until the job ends, and an
+ * entry of the key-value table contains its offset. Each process stores its own hello, and those
+ * that it has read from the modex. Therefore a node queries the modex about once for each process,
+ * or slightly more often if several processes of the node do so at the same time. */
 struct roll {
     uint32_t size;
     /* by process: the offset of its hello in the segment; 0: not stored yet */
@@ -69,9 +69,9 @@ static struct {
     size_t left, piece;
 } shelf;
 
-/* Returns the key of the note for a job's table. It changes whenever a process opens the component
+/* Returns the key of the entry for a job's table. It changes whenever a process opens the component
  * again, because the process then has another hello. */
-static uint64_t note_key(opal_jobid_t job)
+static uint64_t kv_key(opal_jobid_t job)
 {
     const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};
     return nicbarr_digest(0, words, sizeof(words)) | UINT64_C(1) << 63;
@@ -93,14 +93,13 @@ static void make_roll(opal_jobid_t job, uint32_t size)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     const size_t bytes = sizeof(struct roll) + size * sizeof(own_roll->at[0]);
-    struct roll *roll = 0 != myr_note_get(segment, note_key(job))
-                            ? NULL
-                            : myr_segment_alloc_if_plenty(segment, bytes);
+    struct roll *roll =
+        0 != myr_kv_get(segment, kv_key(job)) ? NULL : myr_segment_alloc_if_plenty(segment, bytes);
     if (NULL != roll) {
         memset(roll, 0, bytes);
         roll->size = size;
-        (void)myr_note_add(segment, note_key(job), place_of(roll));
-        if (place_of(roll) != myr_note_get(segment, note_key(job))) {
+        (void)myr_kv_add(segment, kv_key(job), place_of(roll));
+        if (place_of(roll) != myr_kv_get(segment, kv_key(job))) {
             myr_segment_free(segment, roll);
         }
     }
@@ -114,7 +113,7 @@ static struct roll *roll_of(opal_jobid_t job)
     if (NULL != own_roll && job == opal_proc_local_get()->proc_name.jobid) {
         return own_roll;
     }
-    const uint64_t place = NULL == segment ? 0 : myr_note_get(segment, note_key(job));
+    const uint64_t place = NULL == segment ? 0 : myr_kv_get(segment, kv_key(job));
     return 0 == place ? NULL : memory_at(place);
 }
 

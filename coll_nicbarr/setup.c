@@ -59,7 +59,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
         return trouble;
     }
     /* The choice of the member that created the record is valid for all. */
-    module->source = nicbarr_unpack(record->note, &module->choice);
+    module->source = nicbarr_unpack(record->creator_value, &module->choice);
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;
     myr_group_init(&module->group, record, &component->waiter, module->shape.processes,

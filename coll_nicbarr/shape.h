@@ -35,9 +35,9 @@ static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct ni
  * returns false and changes nothing. */
 bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
 
-/* Returns a digest of the shape, never 0, which is its key in the job's notes
+/* Returns a digest of the shape, never 0, which is its key in the job's key-value table
  * (libmyr/node/segment.h). Its highest bit is set, so it differs from the small numbers that are
- * also keys of notes. */
+ * also keys of that table. */
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
 /* Returns a digest of all algorithms as implemented, because measurements of another implementation

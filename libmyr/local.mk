@@ -8,7 +8,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/waiting.h libmyr/unix_talk.h libmyr/unix_talk.c libmyr/nic_kind.h libmyr/nic_name.h \
     libmyr/node/sram.h libmyr/node/process.h libmyr/node/process.c libmyr/node/segment_inside.h \
     libmyr/node/segment.h libmyr/node/segment.c libmyr/node/processors.c libmyr/node/blocks.c \
-    libmyr/node/records.c libmyr/node/notes.c libmyr/node/waiter.h libmyr/node/waiter.c \
+    libmyr/node/records.c libmyr/node/kv.c libmyr/node/waiter.h libmyr/node/waiter.c \
     libmyr/node/waits.h libmyr/node/waits.c \
     libmyr/node/plan.h libmyr/node/plan.c libmyr/node/node_group.h libmyr/node/node_group.c \
     libmyr/node/slot.h libmyr/node/exchange.h libmyr/node/exchange.c libmyr/node/ring.h \

@@ -24,15 +24,14 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
-    const uint64_t note =
-        myr_note_get(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape));
-    return 0 == note || NICBARR_UNDECIDED == nicbarr_unpack(note, &choice) ? 0 : note;
+    const uint64_t value = myr_kv_get(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape));
+    return 0 == value || NICBARR_UNDECIDED == nicbarr_unpack(value, &choice) ? 0 : value;
 }
 
 void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven)
 {
-    myr_note_set(mca_coll_nicbarr_component.segment, key,
-                 nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
+    myr_kv_set(mca_coll_nicbarr_component.segment, key,
+               nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
 /* Across nodes, the default NIC is the first usable one. */
@@ -79,9 +78,9 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         *choice = resolve(shape, component->forced);
         return NICBARR_FORCED;
     }
-    const uint64_t note = myr_note_get(component->segment, nicbarr_shape_key(shape));
-    if (0 != note) {
-        return nicbarr_unpack(note, choice);
+    const uint64_t value = myr_kv_get(component->segment, nicbarr_shape_key(shape));
+    if (0 != value) {
+        return nicbarr_unpack(value, choice);
     }
     if (!nicbarr_cache_ready()) {
         *choice = nicbarr_default_choice(shape);
@@ -99,7 +98,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
     /* Later communicators then need no lookup in the cache. */
-    myr_note_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
+    myr_kv_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
     return source;
 }
 

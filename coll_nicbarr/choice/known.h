@@ -17,7 +17,7 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
 /* Returns the job's choice for a shape, as such a word, or 0 if nothing was measured. */
 uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
 /* Store the best choice for a shape (nicbarr_shape_key()) or for a size class
- * (nicbarr_data_note_key()), for all communicators of the job. `proven`: it was measured with
+ * (nicbarr_data_kv_key()), for all communicators of the job. `proven`: it was measured with
  * sufficient confidence. */
 void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven);
 

@@ -61,8 +61,8 @@ struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enu
                                    0, 0};
 }
 
-uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
-                               enum nicbarr_collective collective, uint32_t size_class)
+uint64_t nicbarr_data_kv_key(const mca_coll_nicbarr_module_t *module,
+                             enum nicbarr_collective collective, uint32_t size_class)
 {
     const bool one_root = NICBARR_NO_ROOT != nicbarr_data_one_root(module, collective, size_class);
     const uint32_t what[] = {(uint32_t)collective, size_class, module->across, one_root};

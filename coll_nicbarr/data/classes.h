@@ -138,7 +138,7 @@ struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enu
 #define NICBARR_READING UINT64_MAX
 /* Returns the key under which the job stores the best choice for a class, in communicators of this
  * shape. */
-uint64_t nicbarr_data_note_key(const mca_coll_nicbarr_module_t *module,
-                               enum nicbarr_collective collective, uint32_t size_class);
+uint64_t nicbarr_data_kv_key(const mca_coll_nicbarr_module_t *module,
+                             enum nicbarr_collective collective, uint32_t size_class);
 
 #endif

@@ -24,7 +24,7 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
 
 bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record)
 {
-    return 0 == record->note || nicbarr_data_forced(collective);
+    return 0 == record->creator_value || nicbarr_data_forced(collective);
 }
 
 /* Returns whether this class can be carried. On the ring, classes of more than one slot use pieces,

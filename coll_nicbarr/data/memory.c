@@ -38,7 +38,7 @@ static void take_up_ring(struct nicbarr_streamer *streamer, ompi_communicator_t 
     streamer->ring.watch.owner = comm;
 }
 
-/* Returns the value that the first member to join stores in the record's note: whether the node is
+/* Returns the value that the first member to join stores in the record: whether the node is
  * oversubscribed. */
 static uint64_t crowded(void)
 {
@@ -138,7 +138,7 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 }
 
 /* Returns whether the node has plenty of memory for one more record. All members must get the same
- * answer. Therefore the first member stores it in the note of a small record, where all members
+ * answer. Therefore the first member stores it in a small record, where all members
  * read it. */
 static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            size_t bytes)
@@ -150,7 +150,7 @@ static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (NULL == said) {
         return false;
     }
-    const bool plenty = 0 != said->note;
+    const bool plenty = 0 != said->creator_value;
     myr_record_leave(segment, said);
     return plenty;
 }

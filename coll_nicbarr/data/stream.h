@@ -38,7 +38,7 @@ struct nicbarr_streamer {
     uint32_t begun, done;
 };
 
-/* The contents of a slot's note: the number of bytes, and flags. */
+/* The contents of a slot's info: the number of bytes, and flags. */
 enum {
     NICBARR_STREAM_BYTES = 0xffff,
     NICBARR_STREAM_LAST = 1 << 16, /* flag: the last round of the stream */
@@ -46,7 +46,7 @@ enum {
 };
 
 _Static_assert((int)MYR_RING_PIECE <= (int)NICBARR_STREAM_BYTES,
-               "a note says how much is in a piece");
+               "a slot's info has the bytes of a piece");
 
 /* The user's memory that is still to be sent or received. */
 struct nicbarr_rest {
@@ -116,9 +116,9 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
 
 /* Returns the bytes of a received round. */
 static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
-                                               const struct myr_slot *slot, uint32_t note)
+                                               const struct myr_slot *slot, uint32_t info)
 {
-    return 0 != (note & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
+    return 0 != (info & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
 }
 
 /* Wait for one round, and receive it. Returns whether it was the last one, or the wait was
@@ -127,15 +127,15 @@ static inline __attribute__((always_inline)) bool
 nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, int *rc)
 {
     const struct myr_slot *slot = myr_ring_await(ring);
-    const uint32_t note = myr_load_relaxed(&slot->note);
-    if (__builtin_expect((note & NICBARR_STREAM_BYTES) > rest->bytes, 0)) {
+    const uint32_t info = myr_load_relaxed(&slot->info);
+    if (__builtin_expect((info & NICBARR_STREAM_BYTES) > rest->bytes, 0)) {
         *rc = MPI_ERR_TRUNCATE;
         rest->bytes = 0; /* the rest is not received */
     } else {
-        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, note), note & NICBARR_STREAM_BYTES);
+        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, info), info & NICBARR_STREAM_BYTES);
     }
     myr_ring_pass(ring);
-    return 0 != (note & NICBARR_STREAM_LAST) || ring->watch.abandoned;
+    return 0 != (info & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
 /* Receive all rounds; *used becomes the number of bytes. If an erroneous program sends more bytes
@@ -166,23 +166,23 @@ nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *re
                                   struct nicbarr_part *part, int *rc)
 {
     const struct myr_slot *slot = myr_ring_await(ring);
-    const uint32_t note = myr_load_relaxed(&slot->note);
+    const uint32_t info = myr_load_relaxed(&slot->info);
     if (!part->known) {
         const size_t each = myr_load_relaxed(&slot->part);
         const bool longer = each > rest->bytes;
         *rc = longer ? MPI_ERR_TRUNCATE : *rc;
         *part = (struct nicbarr_part){each * ring->rank, longer ? 0 : each, true};
     }
-    const size_t bytes = note & NICBARR_STREAM_BYTES;
+    const size_t bytes = info & NICBARR_STREAM_BYTES;
     const size_t skipped = part->before < bytes ? part->before : bytes;
     const size_t own = part->left < bytes - skipped ? part->left : bytes - skipped;
     if (0 != own) {
-        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, note) + skipped, own);
+        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, info) + skipped, own);
     }
     part->before -= skipped;
     part->left -= own;
     myr_ring_pass(ring);
-    return 0 != (note & NICBARR_STREAM_LAST) || ring->watch.abandoned;
+    return 0 != (info & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
 static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicbarr_rest rest,

@@ -46,10 +46,10 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
     struct nicbarr_choice choice;
     bool sure;
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    const uint64_t key = nicbarr_data_note_key(module, collective, size_class);
-    const uint64_t note = myr_note_get(segment, key);
-    if (0 != note) {
-        return note;
+    const uint64_t key = nicbarr_data_kv_key(module, collective, size_class);
+    const uint64_t value = myr_kv_get(segment, key);
+    if (0 != value) {
+        return value;
     }
     if (!nicbarr_cache_ready()) {
         return NICBARR_READING;
@@ -61,7 +61,7 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
         return 0;
     }
     const uint64_t word = nicbarr_pack(choice, NICBARR_FROM_CACHE);
-    (void)myr_note_set(segment, key, word);
+    (void)myr_kv_set(segment, key, word);
     return word;
 }
 
@@ -77,7 +77,7 @@ int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 static void remember(const struct nicbarr_trial *trial)
 {
     if (trial->watched) {
-        nicbarr_remember(nicbarr_data_note_key(trial->module, trial->collective, trial->size_class),
+        nicbarr_remember(nicbarr_data_kv_key(trial->module, trial->collective, trial->size_class),
                          trial->choices[trial->contest.chosen], !trial->contest.provisional);
     }
 }

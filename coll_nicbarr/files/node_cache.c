@@ -2,9 +2,9 @@
 /* See node_cache.h.
  *
  * The contents of the files are stored in the segment one after the other, each with a terminating
- * 0. A note in the segment contains their location. While the files are being read, it contains the
- * number of the reading process, so that others can detect the death of this process instead of
- * waiting for it. If the segment has no memory for the note, there is no cache.
+ * 0. An entry of the segment's key-value table contains their location. While the files are being
+ * read, it contains the number of the reading process, so that others can detect the death of this
+ * process instead of waiting for it. If the segment has no memory for the entry, there is no cache.
  *
  * A thread that hangs in a file system cannot be joined. Therefore the thread uses memory of its
  * own, and publishes nothing if the component has been closed since it was started. */
@@ -22,7 +22,7 @@
 #include "os/thread.h"
 
 enum {
-    NOTE = 100, /* key of the note; for other keys see enum nicbarr_saying */
+    KV_KEY = 100, /* key of the entry; for other keys see enum nicbarr_saying */
     FILES_MOST = 8,
 };
 
@@ -40,7 +40,7 @@ static struct {
 
 struct nicbarr_cache_trouble nicbarr_node_cache_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the note ---- */
+/* ---- the key-value entry ---- */
 
 static const uint64_t have_been_read = UINT64_C(1) << 63;
 
@@ -51,7 +51,7 @@ static uint64_t word_of(size_t offset, size_t bytes)
 
 static const char *texts_at(struct myr_segment *segment, size_t *bytes)
 {
-    const uint64_t word = myr_note_get(segment, NOTE);
+    const uint64_t word = myr_kv_get(segment, KV_KEY);
     *bytes = 0 == (word & have_been_read) ? 0 : (uint32_t)word;
     return (const char *)myr_segment_base(segment) + (word >> 32 & INT32_MAX);
 }
@@ -77,12 +77,12 @@ static void publish_texts(const char *texts, size_t bytes)
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     char *shared = 0 == bytes ? NULL : myr_segment_alloc_if_plenty(segment, bytes);
     if (NULL == shared) {
-        (void)myr_note_set(segment, NOTE, word_of(0, 0));
+        (void)myr_kv_set(segment, KV_KEY, word_of(0, 0));
         return;
     }
     memcpy(shared, texts, bytes);
     const size_t offset = (size_t)(shared - (const char *)myr_segment_base(segment));
-    (void)myr_note_set(segment, NOTE, word_of(offset, bytes));
+    (void)myr_kv_set(segment, KV_KEY, word_of(offset, bytes));
 }
 
 static void read_files(struct reading *reading)
@@ -154,12 +154,12 @@ bool nicbarr_node_cache_ready(void)
     if (NULL == segment) {
         return true;
     }
-    if (0 == myr_note_get(segment, NOTE) &&
-        myr_note_add(segment, NOTE, myr_segment_number(segment)) &&
-        0 != myr_note_get(segment, NOTE)) { /* 0: the segment had no memory for the note */
+    if (0 == myr_kv_get(segment, KV_KEY) &&
+        myr_kv_add(segment, KV_KEY, myr_segment_number(segment)) &&
+        0 != myr_kv_get(segment, KV_KEY)) { /* 0: the segment had no memory for the entry */
         begin_reading();
     }
-    const uint64_t word = myr_note_get(segment, NOTE);
+    const uint64_t word = myr_kv_get(segment, KV_KEY);
     return 0 == word || 0 != (word & have_been_read) ||
            myr_segment_gone(segment, (uint32_t)word, false);
 }

@@ -4,7 +4,7 @@
  * The first lookup starts a thread that reads the files into memory that all processes share. No
  * collective waits for this, because a file system may take seconds; until the files are read, a
  * job uses its defaults. If no thread can be created, the files are read at once. This job's
- * additions are not read again, because they are stored in the segment's notes.
+ * additions are not read again, because they are stored in the segment's key-value table.
  *
  * Called by cache.c and component.c. Any thread. */
 #ifndef NICBARR_NODE_CACHE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The slow path of an exchange on one node; see exchange.h.
  *
- * A process's progress is published in two places. The note in a slot contains the writer's
+ * A process's progress is published in two places. The info in a slot contains the writer's
  * progress at the time when it wrote that round; a process that has just read the round has those
- * cache lines. As long as the processes are in step, the notes suffice. The exact words are read
- * only if a process lags behind. */
+ * cache lines. As long as the processes are in step, the info words suffice. The exact words are
+ * read only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
 size_t myr_exchange_bytes(uint32_t size)
@@ -27,11 +27,11 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
 /* Selects one of the two places where a process publishes its progress. */
 typedef const myr_word *(*place_fn)(const struct myr_exchange *x, uint32_t rank);
 
-/* Returns the note in the slot of the round that was read last. */
+/* Returns the info in the slot of the round that was read last. */
 static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
 {
     const uint32_t at = 0 == x->read_at ? MYR_EXCHANGE_WINDOW - 1 : x->read_at - 1;
-    return &x->lines[rank].slots[at].note;
+    return &x->lines[rank].slots[at].info;
 }
 
 static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)

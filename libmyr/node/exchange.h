@@ -84,7 +84,7 @@ static inline void myr_exchange_write(struct myr_exchange *x)
 {
     struct myr_slot *slot = &x->lines[x->rank].slots[x->write_at];
     x->write_at = myr_exchange_behind(x->write_at);
-    myr_store_release(&slot->note, x->passed);
+    myr_store_release(&slot->info, x->passed);
     myr_store_release(&slot->round, ++x->written);
     myr_wake(&x->watch, &slot->round);
 }

@@ -17,7 +17,7 @@ uint32_t myr_record_bucket(const struct myr_key *key)
 }
 
 struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
-                                   uint32_t members, size_t bytes, uint64_t note,
+                                   uint32_t members, size_t bytes, uint64_t creator_value,
                                    struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
@@ -44,7 +44,7 @@ struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr
             memcpy(record->key, wanted, sizeof(wanted));
             record->block_class = block_class;
             record->members = members;
-            record->note = note;
+            record->creator_value = creator_value;
             record->next = sram->bucket[bucket];
             sram->bucket[bucket] = offset;
         } else {

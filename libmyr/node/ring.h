@@ -114,12 +114,12 @@ static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
     atomic_store_explicit(word, bytes, memory_order_relaxed);
 }
 
-/* Publishes the round. `note` is a value for the readers. */
-static inline void myr_ring_write(struct myr_ring *ring, uint32_t note)
+/* Publishes the round. `info` is a value for the readers. */
+static inline void myr_ring_write(struct myr_ring *ring, uint32_t info)
 {
     const uint32_t round = ring->passed + 1;
     struct myr_slot *slot = myr_ring_slot(ring, round);
-    atomic_store_explicit(&slot->note, note, memory_order_relaxed);
+    atomic_store_explicit(&slot->info, info, memory_order_relaxed);
     myr_store_release(&slot->round, round);
     myr_wake(&ring->watch, &slot->round);
     myr_ring_pass(ring);

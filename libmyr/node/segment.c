@@ -55,7 +55,7 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
     }
     sram->limit = limit;
     sram->end = sram->committed = (sizeof(*sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
-    myr_notes_begin(segment);
+    myr_kv_begin(segment);
     sram->layout = MYR_SRAM_LAYOUT;
     sram->magic = MYR_SRAM_MAGIC;
     return MYR_OK;

@@ -119,11 +119,11 @@ struct myr_key {
 };
 
 /* Finds the record with `key`, or creates it with `bytes` of slots, all 0, for `members` processes,
- * with the value `note` for the other members. Each member joins once and leaves once, and the last
- * one to leave frees the record. Returns NULL if there is no memory; in that case every other
- * member gets NULL as well, whenever it joins. */
+ * with the value `creator_value` for the other members. Each member joins once and leaves once, and
+ * the last one to leave frees the record. Returns NULL if there is no memory; in that case every
+ * other member gets NULL as well, whenever it joins. */
 struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
-                                   uint32_t members, size_t bytes, uint64_t note,
+                                   uint32_t members, size_t bytes, uint64_t creator_value,
                                    struct myr_error *error);
 void myr_record_leave(struct myr_segment *segment, struct myr_record *record);
 
@@ -137,14 +137,14 @@ void myr_records_each(struct myr_segment *segment, myr_record_fn each, void *con
 /* Returns the size of the record's slots (at least what its creator requested). */
 size_t myr_record_bytes(const struct myr_record *record);
 
-/* Stores `value` (not 0) under `key` (not 0) as a note, which all processes can read until the last
- * one leaves. Returns false if there is no memory for another note. */
-bool myr_note_set(struct myr_segment *segment, uint64_t key, uint64_t value);
+/* Stores `value` (not 0) under `key` (not 0) in the segment's key-value table, which all processes
+ * can read until the last one leaves. Returns false if there is no memory for another entry. */
+bool myr_kv_set(struct myr_segment *segment, uint64_t key, uint64_t value);
 
-/* Stores a note only if the key does not exist. Returns true to the one process that adds it. If
+/* Stores a value only if the key does not exist. Returns true to the one process that adds it. If
  * there is no memory for it, all processes get true, because callers print a message in that case,
  * and a repeated message is better than none. */
-bool myr_note_add(struct myr_segment *segment, uint64_t key, uint64_t value);
-uint64_t myr_note_get(struct myr_segment *segment, uint64_t key); /* 0 if not found */
+bool myr_kv_add(struct myr_segment *segment, uint64_t key, uint64_t value);
+uint64_t myr_kv_get(struct myr_segment *segment, uint64_t key); /* 0 if not found */
 
 #endif

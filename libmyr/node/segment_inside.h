@@ -4,7 +4,7 @@
  *   processors.c   the placement of processes
  *   blocks.c       the memory: growth, allocation of blocks, the lock
  *   records.c      the shared state of a group's processes, found by its key
- *   notes.c        words by key that the job's processes share */
+ *   kv.c           words by key that the job's processes share */
 #ifndef MYR_SEGMENT_INSIDE_H
 #define MYR_SEGMENT_INSIDE_H
 
@@ -34,8 +34,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 /* Writes the calling process's affinity mask into its entry. */
 void myr_publish_processors(struct myr_sram_process *process);
 
-/* Initialises a new segment's first table of notes. */
-void myr_notes_begin(struct myr_segment *segment);
+/* Initialises a new segment's first key-value table. */
+void myr_kv_begin(struct myr_segment *segment);
 
 /* The lock of everything that is not an atomic word. If a process dies while it holds the lock, the
  * segment counts as full from then on. */

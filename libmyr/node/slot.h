@@ -20,7 +20,7 @@ enum { MYR_SLOT_BYTES = 112 /* size of the payload */ };
 
 struct myr_slot {
     alignas(MYR_LINE) myr_word round;            /* the payload's round; written last */
-    myr_word note;                               /* a value that the writer passes to the readers */
+    myr_word info;                               /* a value that the writer passes to the readers */
     myr_word part;                               /* for rings, see myr_ring_part() */
     alignas(16) uint8_t payload[MYR_SLOT_BYTES]; /* aligned as by malloc */
 };

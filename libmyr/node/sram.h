@@ -23,7 +23,7 @@ enum {
     MYR_PROCESSORS = 1024,  /* as in cpu_set_t */
     MYR_BUCKETS = 1024,     /* number of buckets of the hash table that finds records */
     MYR_BLOCK_CLASSES = 20, /* blocks of MYR_LINE << class bytes: 128 bytes to 64 MiB */
-    MYR_NOTES = 128,        /* capacity of the first table of notes; a power of two */
+    MYR_KV_CAPACITY = 128,  /* capacity of the first key-value table; a power of two */
 };
 
 /* An entry of the table of processes. Only its process writes it. */
@@ -42,10 +42,10 @@ struct myr_record {
     uint64_t key[4]; /* see struct myr_key */
     uint32_t next;   /* offset of the next record of the bucket, or of the next free block */
     uint32_t block_class;
-    uint32_t members;   /* number of processes in the group */
-    uint32_t left;      /* how many of them have left; the last one frees it */
-    uint64_t note;      /* a value from the creator for the other members */
-    myr_word sleepers;  /* shared: number of processes that sleep on a word of this record */
+    uint32_t members;       /* number of processes in the group */
+    uint32_t left;          /* how many of them have left; the last one frees it */
+    uint64_t creator_value; /* a value from the creator for the other members */
+    myr_word sleepers;      /* shared: number of processes that sleep on a word of this record */
     myr_word abandoned; /* a process has abandoned a wait here, so later values are not reliable */
     _Alignas(MYR_LINE) uint8_t slots[];
 };
@@ -56,14 +56,14 @@ static inline struct myr_record *myr_record_of(myr_word *sleepers)
     return (struct myr_record *)((uint8_t *)sleepers - offsetof(struct myr_record, sleepers));
 }
 
-/* A hash table of words that the job's processes share, see notes.c. */
-struct myr_notes {
+/* A key-value table that the job's processes share, see kv.c. */
+struct myr_kv_table {
     uint32_t capacity; /* a power of two */
     uint32_t used;
     uint32_t block_class; /* of the block that contains it */
-    struct myr_note {
+    struct myr_kv_entry {
         uint64_t key, value; /* key 0 marks a free entry */
-    } note[];
+    } entry[];
 };
 
 struct myr_sram {
@@ -82,9 +82,9 @@ struct myr_sram {
     uint32_t processes; /* high-water mark of entries in the table of processes */
     uint32_t free_block[MYR_BLOCK_CLASSES];
     uint32_t bucket[MYR_BUCKETS];
-    uint32_t notes; /* offset of the table of notes in use */
+    uint32_t kv_table; /* offset of the key-value table in use */
     _Alignas(uint64_t) uint8_t
-        first_notes[sizeof(struct myr_notes) + MYR_NOTES * sizeof(struct myr_note)];
+        first_kv_table[sizeof(struct myr_kv_table) + MYR_KV_CAPACITY * sizeof(struct myr_kv_entry)];
     _Alignas(MYR_LINE) myr_word population; /* shared: changes on attach, leave and rebinding */
     _Alignas(MYR_LINE) struct myr_sram_process process[MYR_PROCESSES];
 };

@@ -10,8 +10,8 @@
 static uint64_t note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                      uint32_t size_class)
 {
-    return myr_note_get(mca_coll_nicbarr_component.segment,
-                        nicbarr_data_note_key(module, collective, size_class));
+    return myr_kv_get(mca_coll_nicbarr_component.segment,
+                      nicbarr_data_kv_key(module, collective, size_class));
 }
 
 static uint32_t look(struct nicbarr_shape *shape)
@@ -71,11 +71,10 @@ static void leave(const struct nicbarr_shape *shape, const struct double_past *p
                       : nicbarr_class_name(&module, past->collective, past->size_class, text),
               past, path);
     } else if (nicbarr_playable(shape, past->choice)) {
-        (void)myr_note_set(mca_coll_nicbarr_component.segment,
-                           barrier
-                               ? nicbarr_shape_key(shape)
-                               : nicbarr_data_note_key(&module, past->collective, past->size_class),
-                           nicbarr_pack(past->choice, past->source));
+        (void)myr_kv_set(mca_coll_nicbarr_component.segment,
+                         barrier ? nicbarr_shape_key(shape)
+                                 : nicbarr_data_kv_key(&module, past->collective, past->size_class),
+                         nicbarr_pack(past->choice, past->source));
     }
     if (!barrier) {
         module.ways[past->collective] = NULL;
@@ -88,11 +87,11 @@ static void fill_notes(void)
     static const uint64_t unused = UINT64_C(0x7fff) << 32; /* no such key is in use */
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     myr_segment_lock(segment);
-    struct myr_notes *table =
-        (struct myr_notes *)(myr_segment_base(segment) + segment->sram->notes);
+    struct myr_kv_table *table =
+        (struct myr_kv_table *)(myr_segment_base(segment) + segment->sram->notes);
     for (uint32_t i = 0; i < table->capacity; ++i) {
         if (0 == table->note[i].key) {
-            table->note[i] = (struct myr_note){unused + i, 1};
+            table->note[i] = (struct myr_kv_entry){unused + i, 1};
         }
     }
     myr_segment_unlock(segment);

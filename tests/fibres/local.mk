@@ -21,7 +21,7 @@ tests_fibres_libfibres_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -U_FORTIFY_
 
 tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \
     libmyr/node/process.c libmyr/node/segment.c libmyr/node/processors.c libmyr/node/blocks.c \
-    libmyr/node/records.c libmyr/node/notes.c libmyr/node/waiter.c libmyr/node/waits.c libmyr/node/plan.c \
+    libmyr/node/records.c libmyr/node/kv.c libmyr/node/waiter.c libmyr/node/waits.c libmyr/node/plan.c \
     libmyr/node/node_group.c libmyr/node/exchange.c libmyr/node/ring.c
 tests_fibres_node_test_CFLAGS = $(unit_cflags) -fsanitize-coverage=trace-pc
 tests_fibres_node_test_LDADD = tests/fibres/libfibres.la $(unit_libs)

@@ -309,7 +309,7 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
 /* Check that the job's cached choice for a size class originates from a communicator that has
  * measured it to the end. While one communicator still measures, others may treat the choice as
  * proven only if one of them was confident. */
-static void check_note(const struct side *own, const struct op *op)
+static void check_stored_choice(const struct side *own, const struct op *op)
 {
     const mca_coll_nicbarr_module_t *module = double_module(own->comm);
     const enum nicbarr_collective collective = class_of(op);
@@ -326,9 +326,9 @@ static void check_note(const struct side *own, const struct op *op)
             *proven || (NULL != one && own->size == side->size && is_sure(one, collective, c));
     }
     if (NULL != find_trial(module, collective, c)) {
-        const uint64_t word = double_note(module, collective, c);
+        const uint64_t word = fake_stored_choice(module, collective, c);
         CHECK(*proven || NICBARR_FROM_JOB != (word >> 40 & 0xff),
-              "size class %u of %s among %u ranks is noted as proven, but was not measured to the "
+              "size class %u of %s among %u ranks is cached as proven, but was not measured to the "
               "end",
               c, collectives[op->collective], own->size);
     }
@@ -350,7 +350,7 @@ static uint32_t due_in(const struct side *side, const struct op *op)
 static void count_transition(const struct side *side, const struct op *op, uint32_t before)
 {
     check_source(side);
-    check_note(side, op);
+    check_stored_choice(side, op);
     const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
     const uint32_t table = (BARRIER == op->collective ? ON_NODE : DATA_ON_NODE) + program.across;
     const mca_coll_nicbarr_module_t *module = double_module(side->comm);

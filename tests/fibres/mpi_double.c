@@ -1242,10 +1242,10 @@ void double_close(void)
     remove_folder("cache", 0);
 }
 
-uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                     uint32_t size_class)
+uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
+                            enum nicbarr_collective collective, uint32_t size_class)
 {
-    return world.copy[rank_now()]->note(module, collective, size_class);
+    return world.copy[rank_now()]->stored_choice(module, collective, size_class);
 }
 
 struct myr_segment *double_segment(uint32_t rank)

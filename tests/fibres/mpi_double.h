@@ -82,8 +82,8 @@ mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
 void double_die(uint32_t rank);
 
 /* Returns the job's cached choice for a size class on this rank's node, or 0 if there is none. */
-uint64_t double_note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                     uint32_t size_class);
+uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
+                            enum nicbarr_collective collective, uint32_t size_class);
 
 /* Leave no space for further notes on any node. */
 void double_fill_notes(void);

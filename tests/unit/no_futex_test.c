@@ -102,11 +102,11 @@ static void is_refused(void **state)
     assert_int_equal(errno, EPERM);
 }
 
-static void read_a_note(uint32_t rank, void *context)
+static void read_a_value(uint32_t rank, void *context)
 {
     (void)rank;
     struct myr_segment *segment = context;
-    CREW_CHECK(7 == myr_note_get(segment, 5), "wrong value of the note");
+    CREW_CHECK(7 == myr_kv_get(segment, 5), "wrong value");
 }
 
 /* The parent holds the lock until the child has slept while it waits for it. The child must not
@@ -118,9 +118,9 @@ static void contended_lock(void **state)
     int status = 0;
     shared_sleeps = crew_memory(sizeof(*shared_sleeps));
     assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
-    assert_true(myr_note_set(segment, 5, 7));
+    assert_true(myr_kv_set(segment, 5, 7));
     myr_segment_lock(segment);
-    const pid_t other = crew_fork(read_a_note, 0, segment);
+    const pid_t other = crew_fork(read_a_value, 0, segment);
     pid_t ended = 0;
     while (0 == ended && atomic_load(shared_sleeps) < SLEEPS) {
         usleep(100);

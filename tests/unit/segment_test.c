@@ -795,7 +795,7 @@ static void wait_for_lock(uint32_t rank, void *context)
     struct myr_segment *segment;
     (void)context;
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
-    CREW_CHECK(myr_note_add(segment, 77 + (uint64_t)rank, 1), "no note");
+    CREW_CHECK(myr_kv_add(segment, 77 + (uint64_t)rank, 1), "no entry");
     myr_segment_leave(segment);
 }
 
@@ -827,7 +827,7 @@ static void holder_is_stopped(void **state)
     for (uint32_t r = 0; r < WAITING; ++r) {
         assert_true(crew_join(pids[r]));
     }
-    assert_true(myr_note_add(segment, 99, 1));
+    assert_true(myr_kv_add(segment, 99, 1));
     myr_lock_naps = usual;
     myr_segment_say = NULL;
     myr_segment_leave(segment);
@@ -962,7 +962,7 @@ static void leave_known(struct myr_segment *segment, struct known_record *known,
 {
     const struct myr_record *record = known->record;
     const size_t bytes = myr_record_bytes(record);
-    assert_int_equal(record->note, number); /* the note of the record's creator */
+    assert_int_equal(record->creator_value, number); /* from the record's creator */
     for (size_t b = 0; b < bytes; ++b) {
         assert_int_equal(record->slots[b], 1 + number % 255);
     }
@@ -988,7 +988,7 @@ static void make_keys(struct known_record *known)
 
 static void count(struct myr_record *record, void *context)
 {
-    *(uint64_t *)context += 1 + record->note;
+    *(uint64_t *)context += 1 + record->creator_value;
 }
 
 static void records_join_and_leave(void **state)
@@ -1142,7 +1142,7 @@ static void full(void **state)
     for (uint32_t i = 0; i < count; ++i) { /* existing ones remain valid */
         const struct myr_record *same = record_of(other, i, 2, 4000);
         assert_non_null(same);
-        assert_int_equal(same->note, i);
+        assert_int_equal(same->creator_value, i);
         assert_int_equal(same->slots[3999], 0xff);
     }
     for (uint32_t i = 0; i < count; ++i) {
@@ -1152,8 +1152,8 @@ static void full(void **state)
     expect_none(other, 5, 4000); /* it stays full, although all memory is free */
     struct myr_segment *late = join(folder, SMALL);
     expect_none(late, 5, 1);
-    myr_note_set(late, 1, 2); /* notes still work */
-    assert_int_equal(myr_note_get(other, 1), 2);
+    myr_kv_set(late, 1, 2); /* the key-value table still works */
+    assert_int_equal(myr_kv_get(other, 1), 2);
     myr_segment_leave(segment);
     myr_segment_leave(other);
     myr_segment_leave(late);
@@ -1207,11 +1207,11 @@ static void system_out_of_memory(void **state)
     myr_segment_leave(segment);
 }
 
-/* ---- notes ---- */
+/* ---- key-value table ---- */
 
-enum { MORE_NOTES = 40 * MYR_NOTES, ADDED = 1000 };
+enum { MORE_KEYS = 40 * MYR_KV_CAPACITY, ADDED = 1000 };
 
-static uint64_t note_of(uint64_t key)
+static uint64_t value_of(uint64_t key)
 {
     return UINT64_MAX - key;
 }
@@ -1228,25 +1228,25 @@ static void set_and_add(uint32_t rank, void *context)
     struct myr_segment *segment;
     CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
     synchronize(0);
-    /* All three processes add the first notes; each of the others is set by one process. */
-    for (uint64_t n = 1; n <= MORE_NOTES; ++n) {
+    /* All three processes add the first values; each of the others is set by one process. */
+    for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
         const uint64_t key = key_of(n);
         if (n <= ADDED) {
-            atomic_fetch_add(&firsts[n], myr_note_add(segment, key, note_of(key)));
+            atomic_fetch_add(&firsts[n], myr_kv_add(segment, key, value_of(key)));
         } else if (rank == n % 3) {
-            CREW_CHECK(0 == myr_note_get(segment, key), "the note already exists");
-            CREW_CHECK(myr_note_set(segment, key, 1) && myr_note_set(segment, key, note_of(key)),
-                       "no memory for the note");
+            CREW_CHECK(0 == myr_kv_get(segment, key), "the key already exists");
+            CREW_CHECK(myr_kv_set(segment, key, 1) && myr_kv_set(segment, key, value_of(key)),
+                       "no memory for the value");
         }
-        CREW_CHECK((n > ADDED && rank != n % 3) || note_of(key) == myr_note_get(segment, key),
-                   "the note was lost");
+        CREW_CHECK((n > ADDED && rank != n % 3) || value_of(key) == myr_kv_get(segment, key),
+                   "the value was lost");
     }
     myr_segment_leave(segment);
 }
 
-/* Many notes, entries that outlive the process that wrote them, are set concurrently: none is
- * lost. If several processes add the same note, one is the first. */
-static void notes_many(void **state)
+/* Many values, which outlive the process that wrote them, are set concurrently: none is
+ * lost. If several processes add the same key, one is the first. */
+static void many_keys(void **state)
 {
     (void)state;
     struct myr_segment *segment = join(folder, LIMIT);
@@ -1259,9 +1259,9 @@ static void notes_many(void **state)
     for (uint32_t r = 0; r < 3; ++r) {
         assert_true(crew_join(pids[r]));
     }
-    for (uint64_t n = 1; n <= MORE_NOTES; ++n) {
-        assert_true(note_of(key_of(n)) == myr_note_get(segment, key_of(n)));
-        assert_int_equal(myr_note_get(segment, key_of(n + MORE_NOTES)), 0); /* uses no memory */
+    for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
+        assert_true(value_of(key_of(n)) == myr_kv_get(segment, key_of(n)));
+        assert_int_equal(myr_kv_get(segment, key_of(n + MORE_KEYS)), 0); /* uses no memory */
         assert_true(n > ADDED || 1 == atomic_load(&firsts[n]));
     }
     board_end();
@@ -1270,14 +1270,14 @@ static void notes_many(void **state)
     myr_segment_leave(segment);
 }
 
-/* Without memory, existing notes remain, can be changed, and the writer gets a failure. */
-static void notes_without_memory(void **state)
+/* Without memory, existing values remain, can be changed, and the writer gets a failure. */
+static void keys_without_memory(void **state)
 {
     (void)state;
     struct myr_segment *segment = join(NULL, LIMIT);
     uint64_t key = 1, first = 0;
-    while (key <= MYR_NOTES / 2) {
-        assert_true(myr_note_set(segment, key, note_of(key)));
+    while (key <= MYR_KV_CAPACITY / 2) {
+        assert_true(myr_kv_set(segment, key, value_of(key)));
         ++key;
     }
     for (size_t bytes = LIMIT / 2; bytes > 0; bytes /= 2) {
@@ -1286,18 +1286,18 @@ static void notes_without_memory(void **state)
         }
     }
     assert_true(first > LIMIT / 4);
-    while (myr_note_set(segment, key, note_of(key))) {
+    while (myr_kv_set(segment, key, value_of(key))) {
         ++key;
     }
-    assert_int_equal(key, MYR_NOTES + 1); /* the last quarter is used, too */
-    assert_int_equal(myr_note_get(segment, key), 0);
+    assert_int_equal(key, MYR_KV_CAPACITY + 1); /* the last quarter is used, too */
+    assert_int_equal(myr_kv_get(segment, key), 0);
     for (int time = 0; time < 2; ++time) {
-        assert_true(myr_note_add(segment, key, 1)); /* returns true for a new note */
-        assert_false(myr_note_add(segment, 7, 1));
+        assert_true(myr_kv_add(segment, key, 1)); /* returns true for a new key */
+        assert_false(myr_kv_add(segment, 7, 1));
     }
-    assert_true(myr_note_set(segment, 7, note_of(7)));
+    assert_true(myr_kv_set(segment, 7, value_of(7)));
     for (uint64_t k = 1; k < key; ++k) {
-        assert_true(note_of(k) == myr_note_get(segment, k));
+        assert_true(value_of(k) == myr_kv_get(segment, k));
     }
     myr_segment_leave(segment);
 }
@@ -1511,8 +1511,8 @@ static void killed_with_the_lock(void **state)
             assert_ptr_not_equal(record_of(other, 1, 2, 100), NULL);
         }
         expect_none(segment, 2, 1); /* the lists may be inconsistent */
-        myr_note_set(segment, 5, 6 + (uint64_t)round);
-        assert_int_equal(myr_note_get(other, 5), 6 + round);
+        myr_kv_set(segment, 5, 6 + (uint64_t)round);
+        assert_int_equal(myr_kv_get(other, 5), 6 + round);
         struct myr_segment *late = join(folder, LIMIT);
         assert_true(myr_segment_identity(late) == myr_segment_identity(segment));
         expect_none(late, 3, 1);
@@ -1558,12 +1558,12 @@ static void work(uint32_t rank, void *context)
                 atomic_fetch_add(&arena->created, 1);
                 myr_record_leave(segment, record);
             }
-            /* Enough notes for the table to grow, which fails after a process was killed. */
+            /* Enough values for the table to grow, which fails after a process was killed. */
             const uint64_t key = 1 + 1000 * rank + crew_below(&random, 1000);
-            const uint64_t note = myr_note_get(segment, key);
-            CREW_CHECK(0 == note || key == note, "another worker's note");
-            if (myr_note_set(segment, key, key) || 0 != note) {
-                CREW_CHECK(key == myr_note_get(segment, key), "the note was lost");
+            const uint64_t value = myr_kv_get(segment, key);
+            CREW_CHECK(0 == value || key == value, "another worker's value");
+            if (myr_kv_set(segment, key, key) || 0 != value) {
+                CREW_CHECK(key == myr_kv_get(segment, key), "the value was lost");
             }
         }
         (void)myr_segment_oversubscribed(segment);
@@ -1627,8 +1627,8 @@ static void create_and_leave(uint32_t rank, void *context)
         CREW_CHECK(NULL != record && id == record->key[1], "no record");
         CREW_CHECK(0 == record->slots[0], "the record is not zero");
         record->slots[0] = 1;
-        myr_note_set(shared, 1 + rank, 1 + round);
-        CREW_CHECK(1 + round == myr_note_get(shared, 1 + rank), "wrong value of the note");
+        myr_kv_set(shared, 1 + rank, 1 + round);
+        CREW_CHECK(1 + round == myr_kv_get(shared, 1 + rank), "wrong value");
         myr_record_leave(shared, record);
     }
 }
@@ -1672,8 +1672,8 @@ int main(void)
         IN_A_FOLDER(full),
         IN_A_FOLDER(too_large),
         IN_A_FOLDER(system_out_of_memory),
-        IN_A_FOLDER(notes_many),
-        IN_A_FOLDER(notes_without_memory),
+        IN_A_FOLDER(many_keys),
+        IN_A_FOLDER(keys_without_memory),
         IN_A_FOLDER(census),
         IN_A_FOLDER(census_of_many_processors),
         IN_A_FOLDER(population),

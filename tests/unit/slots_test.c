@@ -196,7 +196,7 @@ static void poll_sometimes(struct member *member, bool writes)
 }
 
 /* Write or read a round. Its bytes are in the slot, or in the slot's chunk, in which case the
- * slot's note is their number. */
+ * slot's info is their number. */
 static void play_round(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
 {
     struct myr_ring *ring = &member->ring;
@@ -210,8 +210,8 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
         myr_ring_write(ring, bytes);
     } else {
         const struct myr_slot *slot = myr_ring_await(ring);
-        CREW_CHECK(bytes == myr_load_relaxed(&slot->note), "rank %u reads the note %u in round %u",
-                   ring->rank, slot->note, round);
+        CREW_CHECK(bytes == myr_load_relaxed(&slot->info), "rank %u reads the info %u in round %u",
+                   ring->rank, slot->info, round);
         check(piece ? (const void *)myr_ring_piece(ring) : slot->payload, bytes, writer, round);
         record_passed(member->crew, ring->rank, round);
         myr_ring_pass(ring);
@@ -286,7 +286,7 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     /* All previous rounds are complete. */
     struct myr_slot *lines = (struct myr_slot *)crew.record->slots;
     for (size_t l = 0; l < bytes / sizeof(*lines); ++l) {
-        lines[l].round = lines[l].note = start;
+        lines[l].round = lines[l].info = start;
     }
     if (!crew_run(size, fn, &crew)) {
         fail_msg("%u members, wait policy %d, from round %u", size, way, start + 1);
