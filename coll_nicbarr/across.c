@@ -289,7 +289,7 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
                                                                   : NICBARR_EVENT_SHAPE_KNOWN);
     }
     if (OMPI_SUCCESS == rc && !module->declined) {
-        nicbarr_report_note(module, comm, NULL, NULL);
+        nicbarr_report_record(module, comm, NULL, NULL);
     }
     return rc;
 }

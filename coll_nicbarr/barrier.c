@@ -232,7 +232,7 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     nicbarr_cache_soon(comm, module->barriers);
     if (module->barriers < wanted) {
         if (0 == module->barriers++) {
-            nicbarr_report_note(module, comm, NULL, nicbarr_too_few_barriers);
+            nicbarr_report_record(module, comm, NULL, nicbarr_too_few_barriers);
         }
         return own_barrier(module, comm);
     }

@@ -23,7 +23,7 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     module->declined = true;
     forget_ways(module);
     nicbarr_explain(comm, why);
-    nicbarr_report_note(module, comm, NULL, why);
+    nicbarr_report_record(module, comm, NULL, why);
     nicbarr_barrier_event(module, comm, NICBARR_EVENT_DECLINED);
     nicbarr_put_back_others(module, comm);
 }

@@ -85,7 +85,7 @@ static const struct nicbarr_operation across = {arrive_across, test_across, remi
 
 /* Count a call that Open MPI's own function serves. After enough of these calls, the next blocking
  * collective sets up a group. */
-static void note_call(mca_coll_nicbarr_module_t *module)
+static void record_call(mca_coll_nicbarr_module_t *module)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
@@ -106,7 +106,7 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
         return NICBARR_PROC_FAILED;
     }
     if (NULL == module->group.record && !nicbarr_set_up(module, comm)) {
-        note_call(module);
+        record_call(module);
         return module->ibarrier.function(comm, handle, module->ibarrier.module);
     }
     nicbarr_request_t *request =

@@ -89,7 +89,7 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    nicbarr_report_note(module, comm, NULL, NULL);
+    nicbarr_report_record(module, comm, NULL, NULL);
     nicbarr_barrier_event(module, comm, NICBARR_EVENT_CHOSEN);
     return true;
 }

@@ -199,11 +199,11 @@ bool myr_talk_send(int connection, const void *words, size_t bytes, const int *d
     if (count > 0) {
         message.msg_control = control;
         message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-        struct cmsghdr *note = CMSG_FIRSTHDR(&message);
-        note->cmsg_level = SOL_SOCKET;
-        note->cmsg_type = SCM_RIGHTS;
-        note->cmsg_len = CMSG_LEN(sizeof(int) * count);
-        memcpy(CMSG_DATA(note), descriptors, sizeof(int) * count);
+        struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        memcpy(CMSG_DATA(cmsg), descriptors, sizeof(int) * count);
     }
     return (ssize_t)bytes == sendmsg(connection, &message, flags | MSG_NOSIGNAL);
 }
@@ -214,11 +214,11 @@ static void take_descriptors(struct msghdr *message, int *descriptors, uint32_t 
 {
     uint32_t came = 0;
     int all[MYR_TALK_DESCRIPTORS + 1]; /* control messages are padded, so one more may fit */
-    for (struct cmsghdr *note = CMSG_FIRSTHDR(message); NULL != note;
-         note = CMSG_NXTHDR(message, note)) {
-        if (SOL_SOCKET == note->cmsg_level && SCM_RIGHTS == note->cmsg_type) {
-            came = (uint32_t)((note->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-            memcpy(all, CMSG_DATA(note), came * sizeof(int));
+    for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); NULL != cmsg;
+         cmsg = CMSG_NXTHDR(message, cmsg)) {
+        if (SOL_SOCKET == cmsg->cmsg_level && SCM_RIGHTS == cmsg->cmsg_type) {
+            came = (uint32_t)((cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+            memcpy(all, CMSG_DATA(cmsg), came * sizeof(int));
         }
     }
     for (uint32_t d = 0; d < came; ++d) {

@@ -126,7 +126,7 @@ struct blocking_send {
 
 /* Publishes the status that mca_mtl_myr_complete() has written, possibly in another thread. From
  * then on, the sender's stack frame must not be accessed. */
-static void note_end(mca_mtl_request_t *request)
+static void record_end(mca_mtl_request_t *request)
 {
     struct blocking_send *send = (struct blocking_send *)request;
     atomic_store_explicit(&send->done, true, memory_order_release);
@@ -137,7 +137,7 @@ int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *com
 {
     struct blocking_send send; /* a send does not read the members that are not set here */
     send.request.super.ompi_req = &send.end;
-    send.request.super.completion_callback = note_end;
+    send.request.super.completion_callback = record_end;
     send.end.req_status.MPI_ERROR = MPI_SUCCESS;
     atomic_init(&send.done, false);
     const int status =

@@ -266,8 +266,8 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
 /* Opens a group after recording its holder. If the daemon were replaced in between, its successor
  * would find a group without holders, assume that all of them have left, and run the closing epoch,
  * which no host has started. */
-static bool open_noted(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
-                       uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
+static bool open_recorded(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
+                          uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
     const uint32_t number = mcp_kernel_next_number(groups->kernel);
     if (number < MCP_KERNEL_GROUPS) {
@@ -293,7 +293,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         "all others leave of %d)",
                         MCP_KERNEL_GROUPS);
     }
-    while (!open_noted(groups, plan, holder, seen, why)) {
+    while (!open_recorded(groups, plan, holder, seen, why)) {
         if (!cut_short(groups, plan->uid)) { /* closing a group may free a buffer */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }

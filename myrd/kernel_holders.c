@@ -24,9 +24,9 @@ static uint32_t find_holder(const struct myrd_holders *holders, uint64_t holder)
     return h < holders->count || 0 == holder ? h : MCP_KERNEL_HOLDERS;
 }
 
-static void note_holder(const struct myrd_holders *holders, uint32_t place)
+static void record_holder(const struct myrd_holders *holders, uint32_t place)
 {
-    mcp_kernel_note_holder(holders->kernel, place, &holders->holder[place]);
+    mcp_kernel_record_holder(holders->kernel, place, &holders->holder[place]);
 }
 
 void myrd_holders_recall(struct myrd_holders *holders)
@@ -58,7 +58,7 @@ void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_K
     for (uint32_t h = 0; h < holders->count; ++h) {
         if (0 != holders->holder[h].number) {
             keep_groups(&holders->holder[h], groups);
-            note_holder(holders, h);
+            record_holder(holders, h);
         }
     }
 }
@@ -76,7 +76,7 @@ void myrd_holders_hold(struct myrd_holders *holders, uint64_t number, uint32_t u
             (struct mcp_kernel_holder){.number = number, .since_ns = boot_time_ns(), .uid = uid};
     }
     holders->holder[place].groups[group / 64] |= UINT64_C(1) << group % 64;
-    note_holder(holders, place);
+    record_holder(holders, place);
 }
 
 void myrd_holders_let_go(struct myrd_holders *holders, uint64_t number, uint32_t group)
@@ -89,5 +89,5 @@ void myrd_holders_let_go(struct myrd_holders *holders, uint64_t number, uint32_t
     memset(others, 0xff, sizeof(others));
     others[group / 64] &= ~(UINT64_C(1) << group % 64);
     keep_groups(&holders->holder[place], others);
-    note_holder(holders, place);
+    record_holder(holders, place);
 }

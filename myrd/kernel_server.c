@@ -53,8 +53,8 @@ struct myrd_kernel_server {
     struct myrd_interface interface;
     struct myr_nic_name name;
     struct mcp_kernel *kernel;
-    int guard;                 /* descriptor of the guard of the filters */
-    char note[MCP_KERNEL_WHY]; /* the reason why the NIC is not kept, or was not taken over; else
+    int guard;                    /* descriptor of the guard of the filters */
+    char warning[MCP_KERNEL_WHY]; /* the reason why the NIC is not kept, or was not taken over; else
                                   empty */
     struct myrd_groups *groups;
     struct myrd_meetings meetings;
@@ -302,12 +302,12 @@ static bool lacks_rights(char *text, size_t bytes)
 static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool keep,
                                        struct myr_error *error)
 {
-    char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY], note[MCP_KERNEL_WHY] = "";
+    char why[MCP_KERNEL_WHY], missing[MCP_KERNEL_WHY], warning[MCP_KERNEL_WHY] = "";
     const struct mcp_ip *ip = &server->name.address[0].ip;
     const uint16_t port = server->name.address[0].port;
-    if (0 == (keep ? mcp_kernel_load_kept(ip, port, &server->kernel, note, why)
+    if (0 == (keep ? mcp_kernel_load_kept(ip, port, &server->kernel, warning, why)
                    : mcp_kernel_load(ip, port, &server->kernel, why))) {
-        snprintf(server->note, sizeof(server->note), "%s", note);
+        snprintf(server->warning, sizeof(server->warning), "%s", warning);
         mcp_kernel_keep_key(server->kernel, &server->name.key);
         mcp_kernel_count_by(server->kernel, myrd_account);
         return MYR_OK;
@@ -533,8 +533,8 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
     snprintf(what, sizeof(what), "serves as the kernel's NIC on interface %s",
              server->interface.name);
     myrd_log_serves(what, &server->name, &server->place);
-    if ('\0' != server->note[0]) {
-        myrd_log(MYRD_NOTICE, "%s", server->note);
+    if ('\0' != server->warning[0]) {
+        myrd_log(MYRD_NOTICE, "%s", server->warning);
     }
     for (;;) {
         myrd_users_turn(&server->users);

@@ -108,7 +108,7 @@ static int in_order(const void *one, const void *other)
     return strverscmp(*(char *const *)one, *(char *const *)other);
 }
 
-static void note_host(struct job_output *output, const char *host)
+static void record_host(struct job_output *output, const char *host)
 {
     for (size_t h = 0; h < output->hosts; ++h) {
         if (0 == strcmp(output->host[h], host)) {
@@ -130,7 +130,7 @@ static void read_lines(const char *text, struct job_output *output)
         const size_t length = strcspn(text, "\n");
         json_t *line = json_loadb(text, length, 0, NULL);
         if (finding_is(line)) {
-            note_host(output, field(line, "host"));
+            record_host(output, field(line, "host"));
             json_array_append(output->findings, line);
         } else if (NULL != json_object_get(line, "nic")) {
             json_array_append(output->tries, line);

@@ -66,7 +66,7 @@ struct match {
 
 static bool failed; /* set by the error handler */
 
-static void note_failure(MPI_Comm *comm, int *error, ...)
+static void record_failure(MPI_Comm *comm, int *error, ...)
 {
     (void)comm;
     (void)error;
@@ -325,7 +325,7 @@ static int run(int argc, char **argv, const struct job *job)
         return EXIT_FAILURE;
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &parent);
-    MPI_Comm_create_errhandler(note_failure, &handler);
+    MPI_Comm_create_errhandler(record_failure, &handler);
     MPI_Comm_set_errhandler(parent, handler); /* inherited by its duplicates */
     for (int o = optind; o < argc; o++) {
         enum operation operation = OPERATION_NONE;

@@ -33,7 +33,7 @@ bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicat
     return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking_us, 1) && lacking_us <= 0;
 }
 
-void nicbarr_expense_note(double us, bool anew)
+void nicbarr_expense_record(double us, bool anew)
 {
     if (anew || nicbarr_expense_limited()) {
         atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);

@@ -24,6 +24,6 @@ bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicat
 
 /* Record that `us` microseconds were spent on measuring. Without a limit for unknown shapes, only
  * remeasuring counts. */
-void nicbarr_expense_note(double us, bool anew);
+void nicbarr_expense_record(double us, bool anew);
 
 #endif

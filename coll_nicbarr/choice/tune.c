@@ -252,7 +252,7 @@ static void publish_choice(struct nicbarr_tuner *tuner)
     predict(tuner);
     nicbarr_remember(nicbarr_shape_key(&module->shape), module->choice,
                      !tuner->contest.provisional);
-    nicbarr_report_note(module, tuner->comm, &tuner->tuning, NULL);
+    nicbarr_report_record(module, tuner->comm, &tuner->tuning, NULL);
     nicbarr_report_write();
 }
 
@@ -316,7 +316,7 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     take_back(tuner);
     int rc = compete(tuner, start_us);
-    nicbarr_expense_note(nicbarr_now_us() - start_us, false);
+    nicbarr_expense_record(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
     module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner owns the plan */
     rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
@@ -395,7 +395,7 @@ static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, u
         rc = nicbarr_install_choice(module, comm);
     }
     if (OMPI_SUCCESS == rc && !module->declined) {
-        nicbarr_report_note(module, comm, NULL, NULL);
+        nicbarr_report_record(module, comm, NULL, NULL);
     }
     return rc;
 }
@@ -426,7 +426,7 @@ static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicat
     nicbarr_batches_begin(&tuner->batches, first_batch_us(), parameters->tune_after,
                           nicbarr_expense_limited());
     const int rc = begin_tuning(tuner);
-    nicbarr_expense_note(tuner->tuning.spent_us, false);
+    nicbarr_expense_record(tuner->tuning.spent_us, false);
     if (OMPI_SUCCESS == rc && 1 < tuner->contenders.count) {
         return settle(tuner);
     }

@@ -220,7 +220,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
     const size_t bytes = carriable_later(count, type, op, comm);
     const bool own = nicbarr_from_progress(bytes) && (MPI_MAX == op || MPI_MIN == op);
     struct nicbarr_carrier *carrier =
-        nicbarr_data_carrier_noted(module, NICBARR_ALLREDUCE, own ? 0 : bytes, NICBARR_NO_ROOT);
+        nicbarr_data_carrier_for_call(module, NICBARR_ALLREDUCE, own ? 0 : bytes, NICBARR_NO_ROOT);
     if (NULL == carrier) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);

@@ -269,7 +269,7 @@ int nicbarr_ibcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = nicbarr_packed_bytes(count, type);
-    struct nicbarr_carrier *carrier = nicbarr_data_carrier_noted(
+    struct nicbarr_carrier *carrier = nicbarr_data_carrier_for_call(
         module, NICBARR_BCAST, nicbarr_from_progress(bytes) ? 0 : bytes, root);
     if (NULL == carrier) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,

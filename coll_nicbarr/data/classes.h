@@ -69,7 +69,7 @@ int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
 
 /* Record the root of a call, for nicbarr_data_one_root(). */
 enum { NICBARR_ROOTS_DIFFER = -1 /* as root_seen: roots differ; 0: no root was seen yet */ };
-static inline void nicbarr_note_root(struct nicbarr_class *class, int root)
+static inline void nicbarr_record_root(struct nicbarr_class *class, int root)
 {
     if (root + 1 != class->root_seen && NICBARR_ROOTS_DIFFER != class->root_seen) {
         class->root_changes += 0 != class->root_seen;

@@ -126,11 +126,11 @@ void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communi
 
 /* Record the root of a call, unless the collective is forced, because forced collectives are not
  * measured. */
-static void note_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                      uint32_t size_class, int root)
+static void record_root(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                        uint32_t size_class, int root)
 {
     if (!nicbarr_data_forced(collective)) {
-        nicbarr_note_root(nicbarr_class_of(module, collective, size_class), root);
+        nicbarr_record_root(nicbarr_class_of(module, collective, size_class), root);
     }
 }
 
@@ -178,12 +178,12 @@ static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collect
     return true;
 }
 
-void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                            uint32_t size_class, int root)
+void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                              uint32_t size_class, int root)
 {
     if (is_untried(module, collective, size_class)) {
         struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-        note_root(module, collective, size_class, root);
+        record_root(module, collective, size_class, root);
         if (0 != class->until) {
             --class->until;
         } else if (worth_a_look(module, collective, size_class)) {
@@ -268,7 +268,7 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
     const bool watched = NICBARR_WAY_WATCHED == module->ways[collective][size_class].way;
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
     if (NULL == trial && !watched) {
-        note_root(module, collective, size_class, root);
+        record_root(module, collective, size_class, root);
         nicbarr_cache_soon(comm, module->ways[collective][size_class].wanted);
     }
     if (watched) {

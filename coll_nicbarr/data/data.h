@@ -41,7 +41,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     }
     if (0 != class->until) { /* open, or periodically re-evaluated */
         --class->until;
-        nicbarr_note_root(class, root);
+        nicbarr_record_root(class, root);
         return NICBARR_WAY_OURS == class->now;
     }
     return nicbarr_data_counted(module, comm, collective, size_class, root);
@@ -112,8 +112,8 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
 /* Count a non-blocking call. Such a call cannot set up anything, because that would block.
  * Therefore, once there were enough of them, the next blocking collective sets up what they need,
  * by nicbarr_data_decide_pending(). All members count the same calls. */
-void nicbarr_data_note_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                            uint32_t size_class, int root);
+void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                              uint32_t size_class, int root);
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
@@ -139,9 +139,9 @@ static inline bool nicbarr_from_progress(size_t bytes)
 
 /* Count a non-blocking call of `bytes` bytes (0: cannot be carried). Returns its carrier, or NULL
  * if Open MPI's own function serves it. */
-struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
-                                                   enum nicbarr_collective collective, size_t bytes,
-                                                   int root);
+struct nicbarr_carrier *nicbarr_data_carrier_for_call(mca_coll_nicbarr_module_t *module,
+                                                      enum nicbarr_collective collective,
+                                                      size_t bytes, int root);
 
 struct nicbarr_carried;
 

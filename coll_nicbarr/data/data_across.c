@@ -28,15 +28,15 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/groups.h"
 
-struct nicbarr_carrier *nicbarr_data_carrier_noted(mca_coll_nicbarr_module_t *module,
-                                                   enum nicbarr_collective collective, size_t bytes,
-                                                   int root)
+struct nicbarr_carrier *nicbarr_data_carrier_for_call(mca_coll_nicbarr_module_t *module,
+                                                      enum nicbarr_collective collective,
+                                                      size_t bytes, int root)
 {
     if (0 == bytes || bytes > nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] || module->tuning) {
         return NULL;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
-    nicbarr_data_note_call(module, collective, size_class, root);
+    nicbarr_data_record_call(module, collective, size_class, root);
     return nicbarr_data_carrier(module, collective, size_class);
 }
 

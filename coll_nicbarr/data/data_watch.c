@@ -33,8 +33,9 @@ void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collecti
     class->way = NICBARR_WAY_WATCHED;
 }
 
-void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                             uint32_t size_class, bool switched, bool proven)
+void nicbarr_data_watch_record(mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class,
+                               bool switched, bool proven)
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
     ++class->anew;

@@ -27,8 +27,9 @@ void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collecti
 
 /* Record a remeasurement, and whether it switched the implementation, which the caller then passes
  * to nicbarr_data_watch(). Local; all members must make the same call. */
-void nicbarr_data_watch_note(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                             uint32_t size_class, bool switched, bool proven);
+void nicbarr_data_watch_record(mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class,
+                               bool switched, bool proven);
 
 /* Called when the count of calls is reached. Returns whether the class must be remeasured now; if
  * not, counting continues. Collective. */

@@ -115,8 +115,8 @@ void nicbarr_trial_end(struct nicbarr_trial *trial)
     const bool told = !trial->anew || trial->contest.rounds > 0;
     take_out(trial);
     if (trial->anew && told) {
-        nicbarr_data_watch_note(trial->module, trial->collective, trial->size_class,
-                                trial->standing != trial->contest.chosen, proven);
+        nicbarr_data_watch_record(trial->module, trial->collective, trial->size_class,
+                                  trial->standing != trial->contest.chosen, proven);
     }
     if (trial->watched) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way, proven);
@@ -172,7 +172,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         fail_trial(trial);
         return rc;
     }
-    nicbarr_expense_note(nicbarr_now_us() - began_us, trial->anew);
+    nicbarr_expense_record(nicbarr_now_us() - began_us, trial->anew);
     if (trial->anew) {
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;

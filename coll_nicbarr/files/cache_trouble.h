@@ -20,9 +20,9 @@ struct nicbarr_cache_trouble {
     struct myr_error error;
 };
 
-static inline void nicbarr_cache_trouble_note(struct nicbarr_cache_trouble *trouble,
-                                              const char path[PATH_MAX],
-                                              const struct myr_error *error)
+static inline void nicbarr_cache_trouble_record(struct nicbarr_cache_trouble *trouble,
+                                                const char path[PATH_MAX],
+                                                const struct myr_error *error)
 {
     pthread_mutex_lock(&trouble->lock);
     trouble->any = true;

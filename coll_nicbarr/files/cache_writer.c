@@ -52,7 +52,7 @@ static void write_one(const struct nicbarr_cache_addition *addition)
         }
     }
     if (!written && '\0' != failed.path[0]) {
-        nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, failed.path, &why);
+        nicbarr_cache_trouble_record(&nicbarr_cache_writer_trouble, failed.path, &why);
     }
 }
 
@@ -134,7 +134,7 @@ static void give_up(void)
     }
     pthread_mutex_unlock(&queue.lock);
     myr_write_error(&error, MYR_ERR_FULL, 0, "writing takes more than %d ms", (int)LONGEST_MS);
-    nicbarr_cache_trouble_note(&nicbarr_cache_writer_trouble, place.path, &error);
+    nicbarr_cache_trouble_record(&nicbarr_cache_writer_trouble, place.path, &error);
 }
 
 void nicbarr_cache_writer_close(void)

@@ -106,7 +106,8 @@ static void read_files(struct reading *reading)
     pthread_mutex_lock(&state.lock);
     if (reading->opened == state.opened) {
         if (FILES_MOST != failed) {
-            nicbarr_cache_trouble_note(&nicbarr_node_cache_trouble, reading->path[failed], &first);
+            nicbarr_cache_trouble_record(&nicbarr_node_cache_trouble, reading->path[failed],
+                                         &first);
         }
         publish_texts(texts, bytes);
     }

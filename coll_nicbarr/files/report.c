@@ -318,8 +318,8 @@ static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 /* ---- the component's interface ---- */
 
-void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined)
+void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_tuning *tuning, const char *declined)
 {
     const bool in_between = NULL != tuning && tuning->in_between;
     if (0 != ompi_comm_rank(comm)) {

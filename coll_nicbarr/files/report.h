@@ -34,11 +34,11 @@ bool nicbarr_report_wanted(void);
 /* Record the choice of MPI_Barrier for `comm`, with its measurements if there are any. `declined`
  * is the reason why Open MPI's own function is used, or NULL. Replaces the communicator's previous
  * record of tuning. Has an effect in rank 0's process only. */
-void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined);
+void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_tuning *tuning, const char *declined);
 
-/* Remove a record that nicbarr_report_note() has added without tuning, because the choice of `comm`
- * has changed since. */
+/* Remove a record that nicbarr_report_record() has added without tuning, because the choice of
+ * `comm` has changed since. */
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined);
 

@@ -67,9 +67,9 @@ static int make_pages(struct mcp_kernel *kernel, char *why)
                : 0;
 }
 
-/* Loads the NIC. If `note` is NULL, the NIC is not pinned. */
-static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel, char *note,
-                    char *why)
+/* Loads the NIC. If `warning` is NULL, the NIC is not pinned. */
+static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
+                    char *warning, char *why)
 {
     struct mcp_kernel *loading = calloc(1, sizeof(*loading));
     char name[64];
@@ -90,8 +90,8 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
         rc = mcp_kernel_refuse(why, "cannot determine the number of processors");
     }
     if (0 == rc) {
-        rc = NULL != note && mcp_pins_open(&loading->pins, name, note)
-                 ? mcp_kernel_load_maps_kept(loading, note, why)
+        rc = NULL != warning && mcp_pins_open(&loading->pins, name, warning)
+                 ? mcp_kernel_load_maps_kept(loading, warning, why)
                  : mcp_kernel_load_program(&loading->program, &loading->place, &loading->pins, why);
     }
     if (0 == rc) {
@@ -115,10 +115,10 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 }
 
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
-                         char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY])
+                         char warning[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY])
 {
-    note[0] = '\0';
-    return load_nic(ip, port, kernel, note, why);
+    warning[0] = '\0';
+    return load_nic(ip, port, kernel, warning, why);
 }
 
 void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)

@@ -35,9 +35,9 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
  * If a dead owner has left a NIC at this address and port, this function takes it over, with all of
  * its groups, which continue meanwhile. If that is impossible, it replaces that NIC, whose groups
  * fail. If nothing can be pinned, it does the same as mcp_kernel_load(). In the last two cases
- * `note` gets a message with the reason; otherwise it is "". */
+ * `warning` gets a message with the reason; otherwise it is "". */
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
-                         char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
+                         char warning[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 
 /* Sets the function that returns a user's account. Users with the same account share one quota of
  * pages and buffers. */
@@ -125,8 +125,8 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
 
 /* Store and load the processes that have groups open, at indices from 0 to MCP_KERNEL_HOLDERS - 1.
  * The NIC only keeps them for the owner. */
-void mcp_kernel_note_holder(struct mcp_kernel *kernel, uint32_t place,
-                            const struct mcp_kernel_holder *holder);
+void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t place,
+                              const struct mcp_kernel_holder *holder);
 void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
                               struct mcp_kernel_holder *holder);
 

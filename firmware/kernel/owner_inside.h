@@ -91,8 +91,8 @@ void mcp_kernel_need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_gr
 bool mcp_kernel_write_kept(struct mcp_kernel *kernel);
 
 /* Loads the program with the pinned maps if they fit. Otherwise it uses new maps, and explains the
- * reason in `note` if there are pinned ones. Returns 0, or -1 with `why`. */
-int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *note, char *why);
+ * reason in `warning` if there are pinned ones. Returns 0, or -1 with `why`. */
+int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why);
 
 /* Removes all state for a next owner. */
 void mcp_kernel_unpin(struct mcp_kernel *kernel);

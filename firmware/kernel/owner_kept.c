@@ -19,8 +19,8 @@ bool mcp_kernel_write_kept(struct mcp_kernel *kernel)
 }
 
 /* Returns whether there is a NIC to take over. If there is one that cannot be taken over, it
- * returns false, and `note` says why. */
-static bool find_old(struct mcp_kernel *kernel, char *note)
+ * returns false, and `warning` says why. */
+static bool find_old(struct mcp_kernel *kernel, char *warning)
 {
     const uint32_t zero = 0;
     struct mcp_kernel_kept *kept = &kernel->kept;
@@ -36,22 +36,23 @@ static bool find_old(struct mcp_kernel *kernel, char *note)
     close(map);
     if (!known || MCP_KERNEL_FORMAT != kept->format) {
         mcp_kernel_refuse(
-            note, "cannot take over the NIC that an earlier myrd --kernel left, as it is of "
-                  "another version: starting a new one; operations under way on the old one fail");
+            warning,
+            "cannot take over the NIC that an earlier myrd --kernel left, as it is of "
+            "another version: starting a new one; operations under way on the old one fail");
         return false;
     }
     return kernel->place.interface == kept->interface && 0 != kept->complete;
 }
 
-int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *note, char *why)
+int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why)
 {
-    kernel->taken = find_old(kernel, note);
+    kernel->taken = find_old(kernel, warning);
     if (kernel->taken &&
         mcp_kernel_load_program(&kernel->program, &kernel->place, &kernel->pins, why) < 0) {
         kernel->taken = false;
         mcp_kernel_refuse(
-            note, "cannot take over the NIC that an earlier myrd --kernel left, as its settings "
-                  "differ: starting a new one; operations under way on the old one fail");
+            warning, "cannot take over the NIC that an earlier myrd --kernel left, as its settings "
+                     "differ: starting a new one; operations under way on the old one fail");
     }
     if (!kernel->taken) {
         mcp_pins_clear(&kernel->pins);
@@ -177,8 +178,8 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key,
     return true;
 }
 
-void mcp_kernel_note_holder(struct mcp_kernel *kernel, uint32_t place,
-                            const struct mcp_kernel_holder *holder)
+void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t place,
+                              const struct mcp_kernel_holder *holder)
 {
     if (mcp_pins_there(&kernel->pins)) {
         (void)bpf_map__update_elem(kernel->program->maps.holders, &place, sizeof(place), holder,

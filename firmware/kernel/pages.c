@@ -105,7 +105,7 @@ static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
 }
 
 /* Records the page's owner. This must happen before any process of the user can map the page. */
-static bool note_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
+static bool record_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
     const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
     const struct mcp_kernel_page_owner owner = {true, uid};
@@ -282,7 +282,7 @@ int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
     while (0 != (page->taken >> free_one & 1)) {
         ++free_one;
     }
-    if ((!page->owned || uid != page->uid) && !note_owner(pages, page, uid)) {
+    if ((!page->owned || uid != page->uid) && !record_owner(pages, page, uid)) {
         return -1;
     }
     page->owned = true;

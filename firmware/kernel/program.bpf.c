@@ -378,7 +378,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         release(group, key);
         LOOP(MCP_KERNEL_MESSAGES, ask_on, playing, playing);
     } else if (MCP_RING_SLEEP == bell->ring) {
-        note_sleeper(packet, group, key, frame);
+        record_sleeper(packet, group, key, frame);
     } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(playing, bell->epoch)) {
         return wake(packet, group, key, false);
     }

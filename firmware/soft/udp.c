@@ -188,11 +188,11 @@ static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
     memset(control, 0, CMSG_SPACE(sizeof(size)));
     message->msg_control = control;
     message->msg_controllen = CMSG_SPACE(sizeof(size));
-    struct cmsghdr *note = CMSG_FIRSTHDR(message);
-    note->cmsg_level = IPPROTO_UDP;
-    note->cmsg_type = UDP_SEGMENT;
-    note->cmsg_len = CMSG_LEN(sizeof(size));
-    memcpy(CMSG_DATA(note), &size, sizeof(size));
+    struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
+    cmsg->cmsg_level = IPPROTO_UDP;
+    cmsg->cmsg_type = UDP_SEGMENT;
+    cmsg->cmsg_len = CMSG_LEN(sizeof(size));
+    memcpy(CMSG_DATA(cmsg), &size, sizeof(size));
 }
 
 /* Adds `count` packets from `first` on as one message. */
@@ -304,11 +304,11 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
 /* Returns the packet size of a received chain. */
 static size_t link_bytes(struct msghdr *message, size_t whole)
 {
-    for (struct cmsghdr *note = CMSG_FIRSTHDR(message); NULL != note;
-         note = CMSG_NXTHDR(message, note)) {
-        if (IPPROTO_UDP == note->cmsg_level && UDP_GRO == note->cmsg_type) {
+    for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); NULL != cmsg;
+         cmsg = CMSG_NXTHDR(message, cmsg)) {
+        if (IPPROTO_UDP == cmsg->cmsg_level && UDP_GRO == cmsg->cmsg_type) {
             int size = 0;
-            memcpy(&size, CMSG_DATA(note), sizeof(size));
+            memcpy(&size, CMSG_DATA(cmsg), sizeof(size));
             return size > 0 ? (size_t)size : whole;
         }
     }

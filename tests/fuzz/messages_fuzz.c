@@ -268,7 +268,7 @@ static void send_letter(struct host *host, uint32_t to, uint32_t bytes, bool rin
 /* ---- events ---- */
 
 /* Check that a delivered message is the next one of an open port. */
-static void note_arrival(struct host *host, const uint8_t *memory, const struct mcp_event *event)
+static void record_arrival(struct host *host, const uint8_t *memory, const struct mcp_event *event)
 {
     struct letter letter;
     uint32_t from = 0, nic = 0;
@@ -311,7 +311,7 @@ static void take_message(struct host *host, const struct mcp_event *event)
         return;
     }
     CHECK(event->bytes < host->provided[i]);
-    note_arrival(host, host->in[i], event);
+    record_arrival(host, host->in[i], event);
     host->provided[i] = 0;
     ASAN_POISON_MEMORY_REGION(host->in[i], LONGEST);
 }

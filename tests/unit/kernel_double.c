@@ -229,9 +229,9 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 }
 
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
-                         char note[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY])
+                         char warning[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY])
 {
-    note[0] = '\0';
+    warning[0] = '\0';
     return mcp_kernel_load(ip, port, kernel, why);
 }
 
@@ -326,7 +326,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
                                          ever % MCP_KERNEL_GROUPS};
         groups[ever++] = (struct double_group){.plan = *plan,
                                                .open = true,
-                                               .noted = is_held(seen->number),
+                                               .recorded = is_held(seen->number),
                                                .line = seen->line,
                                                .number = seen->number};
     } else {
@@ -389,8 +389,8 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
     return true;
 }
 
-void mcp_kernel_note_holder(struct mcp_kernel *kernel, uint32_t place,
-                            const struct mcp_kernel_holder *holder)
+void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t place,
+                              const struct mcp_kernel_holder *holder)
 {
     (void)kernel;
     holders[place] = *holder;

@@ -19,9 +19,9 @@ struct double_group {
     struct mcp_kernel_plan plan;
     uint32_t line, number;
     bool open;
-    bool noted; /* its holders were recorded when it was opened */
-    bool kept;  /* closed, but still known to the NIC */
-    bool fails; /* closed as failed */
+    bool recorded; /* its holders were recorded when it was opened */
+    bool kept;     /* closed, but still known to the NIC */
+    bool fails;    /* closed as failed */
     bool waits;
     uint32_t done;
     uint32_t asked, failed, started; /* number of doorbells; `started`: for a close message */

@@ -107,7 +107,7 @@ static bool begin_nic(char *why)
 
 int main(void)
 {
-    char why[MCP_KERNEL_WHY], note[MCP_KERNEL_WHY];
+    char why[MCP_KERNEL_WHY], warning[MCP_KERNEL_WHY];
     struct sockaddr_ll near;
     const struct mcp_ip own = address_of(ip_of(OWN));
     crew_watchdog();
@@ -120,7 +120,7 @@ int main(void)
     }
     /* Objects are pinned in this namespace only. If that is not possible, none are pinned. */
     (void)mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
-    if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, note, why) < 0) {
+    if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, warning, why) < 0) {
         if (NULL != strstr(why, "the kernel rejects") && has_all_required()) {
             fprintf(stderr, "%s\n", why);
             return EXIT_FAILURE;

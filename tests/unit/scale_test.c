@@ -224,8 +224,8 @@ void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_
     module->barrier_state = nicbarr_barrier_next(module->barrier_state, event, NULL);
 }
 
-void nicbarr_report_note(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const struct nicbarr_tuning *tuning, const char *declined)
+void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_tuning *tuning, const char *declined)
 {
     (void)module;
     (void)comm;

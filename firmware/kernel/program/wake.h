@@ -8,8 +8,8 @@
 #include "firmware/kernel/program/send.h"
 
 /* Records that the host sleeps on the socket of its doorbell (MCP_RING_SLEEP). */
-static __always_inline void note_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                         uint64_t key, const struct ethhdr *frame)
+static __always_inline void record_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                           uint64_t key, const struct ethhdr *frame)
 {
     const uint16_t from = body_of(frame)->udp.source;
     struct bpf_sock *socket = packet->sk ? bpf_sk_fullsock(packet->sk) : NULL;

@@ -27,13 +27,13 @@
 static void take_over(void)
 {
     const struct mcp_ip own = address_of(ip_of(OWN));
-    char why[MCP_KERNEL_WHY], note[MCP_KERNEL_WHY];
+    char why[MCP_KERNEL_WHY], warning[MCP_KERNEL_WHY];
     mcp_kernel_leave(kernel);
-    if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, note, why) < 0 ||
+    if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, warning, why) < 0 ||
         mcp_kernel_stand(kernel, why) < 0) {
         fail_msg("%s", why);
     }
-    assert_string_equal(note, "");
+    assert_string_equal(warning, "");
     assert_true(mcp_kernel_taken(kernel));
 }
 

@@ -132,7 +132,7 @@ void a_group_is_opened_again(void **state)
     struct mcp_kernel_seen seen;
     assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
     assert_true(double_look(7, &opened));
-    assert_true(opened.noted); /* so that the group always has a holder */
+    assert_true(opened.recorded); /* so that the group always has a holder */
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
     myrd_groups_settle(groups, one_holder(), 7);
@@ -153,7 +153,7 @@ void holders_without_groups_are_forgotten(void **state)
     holder.number = other_holder();
     memset(holder.groups, 0, sizeof(holder.groups));
     holder.groups[0] = UINT64_C(1) << 63;
-    mcp_kernel_note_holder(NULL, 1, &holder);
+    mcp_kernel_record_holder(NULL, 1, &holder);
     groups = take_over(state);
     assert_int_equal(count_holders(groups), 1);
     assert_int_equal(double_open_count(), 1);
