@@ -135,7 +135,7 @@ typedef struct mca_btl_myr_component {
     struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;
     struct mca_btl_myr_pool eager, large;
-    struct mca_btl_myr_pool letter, piece; /* for windows: requests, and large data */
+    struct mca_btl_myr_pool letter, chunk; /* for windows: requests, and large data */
     bool pools;
     uint8_t *arena; /* registered memory for all buffers and fragments, up to `arena_end` */
     uint8_t *arena_end;

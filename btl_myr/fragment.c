@@ -22,7 +22,7 @@ enum {
     /* enough for a pipeline of several messages with about 3 fragments each */
     LARGE_FRAGMENTS = 32,
     LETTERS = 120,
-    PIECES = 15,
+    CHUNKS = 15,
     LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
 };
 
@@ -71,7 +71,7 @@ static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragmen
 
 /* Numbers of buffers and fragments in the arena. */
 struct numbers {
-    int buffers, eager, large, pieces;
+    int buffers, eager, large, chunks;
 };
 
 /* Returns the numbers, of which those that the user has not set were halved `halvings` times. */
@@ -82,13 +82,13 @@ static struct numbers numbers_after(int halvings)
     return (struct numbers){.buffers = 0 != buffers ? buffers : BUFFERS >> halvings,
                             .eager = 2 * (0 != tokens ? tokens : TOKENS >> halvings),
                             .large = LARGE_FRAGMENTS >> halvings,
-                            .pieces = ((PIECES + 1) >> halvings) - 1};
+                            .chunks = ((CHUNKS + 1) >> halvings) - 1};
 }
 
 static size_t bytes_of(const struct numbers *numbers)
 {
     const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
-    return (size_t)(numbers->buffers + numbers->large + numbers->pieces) *
+    return (size_t)(numbers->buffers + numbers->large + numbers->chunks) *
                slice_bytes(direct->btl_max_send_size) +
            (size_t)numbers->eager * slice_bytes(direct->btl_eager_limit) +
            LETTERS * slice_bytes(LETTER_BYTES);
@@ -135,7 +135,7 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
     const bool made = open_pool(&component->eager, small, numbers.eager) &
                       open_pool(&component->large, large, numbers.large) &
                       open_pool(&component->letter, LETTER_BYTES, LETTERS) &
-                      open_pool(&component->piece, large, numbers.pieces);
+                      open_pool(&component->chunk, large, numbers.chunks);
     return made ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
 }
 
@@ -143,7 +143,7 @@ void mca_btl_myr_memory_close(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (component->pools) {
-        OBJ_DESTRUCT(&component->piece.list);
+        OBJ_DESTRUCT(&component->chunk.list);
         OBJ_DESTRUCT(&component->letter.list);
         OBJ_DESTRUCT(&component->large.list);
         OBJ_DESTRUCT(&component->eager.list);
@@ -208,10 +208,10 @@ mca_btl_base_descriptor_t *mca_btl_myr_prepare_src(mca_btl_base_module_t *btl,
     if (NULL == descriptor) {
         return NULL;
     }
-    uint32_t pieces = 1;
+    uint32_t iov_count = 1;
     struct iovec to = {.iov_base = (uint8_t *)descriptor->des_segments->seg_addr.pval + reserve,
                        .iov_len = *size};
-    if (opal_convertor_pack(convertor, &to, &pieces, size) < 0) {
+    if (opal_convertor_pack(convertor, &to, &iov_count, size) < 0) {
         mca_btl_myr_free(btl, descriptor);
         return NULL;
     }

@@ -117,7 +117,7 @@ static bool take_part(struct part *part)
     task_t *task = (task_t *)opal_list_get_first(&component->tasks);
     struct mca_btl_myr_pool *pool = sizeof(struct letter) + task->left <= component->letter.payload
                                         ? &component->letter
-                                        : &component->piece;
+                                        : &component->chunk;
     const size_t room = pool->payload - sizeof(struct letter);
     const size_t bytes = task->left < room ? task->left : room;
     part->fragment =

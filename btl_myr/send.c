@@ -131,10 +131,10 @@ static void write_payload(uint8_t *payload, const void *header, size_t header_si
 {
     memcpy(payload, header, header_size);
     if (0 != payload_size) { /* else there is no convertor */
-        uint32_t pieces = 1;
+        uint32_t iov_count = 1;
         size_t packed = payload_size;
         struct iovec to = {.iov_base = payload + header_size, .iov_len = payload_size};
-        (void)opal_convertor_pack(convertor, &to, &pieces, &packed);
+        (void)opal_convertor_pack(convertor, &to, &iov_count, &packed);
     }
 }
 

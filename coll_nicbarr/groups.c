@@ -27,22 +27,23 @@ static uint32_t blob_bytes(const struct nicbarr_joining *joining)
 
 /* ---- schedules ---- */
 
-struct piece {
+struct schedule_source {
     struct nicbarr_choice choice;
     uint32_t peers, nodes;
 };
 
 static bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule)
 {
-    const struct piece *piece = context;
-    return 0 == piece->peers ? nicbarr_schedule_create(piece->choice, piece->nodes, node, schedule)
-                             : nicbarr_schedule_ping_pong(piece->peers, node, schedule);
+    const struct schedule_source *source = context;
+    return 0 == source->peers
+               ? nicbarr_schedule_create(source->choice, source->nodes, node, schedule)
+               : nicbarr_schedule_ping_pong(source->peers, node, schedule);
 }
 
-static struct piece piece_of(const mca_coll_nicbarr_module_t *module,
-                             const struct nicbarr_joining *joining)
+static struct schedule_source source_of(const mca_coll_nicbarr_module_t *module,
+                                        const struct nicbarr_joining *joining)
 {
-    return (struct piece){joining->choice, joining->peers, module->nodes.nodes};
+    return (struct schedule_source){joining->choice, joining->peers, module->nodes.nodes};
 }
 
 static struct myr_nic_members members_of(const mca_coll_nicbarr_module_t *module,
@@ -72,11 +73,11 @@ static void prepare_joining(const mca_coll_nicbarr_module_t *module,
 {
     const struct nicbarr_nics *nics = &mca_coll_nicbarr_component.nics;
     const struct myr_nic_members members = members_of(module, joining);
-    const struct piece piece = piece_of(module, joining);
+    const struct schedule_source source = source_of(module, joining);
     const uint32_t nic = joining->choice.nic;
     joining->failed =
         MYR_OK != nicbarr_kind(nic)->prepare(nics->nic[nic], &nics->site, &members, schedule_of,
-                                             &piece, joining->group, blob, error);
+                                             &source, joining->group, blob, error);
 }
 
 static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *joining,
@@ -84,11 +85,11 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
 {
     const struct nicbarr_nics *nics = &mca_coll_nicbarr_component.nics;
     const struct myr_nic_members members = members_of(module, joining);
-    const struct piece piece = piece_of(module, joining);
+    const struct schedule_source source = source_of(module, joining);
     const uint32_t nic = joining->choice.nic;
     joining->failed =
         MYR_OK != nicbarr_kind(nic)->connect(nics->nic[nic], &nics->site, &members, schedule_of,
-                                             &piece, blobs, joining->group, error);
+                                             &source, blobs, joining->group, error);
     joining->group->tag = nic;
     if (!joining->failed && joining->broadcasts && NULL == joining->group->bcast) {
         joining->failed = true;

@@ -66,7 +66,7 @@ static struct roll *own_roll; /* the table of this process's job; NULL: out of m
  * takes at least 128 bytes. */
 static struct {
     uint8_t *at;
-    size_t left, piece;
+    size_t left, step;
 } shelf;
 
 /* Returns the key of the entry for a job's table. It changes whenever a process opens the component
@@ -122,8 +122,8 @@ static struct words *room_for(size_t count)
     enum { FIRST = 1024, MOST = 65536, BESIDES = 128, ALIGNED = sizeof(uint64_t) };
     const size_t bytes = (sizeof(struct words) + count + ALIGNED - 1) / ALIGNED * ALIGNED;
     if (bytes > shelf.left) {
-        shelf.piece = 0 == shelf.piece ? FIRST : shelf.piece < MOST ? 2 * shelf.piece : MOST;
-        shelf.left = shelf.piece - BESIDES;
+        shelf.step = 0 == shelf.step ? FIRST : shelf.step < MOST ? 2 * shelf.step : MOST;
+        shelf.left = shelf.step - BESIDES;
         shelf.at = myr_segment_alloc_if_plenty(mca_coll_nicbarr_component.segment, shelf.left);
         shelf.left = NULL == shelf.at ? 0 : shelf.left;
     }

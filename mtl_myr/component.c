@@ -29,7 +29,7 @@ enum {
     /* greater tags are Open MPI's own, which are negative as an int */
     TAG_MOST = 0x7fffffff,
     /* chunk of a message that is read at a time, by the progress thread or the host; takes 7 us */
-    PIECE_BYTES = 64 * 1024,
+    CHUNK_BYTES = 64 * 1024,
 };
 
 NICBARR_MTL_INIT(component_init, init)
@@ -188,7 +188,7 @@ static enum myr_status open_endpoint(struct myr_error *error)
         .buffers = (uint32_t)component->parameters.buffers,
         .share = nicbarr_memory_share(myr_segment_size(component->segment)),
         .direct = component->parameters.direct,
-        .piece_bytes = component->parameters.runner ? PIECE_BYTES : 0,
+        .chunk_bytes = component->parameters.runner ? CHUNK_BYTES : 0,
         .meet = mca_mtl_myr_meet,
         .lost = mca_mtl_myr_lost,
     };

@@ -75,8 +75,8 @@ static bool find_packed(struct mca_mtl_myr_request *request, struct opal_convert
     }
     if (NULL != request->packed) {
         struct iovec to = {.iov_base = request->packed, .iov_len = *bytes};
-        uint32_t pieces = 1;
-        (void)opal_convertor_pack(convertor, &to, &pieces, bytes);
+        uint32_t iov_count = 1;
+        (void)opal_convertor_pack(convertor, &to, &iov_count, bytes);
     }
     return true;
 }

@@ -137,7 +137,7 @@ int mca_mtl_myr_progress_beside_runner(void);
 
 /* Reads chunks of long messages as long as there are any and `go_on` returns true. Called with the
  * lock held, which is released while a chunk is read. Returns the number of bytes read. */
-uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void));
+uint64_t mca_mtl_myr_read_chunks(bool (*go_on)(void));
 
 /* Completes a request for Open MPI. Called without the lock. */
 void mca_mtl_myr_complete(struct mca_mtl_myr_request *request);

@@ -28,9 +28,9 @@ static void unpack_message(struct mca_mtl_myr_request *request)
 {
     size_t bytes = request->tagged.wanted;
     struct iovec from = {.iov_base = request->packed, .iov_len = bytes};
-    uint32_t pieces = 1;
+    uint32_t iov_count = 1;
     if (0 != bytes) {
-        (void)opal_convertor_unpack(request->convertor, &from, &pieces, &bytes);
+        (void)opal_convertor_unpack(request->convertor, &from, &iov_count, &bytes);
     }
 }
 
@@ -90,17 +90,17 @@ static struct mca_mtl_myr_request *request_of(struct myr_tagged_request *tagged)
                                           offsetof(struct mca_mtl_myr_request, tagged));
 }
 
-uint64_t mca_mtl_myr_read_pieces(bool (*go_on)(void))
+uint64_t mca_mtl_myr_read_chunks(bool (*go_on)(void))
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
-    struct myr_tagged_piece piece;
+    struct myr_tagged_chunk chunk;
     uint64_t bytes = 0;
-    while (go_on() && myr_tagged_piece_take(endpoint, &piece)) {
+    while (go_on() && myr_tagged_chunk_take(endpoint, &chunk)) {
         mca_mtl_myr_unlock();
-        const bool read = myr_tagged_piece_read(&piece);
+        const bool read = myr_tagged_chunk_read(&chunk);
         mca_mtl_myr_lock();
-        myr_tagged_piece_end(endpoint, &piece, read);
-        bytes += piece.bytes;
+        myr_tagged_chunk_end(endpoint, &chunk, read);
+        bytes += chunk.bytes;
     }
     return bytes;
 }
@@ -112,14 +112,14 @@ static bool always(void)
 
 /* Reads chunks of long messages, and counts this thread as a reader, so that the progress thread
  * detects that the host is active: a host makes no calls while it reads. */
-static int read_pieces(void)
+static int read_chunks(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;
-    if (!myr_tagged_has_pieces(mca_mtl_myr_component.endpoint)) {
+    if (!myr_tagged_has_chunks(mca_mtl_myr_component.endpoint)) {
         return 0;
     }
     atomic_fetch_add_explicit(readers, 1, memory_order_relaxed);
-    const uint64_t bytes = mca_mtl_myr_read_pieces(always);
+    const uint64_t bytes = mca_mtl_myr_read_chunks(always);
     atomic_fetch_sub_explicit(readers, 1, memory_order_relaxed);
     return 0 != bytes;
 }
@@ -161,7 +161,7 @@ int mca_mtl_myr_progress_beside_runner(void)
     _Atomic uint32_t *calls = &mca_mtl_myr_component.calls;
     atomic_store_explicit(calls, atomic_load_explicit(calls, memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    return mca_mtl_myr_try_lock() ? go_on(read_pieces()) : 0;
+    return mca_mtl_myr_try_lock() ? go_on(read_chunks()) : 0;
 }
 
 /* ---- losses ---- */

@@ -54,7 +54,7 @@ static bool poll_endpoint(void)
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
     mca_mtl_myr_lock();
     const uint32_t steps = myr_tagged_run(endpoint);
-    const uint64_t bytes = mca_mtl_myr_read_pieces(host_is_away);
+    const uint64_t bytes = mca_mtl_myr_read_chunks(host_is_away);
     const bool any = 0 != steps || 0 != bytes || myr_tagged_expects(endpoint);
     mca_mtl_myr_component.runner_bytes += bytes;
     mca_mtl_myr_unlock();

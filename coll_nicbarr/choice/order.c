@@ -8,7 +8,7 @@ struct maker {
     const uint32_t *node_of;
     uint32_t size, node;
     uint32_t *same_until; /* [rank]: end of the run of ranks on the same node */
-    uint32_t *count;      /* [node]: number of pieces so far */
+    uint32_t *count;      /* [node]: number of partial results so far */
     struct nicbarr_order *order;
 };
 
@@ -17,40 +17,40 @@ static uint32_t end_of(const struct maker *maker, uint32_t first, uint32_t width
     return maker->size - first < width ? maker->size : first + width;
 }
 
-/* List the ranks of one of this node's pieces: a subtree of `width` ranks, or fewer at the end of
- * the communicator. */
-static void list_own(struct maker *maker, uint32_t first, uint32_t width, uint32_t piece)
+/* List the ranks of one of this node's partial results: a subtree of `width` ranks, or fewer at the
+ * end of the communicator. */
+static void list_own(struct maker *maker, uint32_t first, uint32_t width, uint32_t partial)
 {
     struct nicbarr_order *order = maker->order;
     if (1 == width) {
-        order->own[order->nown] = (struct nicbarr_term){order->nown, piece, 0};
+        order->own[order->nown] = (struct nicbarr_term){order->nown, partial, 0};
         ++order->nown;
         return;
     }
-    list_own(maker, first, width / 2, piece);
+    list_own(maker, first, width / 2, partial);
     if (first + width / 2 < maker->size) {
-        list_own(maker, first + width / 2, width / 2, piece);
+        list_own(maker, first + width / 2, width / 2, partial);
         ++order->own[order->nown - 1].merges;
     }
 }
 
-/* List the pieces of a subtree. */
+/* List the partial results of a subtree. */
 static void list(struct maker *maker, uint32_t first, uint32_t width)
 {
     struct nicbarr_order *order = maker->order;
     if (maker->same_until[first] >= end_of(maker, first, width)) {
-        const uint32_t node = maker->node_of[first], piece = maker->count[node]++;
-        order->pieces[order->npieces++] = (struct nicbarr_term){node, piece, 0};
+        const uint32_t node = maker->node_of[first], partial = maker->count[node]++;
+        order->partials[order->npartials++] = (struct nicbarr_term){node, partial, 0};
         order->most = maker->count[node] > order->most ? maker->count[node] : order->most;
         if (node == maker->node) {
-            list_own(maker, first, width, piece);
+            list_own(maker, first, width, partial);
         }
         return;
     }
     list(maker, first, width / 2);
     if (first + width / 2 < maker->size) {
         list(maker, first + width / 2, width / 2);
-        ++order->pieces[order->npieces - 1].merges;
+        ++order->partials[order->npartials - 1].merges;
     }
 }
 
@@ -59,7 +59,7 @@ bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, 
 {
     uint32_t width = 1;
     *order = (struct nicbarr_order){
-        .pieces = malloc(size * sizeof(*order->pieces)),
+        .partials = malloc(size * sizeof(*order->partials)),
         .own = malloc(size * sizeof(*order->own)),
         .depth = 1,
     };
@@ -71,7 +71,7 @@ bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, 
         .count = calloc(nodes, sizeof(*maker.count)),
         .order = order,
     };
-    const bool good = NULL != order->pieces && NULL != order->own && NULL != maker.same_until &&
+    const bool good = NULL != order->partials && NULL != order->own && NULL != maker.same_until &&
                       NULL != maker.count;
     if (good) {
         for (uint32_t r = size; r-- > 0;) {
@@ -95,18 +95,18 @@ bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t n
 {
     uint32_t *count = calloc(nodes, sizeof(*count));
     *order = (struct nicbarr_order){
-        .pieces = malloc(size * sizeof(*order->pieces)),
+        .partials = malloc(size * sizeof(*order->partials)),
         .own = malloc(size * sizeof(*order->own)),
-        .npieces = size,
+        .npartials = size,
         .depth = 1,
     };
-    const bool good = NULL != count && NULL != order->pieces && NULL != order->own;
+    const bool good = NULL != count && NULL != order->partials && NULL != order->own;
     for (uint32_t r = 0; good && r < size; ++r) {
-        const uint32_t piece = count[node_of[r]]++;
-        order->pieces[r] = (struct nicbarr_term){node_of[r], piece, 0};
-        order->most = piece + 1 > order->most ? piece + 1 : order->most;
+        const uint32_t partial = count[node_of[r]]++;
+        order->partials[r] = (struct nicbarr_term){node_of[r], partial, 0};
+        order->most = partial + 1 > order->most ? partial + 1 : order->most;
         if (node == node_of[r]) {
-            order->own[order->nown++] = (struct nicbarr_term){piece, piece, 0};
+            order->own[order->nown++] = (struct nicbarr_term){partial, partial, 0};
         }
     }
     if (!good) {
@@ -118,7 +118,7 @@ bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t n
 
 void nicbarr_order_free(struct nicbarr_order *order)
 {
-    free(order->pieces);
+    free(order->partials);
     free(order->own);
-    *order = (struct nicbarr_order){.npieces = 0};
+    *order = (struct nicbarr_order){.npartials = 0};
 }

@@ -5,8 +5,9 @@
  * It is the same order as on one node (reduction.h): a fixed binary tree over ranks, lower ranks on
  * the left. Therefore a result depends only on the data, the operation and the number of ranks. A
  * node combines the largest subtrees whose ranks are all its own. The values of these subtrees are
- * its pieces. If ranks are placed node by node, and the number of ranks per node is a power of two,
- * each node has one piece. All processes then combine the pieces of all nodes.
+ * its partial results. If ranks are placed node by node, and the number of ranks per node is a
+ * power of two, each node has one partial result. All processes then combine the partial results of
+ * all nodes.
  *
  * The orders within a node and across nodes are lists of terms, which are executed on a stack: push
  * the value of a term, then combine the upper two values `merges` times. Pure functions; all
@@ -18,17 +19,18 @@
 #include <stdint.h>
 
 struct nicbarr_term {
-    uint32_t source; /* across nodes: the node of the piece; within a node: the local rank */
-    uint32_t piece;  /* across nodes: its index in that node; within a node: the piece to which the
-                        rank belongs */
-    uint32_t merges; /* number of combinations after pushing it */
+    uint32_t
+        source; /* across nodes: the node of the partial result; within a node: the local rank */
+    uint32_t partial; /* across nodes: its index in that node; within a node: the partial result to
+                       which the rank belongs */
+    uint32_t merges;  /* number of combinations after pushing it */
 };
 
 struct nicbarr_order {
-    struct nicbarr_term *pieces; /* pieces of all nodes, in the order of ranks */
-    struct nicbarr_term *own;    /* this node's ranks, in ascending order */
-    uint32_t npieces, nown;
-    uint32_t most;  /* maximum of pieces of a node */
+    struct nicbarr_term *partials; /* partial results of all nodes, in the order of ranks */
+    struct nicbarr_term *own;      /* this node's ranks, in ascending order */
+    uint32_t npartials, nown;
+    uint32_t most;  /* maximum of partial results of a node */
     uint32_t depth; /* maximum of values on the stack */
 };
 
@@ -37,8 +39,8 @@ struct nicbarr_order {
  * nicbarr_order_free(). */
 bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                         struct nicbarr_order *order);
-/* Compute the order for an allgather, which combines nothing: each rank is a piece of its own.
- * Otherwise like nicbarr_order_make(). */
+/* Compute the order for an allgather, which combines nothing: each rank is a partial result of its
+ * own. Otherwise like nicbarr_order_make(). */
 bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                               struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);

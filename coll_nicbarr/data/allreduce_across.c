@@ -4,9 +4,10 @@
  *
  * As on one node, nicbarr serves predefined operations on predefined types. It also serves
  * user-defined operations on types of any layout whose elements are small; they are sent packed.
- * Each process combines the pieces of all nodes, so the user's function is called more often than
- * by Open MPI. Therefore large communicators are excluded. Since such a function may take locks of
- * the program, no request may run it, so MPI_Iallreduce leaves these operations to Open MPI.
+ * Each process combines the partial results of all nodes, so the user's function is called more
+ * often than by Open MPI. Therefore large communicators are excluded. Since such a function may
+ * take locks of the program, no request may run it, so MPI_Iallreduce leaves these operations to
+ * Open MPI.
  *
  * MPI_Iallreduce must not wait for other processes, so it cannot set up anything. If it is called
  * often, the next blocking collective on the communicator sets up its carrier. MPI_Allreduce_init

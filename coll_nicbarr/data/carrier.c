@@ -14,15 +14,15 @@ struct head {
 
 /* ---- blocks ---- */
 
-/* Returns the space of a piece within a block, a multiple of MCP_BLOCK_UNIT. */
+/* Returns the space of a partial result within a block, a multiple of MCP_BLOCK_UNIT. */
 static uint32_t room_of(uint32_t bytes)
 {
     return (bytes + MCP_BLOCK_UNIT - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
 }
 
-uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes)
+uint32_t nicbarr_carrier_unit(uint32_t partials, uint32_t bytes)
 {
-    return (uint32_t)sizeof(struct head) + pieces * room_of(bytes);
+    return (uint32_t)sizeof(struct head) + partials * room_of(bytes);
 }
 
 static uint32_t bytes_of(const struct nicbarr_carried *carried)
@@ -43,9 +43,9 @@ bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_
         .choice = choice,
         .order = order,
         .stack_bytes = myr_whole_lines(most),
-        .piece_most = most / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT,
+        .vector_most = most / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT,
     };
-    if (carrier->piece_most >= NICBARR_ELEMENT_MOST) {
+    if (carrier->vector_most >= NICBARR_ELEMENT_MOST) {
         carrier->stack = aligned_alloc(MYR_LINE, (size_t)order->depth * carrier->stack_bytes);
     }
     if (NULL == carrier->stack) {
@@ -119,7 +119,7 @@ struct building {
     uint32_t unit;
 };
 
-/* Combine the parts of the node's processes into the pieces of its block. */
+/* Combine the parts of the node's processes into the partial results of its block. */
 static void build(void *context, uint32_t epoch, uint8_t *block)
 {
     const struct building *b = context;
@@ -133,8 +133,8 @@ static void build(void *context, uint32_t epoch, uint8_t *block)
         const struct nicbarr_term *term = &order->own[t];
         stack_push(&stack, b->carried, myr_nic_data_part_of(&b->carrier->group, term->source),
                    term->merges);
-        if (t + 1 == order->nown || order->own[t + 1].piece != term->piece) {
-            memcpy(block + sizeof(head) + (size_t)term->piece * room, stack.value[0],
+        if (t + 1 == order->nown || order->own[t + 1].partial != term->partial) {
+            memcpy(block + sizeof(head) + (size_t)term->partial * room, stack.value[0],
                    bytes_of(b->carried));
             stack.count = 0;
         }
@@ -180,7 +180,7 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
 
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
-    const uint32_t most = carrier->piece_most / (uint32_t)carried->extent;
+    const uint32_t most = carrier->vector_most / (uint32_t)carried->extent;
     carried->count = carried->left < most ? carried->left : most;
     struct building building = {carrier, carried,
                                 nicbarr_carrier_unit(carrier->order->most, bytes_of(carried))};
@@ -195,10 +195,10 @@ static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_ca
 {
     const struct head expected = {carried->epoch, unit};
     const struct nicbarr_order *order = carrier->order;
-    for (uint32_t t = 0; t < order->npieces; ++t) {
+    for (uint32_t t = 0; t < order->npartials; ++t) {
         const uint8_t *block =
-            myr_nic_data_block(&carrier->group, carried->epoch, unit, order->pieces[t].source);
-        if (0 == order->pieces[t].piece && 0 != memcmp(block, &expected, sizeof(expected))) {
+            myr_nic_data_block(&carrier->group, carried->epoch, unit, order->partials[t].source);
+        if (0 == order->partials[t].partial && 0 != memcmp(block, &expected, sizeof(expected))) {
             return false;
         }
     }
@@ -211,7 +211,7 @@ static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
                                const struct nicbarr_term *term, uint32_t unit)
 {
     return myr_nic_data_block(&carrier->group, carried->epoch, unit, term->source) +
-           sizeof(struct head) + (size_t)term->piece * room_of(bytes_of(carried));
+           sizeof(struct head) + (size_t)term->partial * room_of(bytes_of(carried));
 }
 
 static uint32_t unit_of(const struct nicbarr_carrier *carrier,
@@ -230,9 +230,9 @@ uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
         return NULL;
     }
     stack_begin(carrier, &stack);
-    for (uint32_t t = 0; t < order->npieces; ++t) {
-        stack_push(&stack, carried, value_of(carrier, carried, &order->pieces[t], unit),
-                   order->pieces[t].merges);
+    for (uint32_t t = 0; t < order->npartials; ++t) {
+        stack_push(&stack, carried, value_of(carrier, carried, &order->partials[t], unit),
+                   order->partials[t].merges);
     }
     return stack.value[0];
 }
@@ -240,9 +240,10 @@ uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
 static void put_side_by_side(const struct nicbarr_carrier *carrier,
                              const struct nicbarr_carried *carried, uint32_t unit)
 {
-    for (uint32_t rank = 0; rank < carrier->order->npieces; ++rank) {
+    for (uint32_t rank = 0; rank < carrier->order->npartials; ++rank) {
         memcpy(carried->to + rank * carried->apart,
-               value_of(carrier, carried, &carrier->order->pieces[rank], unit), bytes_of(carried));
+               value_of(carrier, carried, &carrier->order->partials[rank], unit),
+               bytes_of(carried));
     }
 }
 

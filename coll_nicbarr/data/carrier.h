@@ -3,9 +3,10 @@
  * processes' parts (libmyr/groups/nic_data.h).
  *
  * A node contributes one block to an epoch. The block contains a head with the epoch and the
- * block's length, followed by the node's pieces, which are the values of the subtrees of ranks that
- * are all its own (order.h). In an allgather nothing is combined: each rank's vector is a piece,
- * and all pieces are concatenated. A vector that is too long for one block takes several epochs.
+ * block's length, followed by the node's partial results, which are the values of the subtrees of
+ * ranks that are all its own (order.h). In an allgather nothing is combined: each rank's vector is
+ * a partial result, and all partial results are concatenated. A vector that is too long for one
+ * block takes several epochs.
  *
  * All processes get all blocks, and each process combines them for itself. Therefore NICs need no
  * knowledge of types and operations, and the result has the same bits whatever the placement of
@@ -30,7 +31,7 @@ struct nicbarr_carrier {
     const struct nicbarr_order *order;
     uint8_t *stack;       /* memory for combining: space for order->depth values */
     uint32_t stack_bytes; /* bytes from one value to the next */
-    uint32_t piece_most;  /* maximum bytes of a vector in one epoch */
+    uint32_t vector_most; /* maximum bytes of a vector in one epoch */
     /* For a rooted carrier (rooted.h), the carrier that returns results from the combining rank;
      * NULL if all processes get all blocks. */
     struct nicbarr_carrier *back;
@@ -82,8 +83,8 @@ struct nicbarr_returning {
     bool begun;
 };
 
-/* Returns the size (bytes) of a block with `pieces` pieces of a vector of `bytes`. */
-uint32_t nicbarr_carrier_unit(uint32_t pieces, uint32_t bytes);
+/* Returns the size (bytes) of a block with `partials` partial results of a vector of `bytes`. */
+uint32_t nicbarr_carrier_unit(uint32_t partials, uint32_t bytes);
 
 /* Create a carrier from a joined group, which it then owns. `order` must outlive the carrier; it is
  * NULL for broadcasts. If out of memory, or if an element does not fit into a block, leaves the

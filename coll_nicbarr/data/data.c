@@ -27,14 +27,14 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
     return 0 == record->creator_value || nicbarr_data_forced(collective);
 }
 
-/* Returns whether this class can be carried. On the ring, classes of more than one slot use pieces,
- * which this allocates. If there is no memory for pieces, only classes of a few slots can be
+/* Returns whether this class can be carried. On the ring, classes of more than one slot use chunks,
+ * which this allocates. If there is no memory for chunks, only classes of a few slots can be
  * carried; larger ones use Open MPI's own function, on all members. */
-static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static bool chunks_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, uint32_t size_class)
 {
     if (!nicbarr_data_by_ring(collective) || nicbarr_size_classes[size_class] <= MYR_SLOT_BYTES ||
-        myr_ring_get_pieces(&module->streamer.ring, mca_coll_nicbarr_component.segment) ||
+        myr_ring_get_chunks(&module->streamer.ring, mca_coll_nicbarr_component.segment) ||
         nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST) {
         return true;
     }
@@ -43,7 +43,7 @@ static bool pieces_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
             module->ways[collective][c].way = NICBARR_WAY_OWN;
         }
     }
-    if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_PIECES)) {
+    if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_CHUNKS)) {
         char name[NICBARR_COMM_TEXT];
         opal_output(0,
                     "nicbarr: %s of more than %d bytes on %s (%d processes) stays Open MPI's own: "
@@ -231,7 +231,7 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         return;
     }
     if (!nicbarr_data_set_up(module, comm, collective) ||
-        !pieces_if_needed(module, comm, collective, size_class)) {
+        !chunks_if_needed(module, comm, collective, size_class)) {
         return;
     }
     if (nicbarr_data_forced(collective)) {

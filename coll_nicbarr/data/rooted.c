@@ -22,7 +22,7 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
     return rank;
 }
 
-/* piece_most is smaller than a block of `back`, so that no empty block has to follow a full one
+/* vector_most is smaller than a block of `back`, so that no empty block has to follow a full one
  * (bcast_across.c). */
 void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                  int combiner)
@@ -30,7 +30,7 @@ void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr
     const uint32_t most = (myr_nic_bcast_most(&back->group) - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
     carrier->back = back;
     carrier->combiner = combiner;
-    carrier->piece_most = carrier->piece_most < most ? carrier->piece_most : most;
+    carrier->vector_most = carrier->vector_most < most ? carrier->vector_most : most;
 }
 
 /* Test each carrier that all members have joined by a first broadcast, because a firewall may let

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams transfer any number of bytes from one process to all others on the ring of one node
- * (libmyr/node/ring.h), in the slots' cache lines or in the ring's pieces, which are larger
+ * (libmyr/node/ring.h), in the slots' cache lines or in the ring's chunks, which are larger
  * buffers. Either each receiver gets all bytes (MPI_Bcast), or each gets a part of its own
  * (MPI_Scatter); the parts are contiguous, in the order of ranks.
  *
- * Pieces are used from two slots on, because the cache lines of a piece are transferred in
+ * Chunks are used from two slots on, because the cache lines of a chunk are transferred in
  * parallel, whereas slots are transferred one after the other: in a sequence of 300 MPI_Bcast of
- * 256 bytes with 2 processes, each took 0.11 us in a piece and 0.29 us in three slots (Open MPI's
+ * 256 bytes with 2 processes, each took 0.11 us in a chunk and 0.29 us in three slots (Open MPI's
  * own: 0.21 us).
  *
  * The sender waits for the receivers only when it is a whole ring ahead.
@@ -25,9 +25,9 @@
 #include "libmyr/node/ring.h"
 
 enum {
-    NICBARR_LINES_MOST = 512, /* maximum bytes of a stream on a ring without pieces */
+    NICBARR_LINES_MOST = 512, /* maximum bytes of a stream on a ring without chunks */
     NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* likewise, for streams in steps (streamed.h) */
-    NICBARR_STEPS_MOST = MYR_RING_PIECE, /* streams in steps on a ring with pieces: one piece */
+    NICBARR_STEPS_MOST = MYR_RING_CHUNK, /* streams in steps on a ring with chunks: one chunk */
 };
 
 /* Shared by the broadcasts and scatters of a communicator, separately for blocking and non-blocking
@@ -42,11 +42,11 @@ struct nicbarr_streamer {
 enum {
     NICBARR_STREAM_BYTES = 0xffff,
     NICBARR_STREAM_LAST = 1 << 16, /* flag: the last round of the stream */
-    NICBARR_STREAM_APART = 1 << 17 /* flag: the bytes are in the slot's piece */
+    NICBARR_STREAM_APART = 1 << 17 /* flag: the bytes are in the slot's chunk */
 };
 
-_Static_assert((int)MYR_RING_PIECE <= (int)NICBARR_STREAM_BYTES,
-               "a slot's info has the bytes of a piece");
+_Static_assert((int)MYR_RING_CHUNK <= (int)NICBARR_STREAM_BYTES,
+               "a slot's info has the bytes of a chunk");
 
 /* The user's memory that is still to be sent or received. */
 struct nicbarr_rest {
@@ -85,18 +85,18 @@ static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from,
     rest->bytes -= bytes;
 }
 
-/* Returns whether a payload of this size uses the ring's pieces. */
+/* Returns whether a payload of this size uses the ring's chunks. */
 static inline bool nicbarr_stream_apart(const struct myr_ring *ring, size_t bytes)
 {
-    return bytes > MYR_SLOT_BYTES && NULL != ring->pieces;
+    return bytes > MYR_SLOT_BYTES && NULL != ring->chunks;
 }
 
-/* Send one round, in the slot's piece (`apart`) or in its cache lines. */
+/* Send one round, in the slot's chunk (`apart`) or in its cache lines. */
 static inline __attribute__((always_inline)) void
 nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
 {
     void *slot = myr_ring_next(ring);
-    const uint32_t bytes = apart ? nicbarr_rest_take(rest, myr_ring_piece(ring), MYR_RING_PIECE)
+    const uint32_t bytes = apart ? nicbarr_rest_take(rest, myr_ring_chunk(ring), MYR_RING_CHUNK)
                                  : nicbarr_rest_take(rest, slot, MYR_SLOT_BYTES);
     if (0 != part) {
         myr_ring_part(ring, (uint32_t)part);
@@ -118,7 +118,7 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
 static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
                                                const struct myr_slot *slot, uint32_t info)
 {
-    return 0 != (info & NICBARR_STREAM_APART) ? myr_ring_piece(ring) : slot->payload;
+    return 0 != (info & NICBARR_STREAM_APART) ? myr_ring_chunk(ring) : slot->payload;
 }
 
 /* Wait for one round, and receive it. Returns whether it was the last one, or the wait was

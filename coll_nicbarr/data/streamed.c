@@ -111,11 +111,11 @@ bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
 {
     struct myr_ring *ring = &module->nonblocking.streamer.ring;
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
-    const bool has_pieces =
+    const bool has_chunks =
         bytes > MYR_SLOT_BYTES &&
-        (NULL != ring->pieces || myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment));
+        (NULL != ring->chunks || myr_ring_get_chunks(ring, mca_coll_nicbarr_component.segment));
     OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
-    return bytes <= NICBARR_STEPS_LINES || has_pieces;
+    return bytes <= NICBARR_STEPS_LINES || has_chunks;
 }
 
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -139,7 +139,7 @@ int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     struct myr_ring *ring = &own.streamer.ring;
     const bool worth_it = nicbarr_data_small(bytes, comm)
                               ? nicbarr_data_keeps_up(collective, ring->record)
-                              : myr_ring_get_pieces(ring, mca_coll_nicbarr_component.segment);
+                              : myr_ring_get_chunks(ring, mca_coll_nicbarr_component.segment);
     if (!worth_it) {
         nicbarr_streamer_leave(&own.streamer);
         return OMPI_SUCCESS;

@@ -5,14 +5,14 @@
  * In each step the root writes as many rounds as there is space for, and the other processes read
  * the rounds that have arrived. A communicator has one ring for its non-blocking streams, which are
  * executed one after the other, in the order of the calls. A persistent one has a ring of its own
- * (persistent.h), with pieces only if its size requires them. */
+ * (persistent.h), with chunks only if its size requires them. */
 #ifndef NICBARR_STREAMED_H
 #define NICBARR_STREAMED_H
 
 #include "coll_nicbarr/requests.h"
 
 /* Returns whether a payload fits the communicator's ring (`bytes` of all blocks together). If it is
- * larger than a slot, the ring gets pieces. The result is the same on all members.
+ * larger than a slot, the ring gets chunks. The result is the same on all members.
  *
  * Tuning does not measure these collectives, because nicbarr's have always been faster than Open
  * MPI's: on an idle EPYC with Open MPI 4.1.4, 2 and 4 processes, 2 to 8 KiB and root 0, sequences

@@ -6,10 +6,10 @@
 #include "coll_nicbarr/data/data.h"
 
 /* Returns the size of a block. A carrier must have space for an element of any type. */
-static uint32_t unit_of(uint32_t pieces, size_t bytes)
+static uint32_t unit_of(uint32_t partials, size_t bytes)
 {
-    return nicbarr_carrier_unit(pieces, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
-                                                                     : (uint32_t)bytes);
+    return nicbarr_carrier_unit(partials, bytes < NICBARR_ELEMENT_MOST ? NICBARR_ELEMENT_MOST
+                                                                       : (uint32_t)bytes);
 }
 
 static uint32_t unit_to_reduce(const struct nicbarr_vectors *v, uint32_t bytes)

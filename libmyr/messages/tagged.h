@@ -71,7 +71,7 @@ struct myr_tagged_options {
     /* Reports that messages to this process are permanently lost. */
     void (*lost)(void *context, uint64_t id, enum myr_status status);
     void *context;
-    uint32_t piece_bytes; /* longer messages are read in chunks of this size; 0: in one operation */
+    uint32_t chunk_bytes; /* longer messages are read in chunks of this size; 0: in one operation */
 };
 
 enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagged_options *options,
@@ -159,18 +159,18 @@ void myr_tagged_nap(struct myr_tagged *tagged);
 bool myr_tagged_sleep(struct myr_tagged *tagged, uint32_t timeout_us); /* true if woken */
 void myr_tagged_wake(struct myr_tagged *tagged);
 
-/* With `piece_bytes`, the callers of these functions read long messages of this node in chunks, so
+/* With `chunk_bytes`, the callers of these functions read long messages of this node in chunks, so
  * that several threads can share the work: another thread may use the endpoint while chunks are
  * being read, and may read others. A caller takes a chunk (false if there is none), reads it, and
  * then reports whether that succeeded. */
-struct myr_tagged_piece {
+struct myr_tagged_chunk {
     struct myr_tagged_request *request;
     uint64_t at, bytes;
 };
-bool myr_tagged_has_pieces(const struct myr_tagged *tagged);
-bool myr_tagged_piece_take(struct myr_tagged *tagged, struct myr_tagged_piece *piece);
-bool myr_tagged_piece_read(const struct myr_tagged_piece *piece);
-void myr_tagged_piece_end(struct myr_tagged *tagged, const struct myr_tagged_piece *piece,
+bool myr_tagged_has_chunks(const struct myr_tagged *tagged);
+bool myr_tagged_chunk_take(struct myr_tagged *tagged, struct myr_tagged_chunk *chunk);
+bool myr_tagged_chunk_read(const struct myr_tagged_chunk *chunk);
+void myr_tagged_chunk_end(struct myr_tagged *tagged, const struct myr_tagged_chunk *chunk,
                           bool read);
 
 /* An endpoint's counters, with their descriptions. */

@@ -19,40 +19,40 @@ void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,
     myr_tagged_wake(t);
 }
 
-bool myr_tagged_has_pieces(const struct myr_tagged *t)
+bool myr_tagged_has_chunks(const struct myr_tagged *t)
 {
     return NULL != t->reads.first;
 }
 
-bool myr_tagged_piece_take(struct myr_tagged *t, struct myr_tagged_piece *piece)
+bool myr_tagged_chunk_take(struct myr_tagged *t, struct myr_tagged_chunk *chunk)
 {
     struct myr_tagged_request *request = t->reads.first;
     if (NULL == request) {
         return false;
     }
     const uint64_t rest = request->wanted - request->given;
-    piece->request = request;
-    piece->at = request->given;
-    piece->bytes = rest < t->options.piece_bytes ? rest : t->options.piece_bytes;
-    request->given += piece->bytes;
+    chunk->request = request;
+    chunk->at = request->given;
+    chunk->bytes = rest < t->options.chunk_bytes ? rest : t->options.chunk_bytes;
+    request->given += chunk->bytes;
     if (request->given == request->wanted) {
         (void)tagged_first(&t->reads);
     }
     return true;
 }
 
-bool myr_tagged_piece_read(const struct myr_tagged_piece *piece)
+bool myr_tagged_chunk_read(const struct myr_tagged_chunk *chunk)
 {
-    const struct myr_tagged_request *request = piece->request;
-    return myr_direct_read(request->peer->pid, request->buffer + piece->at,
-                           request->from + piece->at, piece->bytes);
+    const struct myr_tagged_request *request = chunk->request;
+    return myr_direct_read(request->peer->pid, request->buffer + chunk->at,
+                           request->from + chunk->at, chunk->bytes);
 }
 
-void myr_tagged_piece_end(struct myr_tagged *t, const struct myr_tagged_piece *piece, bool read)
+void myr_tagged_chunk_end(struct myr_tagged *t, const struct myr_tagged_chunk *chunk, bool read)
 {
-    struct myr_tagged_request *request = piece->request;
+    struct myr_tagged_request *request = chunk->request;
     request->refused = request->refused || !read;
-    request->moved += piece->bytes;
+    request->moved += chunk->bytes;
     if (request->moved < request->wanted) {
         return;
     }

@@ -115,7 +115,7 @@ static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *reque
         request->status = MYR_ERR_NOT_THERE;
         return true;
     }
-    if (peer->direct && 0 != t->options.piece_bytes && request->wanted > t->options.piece_bytes) {
+    if (peer->direct && 0 != t->options.chunk_bytes && request->wanted > t->options.chunk_bytes) {
         tagged_read_begin(t, request, message);
         return false;
     }

@@ -332,7 +332,7 @@ void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint3
 }
 
 /* Sends one fragment. Returns false if there is no buffer. */
-static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
+static bool send_chunk(struct myr_tagged *t, struct myr_tagged_request *request)
 {
     const uint32_t most = t->options.buffer_bytes - TAGGED_HEADS;
     const uint64_t rest = request->wanted - request->moved;
@@ -347,10 +347,10 @@ static bool send_piece(struct myr_tagged *t, struct myr_tagged_request *request)
     return true;
 }
 
-static void send_pieces(struct myr_tagged *t)
+static void send_chunks(struct myr_tagged *t)
 {
     struct myr_tagged_request *request;
-    while (NULL != (request = t->pulled.first) && send_piece(t, request)) {
+    while (NULL != (request = t->pulled.first) && send_chunk(t, request)) {
         (void)tagged_first(&t->pulled);
         tagged_append(request->moved == request->wanted ? &t->done : &t->pulled, request);
     }
@@ -369,7 +369,7 @@ void tagged_send_waiting(struct myr_tagged *t)
             *at = peer->next_waiting;
         }
     }
-    send_pieces(t);
+    send_chunks(t);
 }
 
 /* ---- sends ---- */

@@ -22,43 +22,43 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
 {
     const bool last = ring->size == atomic_fetch_add(&ring->lines->apart.left, 1) + 1;
-    const uint32_t at = myr_load_acquire(&ring->lines->apart.pieces);
+    const uint32_t at = myr_load_acquire(&ring->lines->apart.chunks);
     if (last && at > MYR_NO_MEMORY) {
         myr_segment_free(segment, myr_segment_base(segment) + at);
     }
     myr_record_leave(segment, ring->record);
 }
 
-/* Faults the pieces in before they are used. Otherwise the first rounds take several times as long,
+/* Faults the chunks in before they are used. Otherwise the first rounds take several times as long,
  * which would distort measurements of them. Other processes may be writing there already; the
  * values read are ignored. */
-__attribute__((no_sanitize("thread"))) static void touch_pieces(const uint8_t *pieces)
+__attribute__((no_sanitize("thread"))) static void touch_chunks(const uint8_t *chunks)
 {
     enum { PAGE = 4096 };
-    for (size_t at = 0; at < (size_t)MYR_RING_WINDOW * MYR_RING_PIECE; at += PAGE) {
-        (void)*(const volatile uint8_t *)(pieces + at);
+    for (size_t at = 0; at < (size_t)MYR_RING_WINDOW * MYR_RING_CHUNK; at += PAGE) {
+        (void)*(const volatile uint8_t *)(chunks + at);
     }
 }
 
-bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment)
+bool myr_ring_get_chunks(struct myr_ring *ring, struct myr_segment *segment)
 {
-    myr_word *word = &ring->lines->apart.pieces;
+    myr_word *word = &ring->lines->apart.chunks;
     if (0 == myr_load_acquire(word)) {
-        myr_segment_alloc_once(segment, word, (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
+        myr_segment_alloc_once(segment, word, (size_t)MYR_RING_WINDOW * MYR_RING_CHUNK);
     }
     const uint32_t at = myr_load_acquire(word);
-    if (MYR_NO_MEMORY != at && NULL == ring->pieces) {
-        ring->pieces = myr_segment_base(segment) + at;
-        touch_pieces(ring->pieces);
+    if (MYR_NO_MEMORY != at && NULL == ring->chunks) {
+        ring->chunks = myr_segment_base(segment) + at;
+        touch_chunks(ring->chunks);
     }
-    return NULL != ring->pieces;
+    return NULL != ring->chunks;
 }
 
 size_t myr_ring_taken(const struct myr_ring *ring)
 {
     const size_t record = sizeof(struct myr_record) + myr_record_bytes(ring->record);
     return record +
-           (NULL == ring->pieces ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_PIECE);
+           (NULL == ring->chunks ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_CHUNK);
 }
 
 /* Lowers `all_passed` to that process's progress. */

@@ -7,7 +7,7 @@
  * therefore bounded, and nothing is lost, however long a reader sleeps. All processes share one
  * slot (slot.h) per round.
  *
- * For large payloads a ring may have *pieces*: further memory, one chunk per slot. A piece is
+ * For large payloads a ring may have *chunks*: further memory, one per slot. A chunk is
  * written before its slot, and read before its slot is passed.
  *
  * Threads: one at a time uses a ring. No function fails: all wait even for a dead process. */
@@ -24,14 +24,14 @@
 
 enum {
     MYR_RING_WINDOW = 32, /* number of rounds, a power of two */
-    /* size in bytes; with the header in front, all pieces fill a block */
-    MYR_RING_PIECE = 127 * MYR_LINE
+    /* size in bytes; with the header in front, all chunks fill a block */
+    MYR_RING_CHUNK = 127 * MYR_LINE
 };
 
 struct myr_ring_lines {
     struct myr_slot slots[MYR_RING_WINDOW];
     struct {
-        alignas(MYR_LINE) myr_word pieces; /* see myr_segment_alloc_once() */
+        alignas(MYR_LINE) myr_word chunks; /* see myr_segment_alloc_once() */
         myr_word left;                     /* number of processes that have left */
     } apart;
     struct myr_passed passed[]; /* by rank */
@@ -42,7 +42,7 @@ struct myr_ring {
     uint32_t size, rank;
     uint32_t passed;     /* number of rounds that this process has written or read */
     uint32_t all_passed; /* number of rounds that all processes have passed, as last loaded */
-    uint8_t *pieces;     /* NULL if there are none */
+    uint8_t *chunks;     /* NULL if there are none */
     struct myr_watch watch;
     struct myr_record *record;
 };
@@ -53,14 +53,14 @@ size_t myr_ring_bytes(uint32_t size); /* size of the record's slots */
 void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_waiter *waiter,
                    uint32_t size, uint32_t rank);
 
-/* Leaves the ring, its pieces and its record. */
+/* Leaves the ring, its chunks and its record. */
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
-/* Allocates the pieces, 512 KiB for all processes together. Returns false if there is no memory for
+/* Allocates the chunks, 512 KiB for all processes together. Returns false if there is no memory for
  * them; all processes then get the same result, whenever they call this. Half of the segment stays
  * free for records. The call makes no progress, so a non-blocking call may use it without being
  * overtaken by another call. */
-bool myr_ring_get_pieces(struct myr_ring *ring, struct myr_segment *segment);
+bool myr_ring_get_chunks(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Returns the size of the shared memory that a ring uses (bytes). */
 size_t myr_ring_taken(const struct myr_ring *ring);
@@ -70,10 +70,10 @@ static inline struct myr_slot *myr_ring_slot(const struct myr_ring *ring, uint32
     return &ring->lines->slots[round % MYR_RING_WINDOW];
 }
 
-/* Returns the piece of the next round, for its writer and its readers. */
-static inline uint8_t *myr_ring_piece(const struct myr_ring *ring)
+/* Returns the chunk of the next round, for its writer and its readers. */
+static inline uint8_t *myr_ring_chunk(const struct myr_ring *ring)
 {
-    return ring->pieces + (size_t)((ring->passed + 1) % MYR_RING_WINDOW) * MYR_RING_PIECE;
+    return ring->chunks + (size_t)((ring->passed + 1) % MYR_RING_WINDOW) * MYR_RING_CHUNK;
 }
 
 static inline void myr_ring_pass(struct myr_ring *ring)
@@ -97,7 +97,7 @@ static inline bool myr_ring_room(struct myr_ring *ring)
 }
 
 /* Returns the next round's payload, of MYR_SLOT_BYTES, once its slot is free, and with it the
- * piece. */
+ * chunk. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {

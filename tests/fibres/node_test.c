@@ -228,16 +228,16 @@ static void broadcast(struct side *side, const struct op *op)
 {
     struct myr_ring *ring = &side->ring;
     const uint32_t round = ++side->round[RING];
-    const bool piece = op->bytes > MYR_SLOT_BYTES && myr_ring_get_pieces(ring, program.segment);
+    const bool chunk = op->bytes > MYR_SLOT_BYTES && myr_ring_get_chunks(ring, program.segment);
     const uint64_t first = value(side, RING, round, op->root);
-    const uint32_t words = piece ? MYR_RING_PIECE / 8 : WORDS;
+    const uint32_t words = chunk ? MYR_RING_CHUNK / 8 : WORDS;
     if (op->root == side->rank) {
         void *payload = myr_ring_next(ring);
-        fill(piece ? (void *)myr_ring_piece(ring) : payload, words, first);
+        fill(chunk ? (void *)myr_ring_chunk(ring) : payload, words, first);
         myr_ring_write(ring, round);
     } else {
         const struct myr_slot *slot = myr_ring_await(ring);
-        expect((const void *)(piece ? myr_ring_piece(ring) : slot->payload), words, first,
+        expect((const void *)(chunk ? myr_ring_chunk(ring) : slot->payload), words, first,
                "broadcast");
         myr_ring_pass(ring);
     }

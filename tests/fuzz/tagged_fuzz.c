@@ -35,8 +35,8 @@ enum {
     ROOM = 900, /* maximum size of a receive */
     GUARD = 0x5a,
     PEERS = 3,
-    PIECE = 64, /* size of a chunk, in bytes */
-    PIECES = 6, /* maximum number of outstanding chunks */
+    CHUNK = 64, /* size of a chunk, in bytes */
+    CHUNKS = 6, /* maximum number of outstanding chunks */
     FIRST_ID = 100,
 };
 
@@ -52,8 +52,8 @@ enum step {
     TAKE,
     PROGRESS,
     SENT,
-    TAKE_PIECE,
-    END_PIECE,
+    TAKE_CHUNK,
+    END_CHUNK,
     STEPS
 };
 
@@ -220,14 +220,14 @@ static struct pending *free_one(void)
 }
 
 /* The chunks that are being read. */
-static struct myr_tagged_piece pieces[PIECES];
-static uint32_t npieces;
+static struct myr_tagged_chunk chunks[CHUNKS];
+static uint32_t nchunks;
 
 static void complete(struct pending *one)
 {
     CHECK(NULL != one->buffer);
-    for (uint32_t p = 0; p < npieces; ++p) {
-        CHECK(&one->request != pieces[p].request);
+    for (uint32_t p = 0; p < nchunks; ++p) {
+        CHECK(&one->request != chunks[p].request);
     }
     CHECK(!one->receive || GUARD == one->buffer[one->room]);
     free(one->buffer);
@@ -324,25 +324,25 @@ static void receive_long(struct input *in, bool nearly)
     }
 }
 
-static void take_piece(void)
+static void take_chunk(void)
 {
-    struct myr_tagged_piece *piece = &pieces[npieces];
-    if (npieces < PIECES && myr_tagged_piece_take(endpoint, piece)) {
-        const struct pending *one = (const struct pending *)piece->request;
-        CHECK(NULL != one->buffer && one->receive && piece->bytes > 0);
-        CHECK(piece->at <= one->room && piece->bytes <= one->room - piece->at);
-        ++npieces;
+    struct myr_tagged_chunk *chunk = &chunks[nchunks];
+    if (nchunks < CHUNKS && myr_tagged_chunk_take(endpoint, chunk)) {
+        const struct pending *one = (const struct pending *)chunk->request;
+        CHECK(NULL != one->buffer && one->receive && chunk->bytes > 0);
+        CHECK(chunk->at <= one->room && chunk->bytes <= one->room - chunk->at);
+        ++nchunks;
     }
 }
 
-static void end_piece(struct input *in)
+static void end_chunk(struct input *in)
 {
-    if (0 != npieces) {
-        const uint32_t which = take_below(in, npieces);
-        const struct myr_tagged_piece piece = pieces[which];
-        const bool read = myr_tagged_piece_read(&piece);
-        pieces[which] = pieces[--npieces];
-        myr_tagged_piece_end(endpoint, &piece, read);
+    if (0 != nchunks) {
+        const uint32_t which = take_below(in, nchunks);
+        const struct myr_tagged_chunk chunk = chunks[which];
+        const bool read = myr_tagged_chunk_read(&chunk);
+        chunks[which] = chunks[--nchunks];
+        myr_tagged_chunk_end(endpoint, &chunk, read);
     }
 }
 
@@ -407,11 +407,11 @@ static void step(struct input *in)
     case PROGRESS:
         (void)(0 == take_below(in, 2) ? myr_tagged_progress(endpoint) : myr_tagged_run(endpoint));
         break;
-    case TAKE_PIECE:
-        take_piece();
+    case TAKE_CHUNK:
+        take_chunk();
         break;
-    case END_PIECE:
-        end_piece(in);
+    case END_CHUNK:
+        end_chunk(in);
         break;
     default: /* SENT */
         if (0 != nsent) {
@@ -433,13 +433,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .buffers = BUFFERS,
         .buffer_bytes = BUFFER,
         .direct = true,
-        .piece_bytes = 0 == (how & 8) ? 0 : PIECE,
+        .chunk_bytes = 0 == (how & 8) ? 0 : CHUNK,
     };
     memset(&own_inlet, 0, sizeof(own_inlet));
     memset(&other_inlet, 0, sizeof(other_inlet));
     (void)myr_inlet_open(&own_inlet, 1);
     (void)myr_inlet_open(&other_inlet, 1);
-    nsent = nprovided = npieces = 0;
+    nsent = nprovided = nchunks = 0;
     has_arrived = false;
     CHECK(MYR_OK == myr_tagged_open(NULL, &options, &endpoint, NULL));
     for (uint32_t p = 0; p < PEERS; ++p) {

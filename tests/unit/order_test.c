@@ -59,13 +59,13 @@ static void push(struct stack *stack, const char *text, uint32_t merges)
     }
 }
 
-static char piece_text[NODES][RANKS][TEXT];
+static char partial_text[NODES][RANKS][TEXT];
 
 /* Combine the values of a node's own ranks. Returns the number of parts that remain. */
 static uint32_t play_own(const struct nicbarr_order *order, const uint32_t *node_of, uint32_t size,
                          uint32_t node)
 {
-    uint32_t ranks[RANKS], count = 0, pieces = 0;
+    uint32_t ranks[RANKS], count = 0, partials = 0;
     struct stack stack = {.count = 0, .most = order->depth};
     for (uint32_t r = 0; r < size; ++r) {
         if (node == node_of[r]) {
@@ -78,36 +78,36 @@ static uint32_t play_own(const struct nicbarr_order *order, const uint32_t *node
         const struct nicbarr_term *term = &order->own[t];
         sprintf(text, "%u", ranks[term->source]);
         push(&stack, text, term->merges);
-        if (t + 1 == order->nown || order->own[t + 1].piece != term->piece) {
+        if (t + 1 == order->nown || order->own[t + 1].partial != term->partial) {
             assert_int_equal(stack.count, 1);
-            assert_int_equal(term->piece, pieces);
-            strcpy(piece_text[node][pieces++], stack.text[0]);
+            assert_int_equal(term->partial, partials);
+            strcpy(partial_text[node][partials++], stack.text[0]);
             stack.count = 0;
         }
     }
-    assert_true(pieces <= order->most);
-    return pieces;
+    assert_true(partials <= order->most);
+    return partials;
 }
 
 static void check(const uint32_t *node_of, uint32_t size, uint32_t nodes)
 {
     static char wanted[TEXT];
     struct nicbarr_order orders[NODES];
-    uint32_t pieces = 0, width = 1;
+    uint32_t partials = 0, width = 1;
     struct stack stack = {.count = 0};
     for (uint32_t n = 0; n < nodes; ++n) {
         assert_true(nicbarr_order_make(node_of, size, nodes, n, &orders[n]));
-        assert_int_equal(orders[n].npieces, orders[0].npieces);
+        assert_int_equal(orders[n].npartials, orders[0].npartials);
         assert_int_equal(orders[n].most, orders[0].most);
-        assert_memory_equal(orders[n].pieces, orders[0].pieces,
-                            orders[0].npieces * sizeof(*orders[0].pieces));
-        pieces += play_own(&orders[n], node_of, size, n);
+        assert_memory_equal(orders[n].partials, orders[0].partials,
+                            orders[0].npartials * sizeof(*orders[0].partials));
+        partials += play_own(&orders[n], node_of, size, n);
     }
-    assert_int_equal(pieces, orders[0].npieces);
+    assert_int_equal(partials, orders[0].npartials);
     stack.most = orders[0].depth;
-    for (uint32_t t = 0; t < orders[0].npieces; ++t) {
-        const struct nicbarr_term *term = &orders[0].pieces[t];
-        push(&stack, piece_text[term->source][term->piece], term->merges);
+    for (uint32_t t = 0; t < orders[0].npartials; ++t) {
+        const struct nicbarr_term *term = &orders[0].partials[t];
+        push(&stack, partial_text[term->source][term->partial], term->merges);
     }
     while (width < size) {
         width *= 2;
@@ -155,7 +155,7 @@ static void random_placements(void **state)
     }
 }
 
-static void block_placement_has_one_piece(void **state)
+static void block_placement_has_one_partial_result(void **state)
 {
     (void)state;
     for (uint32_t locals = 1; locals <= 16; locals *= 2) {
@@ -166,7 +166,7 @@ static void block_placement_has_one_piece(void **state)
         }
         assert_true(nicbarr_order_make(node_of, 64, 64 / locals, 0, &order));
         assert_int_equal(order.most, 1);
-        assert_int_equal(order.npieces, 64 / locals);
+        assert_int_equal(order.npartials, 64 / locals);
         nicbarr_order_free(&order);
     }
 }
@@ -187,12 +187,12 @@ static void ranks_not_combined(void **state)
             struct nicbarr_order order;
             uint32_t local = 0;
             assert_true(nicbarr_order_make_apart(node_of, size, nodes, n, &order));
-            assert_int_equal(order.npieces, size);
+            assert_int_equal(order.npartials, size);
             for (uint32_t r = 0; r < size; ++r) {
                 if (n == node_of[r]) {
                     assert_int_equal(order.own[local].source, local);
                     assert_int_equal(order.own[local].merges, 0);
-                    rank_in[n][order.own[local].piece] = r;
+                    rank_in[n][order.own[local].partial] = r;
                     ++local;
                 }
             }
@@ -205,9 +205,9 @@ static void ranks_not_combined(void **state)
             assert_true(nicbarr_order_make_apart(node_of, size, nodes, n, &order));
             assert_int_equal(order.most, most);
             for (uint32_t r = 0; r < size; ++r) {
-                const struct nicbarr_term *term = &order.pieces[r];
+                const struct nicbarr_term *term = &order.partials[r];
                 assert_int_equal(term->source, node_of[r]);
-                assert_int_equal(rank_in[term->source][term->piece], r);
+                assert_int_equal(rank_in[term->source][term->partial], r);
                 assert_int_equal(term->merges, 0);
             }
             nicbarr_order_free(&order);
@@ -220,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_placement),
         cmocka_unit_test(random_placements),
-        cmocka_unit_test(block_placement_has_one_piece),
+        cmocka_unit_test(block_placement_has_one_partial_result),
         cmocka_unit_test(ranks_not_combined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

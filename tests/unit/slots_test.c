@@ -197,7 +197,7 @@ static void poll_sometimes(struct member *member, bool writes)
 
 /* Write or read a round. Its bytes are in the slot, or in the slot's chunk, in which case the
  * slot's info is their number. */
-static void play_round(struct member *member, uint32_t writer, uint32_t bytes, bool piece)
+static void play_round(struct member *member, uint32_t writer, uint32_t bytes, bool chunk)
 {
     struct myr_ring *ring = &member->ring;
     const uint32_t round = ring->passed + 1;
@@ -205,14 +205,14 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
     if (writer == ring->rank) {
         void *payload = myr_ring_next(ring);
         check_free(member->crew, writer, round, MYR_RING_WINDOW);
-        fill(piece ? myr_ring_piece(ring) : payload, bytes, writer, round);
+        fill(chunk ? myr_ring_chunk(ring) : payload, bytes, writer, round);
         record_passed(member->crew, ring->rank, round);
         myr_ring_write(ring, bytes);
     } else {
         const struct myr_slot *slot = myr_ring_await(ring);
         CREW_CHECK(bytes == myr_load_relaxed(&slot->info), "rank %u reads the info %u in round %u",
                    ring->rank, slot->info, round);
-        check(piece ? (const void *)myr_ring_piece(ring) : slot->payload, bytes, writer, round);
+        check(chunk ? (const void *)myr_ring_chunk(ring) : slot->payload, bytes, writer, round);
         record_passed(member->crew, ring->rank, round);
         myr_ring_pass(ring);
     }
@@ -245,18 +245,18 @@ static void writer_runs_ahead(uint32_t rank, void *context)
 }
 
 /* Each member requests the chunks at another time, after some rounds. */
-static void pieces(uint32_t rank, void *context)
+static void chunks(uint32_t rank, void *context)
 {
     struct member member;
     member_begin(&member, rank, context);
     play_round(&member, 0, 8, false);
     crew_dawdle(&member.random);
-    CREW_CHECK(myr_ring_get_pieces(&member.ring, member.crew->segment), "rank %u has no pieces",
+    CREW_CHECK(myr_ring_get_chunks(&member.ring, member.crew->segment), "rank %u has no chunks",
                rank);
     uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         const uint32_t writer = r < MYR_RING_WINDOW ? 0 : crew_below(&random, member.crew->size);
-        const uint32_t bytes = 1 + crew_below(&random, MYR_RING_PIECE);
+        const uint32_t bytes = 1 + crew_below(&random, MYR_RING_CHUNK);
         crew_dawdle(&member.random);
         play_round(&member, writer, bytes, true);
     }
@@ -323,15 +323,15 @@ static void rings(void **state)
     run_all(writer_runs_ahead, 100, INT32_MAX - 50, myr_ring_bytes);
 }
 
-static void pieces_beside_the_slots(void **state)
+static void chunks_beside_the_slots(void **state)
 {
     (void)state;
-    run_all(pieces, 80, 0, myr_ring_bytes);
+    run_all(chunks, 80, 0, myr_ring_bytes);
 }
 
 /* Rings of a single process are created in a segment that has memory for the chunks of only some
  * of them. */
-static void no_room_for_pieces(void **state)
+static void no_space_for_chunks(void **state)
 {
     (void)state;
     enum { RINGS = 12 };
@@ -350,9 +350,9 @@ static void no_room_for_pieces(void **state)
             assert_non_null(record);
             myr_ring_init(&ring[r], record, &waiter, 1, 0);
             const size_t alone = myr_ring_taken(&ring[r]);
-            const bool got = myr_ring_get_pieces(&ring[r], crew.segment);
-            assert_int_equal(got, myr_ring_get_pieces(&ring[r], crew.segment));
-            assert_int_equal(got, NULL != ring[r].pieces);
+            const bool got = myr_ring_get_chunks(&ring[r], crew.segment);
+            assert_int_equal(got, myr_ring_get_chunks(&ring[r], crew.segment));
+            assert_int_equal(got, NULL != ring[r].chunks);
             assert_int_equal(got, myr_ring_taken(&ring[r]) > alone);
             have += got;
         }
@@ -371,8 +371,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges),
         cmocka_unit_test(rings),
-        cmocka_unit_test(pieces_beside_the_slots),
-        cmocka_unit_test(no_room_for_pieces),
+        cmocka_unit_test(chunks_beside_the_slots),
+        cmocka_unit_test(no_space_for_chunks),
     };
     crew_watchdog();
     (void)crew_seed();

@@ -260,17 +260,17 @@ static void done(struct game *g, struct myr_tagged_request *request)
 }
 
 /* Read up to three chunks, and complete them in reverse order. Sometimes the system call fails. */
-static void read_pieces(struct game *g, uint32_t e)
+static void read_chunks(struct game *g, uint32_t e)
 {
-    struct myr_tagged_piece piece[3];
-    uint32_t pieces = 0;
-    while (pieces < 3 && myr_tagged_piece_take(g->t[e], &piece[pieces])) {
-        ++pieces;
+    struct myr_tagged_chunk chunk[3];
+    uint32_t chunks = 0;
+    while (chunks < 3 && myr_tagged_chunk_take(g->t[e], &chunk[chunks])) {
+        ++chunks;
     }
-    while (pieces-- > 0) {
+    while (chunks-- > 0) {
         const bool refused = 0 == crew_below(&g->random, 50);
-        myr_tagged_piece_end(g->t[e], &piece[pieces],
-                             !refused && myr_tagged_piece_read(&piece[pieces]));
+        myr_tagged_chunk_end(g->t[e], &chunk[chunks],
+                             !refused && myr_tagged_chunk_read(&chunk[chunks]));
     }
 }
 
@@ -278,7 +278,7 @@ static void progress(struct game *g, uint32_t e)
 {
     struct myr_tagged_request *request;
     (void)myr_tagged_progress(g->t[e]);
-    read_pieces(g, e);
+    read_chunks(g, e);
     while (NULL != (request = myr_tagged_done(g->t[e]))) {
         done(g, request);
     }
@@ -474,15 +474,15 @@ static void random_games(void **state)
 {
     (void)state;
     const struct myr_tagged_options usual = {.direct = true, .buffer_bytes = BUFFER};
-    const struct myr_tagged_options pieces = {
-        .direct = true, .buffer_bytes = BUFFER, .piece_bytes = 1000};
+    const struct myr_tagged_options chunks = {
+        .direct = true, .buffer_bytes = BUFFER, .chunk_bytes = 1000};
     const struct myr_tagged_options narrow = {
         .direct = false, .buffer_bytes = BUFFER, .buffers = 4, .messages = 50};
     uint64_t random = crew_seed();
     for (uint32_t game = 0; game < 12; ++game) {
         play(0 != game % 2   ? &narrow
              : 0 == game % 4 ? &usual
-                             : &pieces,
+                             : &chunks,
              0 == game % 3 ? &faults : &no_faults, 20000, crew_random(&random));
     }
 }
@@ -498,7 +498,7 @@ static void sizes(void **state)
     for (uint32_t way = 0; way < 3; ++way) {
         struct game *g = begin_with(&(struct myr_tagged_options){.direct = 0 != way,
                                                                  .buffer_bytes = BUFFER,
-                                                                 .piece_bytes = 2 == way ? 999 : 0},
+                                                                 .chunk_bytes = 2 == way ? 999 : 0},
                                     crew_seed());
         for (uint32_t to = 0; to < ENDPOINTS; ++to) {
             for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); ++i) {
@@ -755,7 +755,7 @@ static void send_heads(struct myr_remote *remote, uint8_t kind, struct tagged_mo
 }
 
 /* Chunks that are not within the expected message are not written at all. */
-static void pieces_stay_within_the_message(void **state)
+static void chunks_stay_within_the_message(void **state)
 {
     (void)state;
     enum { ROOM = 100 };
@@ -872,7 +872,7 @@ int main(void)
         cmocka_unit_test(random_games),
         cmocka_unit_test(unresponsive_node),
         cmocka_unit_test(garbage),
-        cmocka_unit_test(pieces_stay_within_the_message),
+        cmocka_unit_test(chunks_stay_within_the_message),
         cmocka_unit_test(memory_depends_on_the_share),
         cmocka_unit_test(memory_for_all_peers),
         cmocka_unit_test(short_messages_cause_no_starvation),
