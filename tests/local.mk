@@ -194,7 +194,7 @@ component_tests = \
 ## What lies below Open MPI: NICs, daemons, tools. It is the same whatever release runs above it.
 below_tests = \
     tests/component/waiting.sh tests/component/calls.sh \
-    tests/component/double.sh \
+    tests/component/fake_nic.sh \
     tests/component/overdue.sh \
     tests/component/lost_node.sh \
     tests/component/myrd_kernel.sh \

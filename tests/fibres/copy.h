@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gives the fake Open MPI (mpi_double.h) access to the state of a copy of the component, which
+ * Gives the fake Open MPI (mpi_fake.h) access to the state of a copy of the component, which
  * exports one table of functions, `double_copy`. In particular, a copy stores what earlier jobs and
  * communicators would have left: measurements in the tuning cache, and notes in the segment.
  *

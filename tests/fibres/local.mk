@@ -7,7 +7,7 @@ if HAVE_TRACE_PC
 fibre_programs += tests/fibres/node_test
 check_LTLIBRARIES += tests/fibres/libfibres.la
 endif
-## mpi_double.c is in place of functions of Open MPI 4.1.
+## mpi_fake.c is in place of functions of Open MPI 4.1.
 if HAVE_MPI_DOUBLE
 fibre_programs += tests/fibres/module_test
 check_LTLIBRARIES += tests/fibres/mca_coll_nicbarr.la
@@ -26,11 +26,11 @@ tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \
 tests_fibres_node_test_CFLAGS = $(unit_cflags) -fsanitize-coverage=trace-pc
 tests_fibres_node_test_LDADD = tests/fibres/libfibres.la $(unit_libs)
 
-## The component as Open MPI loads it, with the soft NIC and a double as its kinds of NICs; what depends
+## The component as Open MPI loads it, with the soft NIC and a fake one as its kinds of NICs; what depends
 ## on Open MPI's release it finds in the test program.
 tests_fibres_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/fibres/kinds.c \
     tests/fibres/copy.h tests/fibres/copy.c \
-    tests/unit/nic_double.h tests/unit/nic_double.c \
+    tests/unit/nic_fake.h tests/unit/nic_fake.c \
     $(coll_nicbarr_libnicbarr_pure_la_SOURCES) $(libmyr_libmyr_la_SOURCES) ompi/number.c ompi/pvars.c
 tests_fibres_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags) $(SODIUM_CFLAGS) $(VERBS_CFLAGS)
 tests_fibres_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags) -fsanitize-coverage=trace-pc
@@ -38,8 +38,8 @@ tests_fibres_mca_coll_nicbarr_la_LDFLAGS = -module -avoid-version -rpath /nowher
 tests_fibres_mca_coll_nicbarr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la $(SODIUM_LIBS) \
     $(OMPI_LIBS) $(JANSSON_LIBS) -lm
 
-tests_fibres_module_test_SOURCES = tests/fibres/module_test.c tests/fibres/mpi_double.h \
-    tests/fibres/mpi_double.c tests/fibres/copy.h
+tests_fibres_module_test_SOURCES = tests/fibres/module_test.c tests/fibres/mpi_fake.h \
+    tests/fibres/mpi_fake.c tests/fibres/copy.h
 tests_fibres_module_test_CPPFLAGS = $(coll_nicbarr_cppflags)
 tests_fibres_module_test_CFLAGS = $(unit_cflags) -fvisibility=default
 tests_fibres_module_test_LDFLAGS = -export-dynamic $(OMPI_LDFLAGS)

@@ -2,7 +2,7 @@
 /*
  * Tests that the whole component coll/nicbarr returns correct results to any legal program and
  * never hangs it. Random programs run on one node or with one node per rank; the ranks are fibres
- * (fibres.h) on top of a fake Open MPI (mpi_double.h).
+ * (fibres.h) on top of a fake Open MPI (mpi_fake.h).
  *
  * All ranks follow one plan, as in an MPI program. They create and free communicators over random
  * ranks, also while requests are outstanding. On these communicators they call:
@@ -40,7 +40,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tests/fibres/mpi_double.h"
+#include "tests/fibres/mpi_fake.h"
 
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/trial.h"
@@ -111,17 +111,17 @@ static struct program {
     uint32_t burst; /* largest number of consecutive requests */
     struct op op[OPS + FLIGHTS + 3 * COMMS];
     struct op usual[COMMS][USUAL]; /* only collective, bytes and users are used */
-    struct side side[DOUBLE_RANKS][COMMS];
-    uint64_t random[DOUBLE_RANKS]; /* each rank's generator */
-    uint32_t at[DOUBLE_RANKS];     /* the current operation */
-    bool in_progress[DOUBLE_RANKS];
+    struct side side[FAKE_RANKS][COMMS];
+    uint64_t random[FAKE_RANKS]; /* each rank's generator */
+    uint32_t at[FAKE_RANKS];     /* the current operation */
+    bool in_progress[FAKE_RANKS];
     bool fills;            /* when the clock is first advanced, notes become full */
-    uint32_t victim, doom; /* the rank that dies (DOUBLE_RANKS: none), and after which operation */
+    uint32_t victim, doom; /* the rank that dies (FAKE_RANKS: none), and after which operation */
     bool doomed, died;
     /* Whether a communicator of this size has completed a tuning run or a comparison, of barriers
      * and of each size class. */
-    bool proven[DOUBLE_RANKS + 1];
-    bool proven_class[DOUBLE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
+    bool proven[FAKE_RANKS + 1];
+    bool proven_class[FAKE_RANKS + 1][NICBARR_COLLECTIVES][NICBARR_SIZE_CLASSES];
 } program;
 
 static ompi_op_t *users_op;
@@ -180,7 +180,7 @@ static uint32_t from_source[sizeof(sources) / sizeof(sources[0])]; /* calls of M
 
 static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
 {
-    const mca_coll_nicbarr_module_t *module = double_module(comm);
+    const mca_coll_nicbarr_module_t *module = fake_module(comm);
     if (NULL == module) {
         return NONE;
     }
@@ -218,7 +218,7 @@ static enum nicbarr_collective class_of(const struct op *op)
 static const struct nicbarr_class *find_class(const struct side *side, const struct op *op,
                                               uint32_t *size_class)
 {
-    const mca_coll_nicbarr_module_t *module = double_module(side->comm);
+    const mca_coll_nicbarr_module_t *module = fake_module(side->comm);
     const enum nicbarr_collective collective = class_of(op);
     const bool blocks = op->collective >= ALLGATHER;
     const size_t bytes = blocks ? (size_t)op->bytes * side->size : op->bytes;
@@ -250,8 +250,7 @@ static enum data_state state_of_class(const struct side *side, const struct op *
     if (NULL == class) {
         return D_NONE;
     }
-    const struct nicbarr_trial *trial =
-        find_trial(double_module(side->comm), collective, size_class);
+    const struct nicbarr_trial *trial = find_trial(fake_module(side->comm), collective, size_class);
     if (NULL != trial) {
         return trial->anew ? D_REMEASURED : D_TRIAL;
     }
@@ -277,11 +276,10 @@ static uint32_t state_of(const struct side *side, const struct op *op)
  * the end, in a tuning run or in a comparison. */
 static void check_source(const struct side *own)
 {
-    const mca_coll_nicbarr_module_t *module = double_module(own->comm);
-    for (uint32_t i = 0; i < DOUBLE_RANKS * COMMS; ++i) {
+    const mca_coll_nicbarr_module_t *module = fake_module(own->comm);
+    for (uint32_t i = 0; i < FAKE_RANKS * COMMS; ++i) {
         const struct side *side = &program.side[i / COMMS][i % COMMS];
-        const mca_coll_nicbarr_module_t *one =
-            NULL == side->comm ? NULL : double_module(side->comm);
+        const mca_coll_nicbarr_module_t *one = NULL == side->comm ? NULL : fake_module(side->comm);
         if (NULL != one && NULL == one->tuner &&
             (NICBARR_MEASURED == one->source || NICBARR_WON_COMPARISON == one->source)) {
             program.proven[side->size] = true;
@@ -311,17 +309,16 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
  * proven only if one of them was confident. */
 static void check_stored_choice(const struct side *own, const struct op *op)
 {
-    const mca_coll_nicbarr_module_t *module = double_module(own->comm);
+    const mca_coll_nicbarr_module_t *module = fake_module(own->comm);
     const enum nicbarr_collective collective = class_of(op);
     uint32_t c;
     if (BARRIER == op->collective || NULL == find_class(own, op, &c)) {
         return;
     }
     bool *proven = &program.proven_class[own->size][collective][c];
-    for (uint32_t i = 0; i < DOUBLE_RANKS * COMMS; ++i) {
+    for (uint32_t i = 0; i < FAKE_RANKS * COMMS; ++i) {
         const struct side *side = &program.side[i / COMMS][i % COMMS];
-        const mca_coll_nicbarr_module_t *one =
-            NULL == side->comm ? NULL : double_module(side->comm);
+        const mca_coll_nicbarr_module_t *one = NULL == side->comm ? NULL : fake_module(side->comm);
         *proven =
             *proven || (NULL != one && own->size == side->size && is_sure(one, collective, c));
     }
@@ -340,7 +337,7 @@ static uint32_t due_in(const struct side *side, const struct op *op)
     const uint32_t state = state_of(side, op);
     uint32_t size_class;
     if (BARRIER == op->collective) {
-        return WATCHED == state ? double_module(side->comm)->watch.until : 0;
+        return WATCHED == state ? fake_module(side->comm)->watch.until : 0;
     }
     return D_WATCHED_OURS == state || D_WATCHED_OWN == state
                ? find_class(side, op, &size_class)->until
@@ -353,7 +350,7 @@ static void count_transition(const struct side *side, const struct op *op, uint3
     check_stored_choice(side, op);
     const uint32_t event = (uint32_t)(op->kind * COLLECTIVES + op->collective);
     const uint32_t table = (BARRIER == op->collective ? ON_NODE : DATA_ON_NODE) + program.across;
-    const mca_coll_nicbarr_module_t *module = double_module(side->comm);
+    const mca_coll_nicbarr_module_t *module = fake_module(side->comm);
     ++taken[table][before][event][state_of(side, op)];
     from_source[NULL == module || BARRIER != op->collective ? NICBARR_UNDECIDED : module->source] +=
         1;
@@ -543,9 +540,9 @@ static void draw_plan(uint64_t *random)
     }
 }
 
-static void set(struct double_job *job, uint32_t ranks, const char *name, const char *text)
+static void set(struct fake_job *job, uint32_t ranks, const char *name, const char *text)
 {
-    job->setting[job->settings++] = (struct double_setting){ranks, name, text};
+    job->setting[job->settings++] = (struct fake_setting){ranks, name, text};
 }
 
 /* Returns one of these words. */
@@ -620,7 +617,7 @@ static void note_proven(const struct double_past *past)
 }
 
 /* Add a choice for MPI_Barrier, or for a size class of `op`, on a communicator. */
-static void add_past(uint64_t *random, struct double_job *job, uint32_t comm, const struct op *op,
+static void add_past(uint64_t *random, struct fake_job *job, uint32_t comm, const struct op *op,
                      bool noted)
 {
     const bool barrier = BARRIER == op->collective;
@@ -656,7 +653,7 @@ static void add_past(uint64_t *random, struct double_job *job, uint32_t comm, co
     ++job->pasts;
 }
 
-static void add_pasts(uint64_t *random, struct double_job *job, bool noted)
+static void add_pasts(uint64_t *random, struct fake_job *job, bool noted)
 {
     static const struct op barrier = {.collective = BARRIER};
     for (uint32_t c = 0; c < COMMS; ++c) {
@@ -672,11 +669,11 @@ static void add_pasts(uint64_t *random, struct double_job *job, bool noted)
 }
 
 /* A cache that is only read is listed behind "none". */
-static void draw_cache(uint64_t *random, struct double_job *job)
+static void draw_cache(uint64_t *random, struct fake_job *job)
 {
     static const uint32_t late[] = {0, 0, 1, 20, 300, 5000};
     static char read[200];
-    const uint32_t all = (UINT32_C(1) << DOUBLE_RANKS) - 1;
+    const uint32_t all = (UINT32_C(1) << FAKE_RANKS) - 1;
     const uint32_t ranks = 0 == crew_below(random, 4) ? crew_below(random, all) : all;
     snprintf(read, sizeof(read), "none,%s", double_cache());
     set(job, all, "cache", "none");
@@ -692,7 +689,7 @@ static void draw_cache(uint64_t *random, struct double_job *job)
     }
 }
 
-static void draw_notes(uint64_t *random, struct double_job *job)
+static void draw_notes(uint64_t *random, struct fake_job *job)
 {
     switch (crew_below(random, 8)) {
     case 0:
@@ -711,7 +708,7 @@ static void draw_notes(uint64_t *random, struct double_job *job)
 }
 
 /* Bind the ranks: none, each to a processor of its own, all to the same, or any. */
-static void draw_processors(uint64_t *random, struct double_job *job)
+static void draw_processors(uint64_t *random, struct fake_job *job)
 {
     const uint32_t all = (UINT32_C(1) << DOUBLE_PROCESSORS) - 1;
     const uint32_t how = crew_below(random, 4), same = UINT32_C(3) >> crew_below(random, 2);
@@ -726,16 +723,16 @@ static void draw_processors(uint64_t *random, struct double_job *job)
 
 static void progress(uint32_t rank);
 
-static void draw_job(uint64_t *random, struct double_job *job)
+static void draw_job(uint64_t *random, struct fake_job *job)
 {
     static const uint32_t steps[] = {100, 1000, 10000, 100000};
     static const char *const forced[] = {"allreduce", "reduce", "bcast",
                                          "allgather", "gather", "scatter"};
-    const uint32_t all = (UINT32_C(1) << DOUBLE_RANKS) - 1;
-    *job = (struct double_job){.seed = program.seed,
-                               .ranks = program.size,
-                               .step_ns = steps[crew_below(random, 4)],
-                               .progress = progress};
+    const uint32_t all = (UINT32_C(1) << FAKE_RANKS) - 1;
+    *job = (struct fake_job){.seed = program.seed,
+                             .ranks = program.size,
+                             .step_ns = steps[crew_below(random, 4)],
+                             .progress = progress};
     set(job, all, "sleep_after", "-1"); /* a rank that sleeps would block all others */
     set(job, all, "tune_after", ONE_OF(random, "0", "1", "3", "10"));
     if (0 == crew_below(random, 2)) {
@@ -774,9 +771,9 @@ static void draw_job(uint64_t *random, struct double_job *job)
     }
     const uint32_t odd = UINT32_C(1) << crew_below(random, program.size);
     if (job->across) {
-        set(job, all, "nic", ONE_OF(random, "auto", "soft", "double"));
+        set(job, all, "nic", ONE_OF(random, "auto", "soft", "fake"));
         if (0 == crew_below(random, 8)) {
-            set(job, odd, "nic", ONE_OF(random, "auto", "soft", "double"));
+            set(job, odd, "nic", ONE_OF(random, "auto", "soft", "fake"));
         }
         job->longest = 0 == crew_below(random, 4) ? 100 + crew_below(random, 600) : 0;
         set(job, all, "network", "127.0.0.1");
@@ -1080,7 +1077,7 @@ static void open_comm(struct side *side, const struct op *op)
     const uint32_t members = program.members[op->comm], rank = fibres_rank();
     *side =
         (struct side){.rank = bits(members & ((UINT32_C(1) << rank) - 1)), .size = bits(members)};
-    side->comm = double_comm(op->number + 1, members, op->wrapped);
+    side->comm = fake_comm(op->number + 1, members, op->wrapped);
 }
 
 static void wait_all(struct side *side)
@@ -1183,11 +1180,11 @@ static void start(struct side *side)
  * members have the same counters, and set them to the same values. */
 static void provoke(const struct side *side, struct op *op)
 {
-    mca_coll_nicbarr_module_t *module = double_module(side->comm);
+    mca_coll_nicbarr_module_t *module = fake_module(side->comm);
     const uint32_t soon = 1 + op->bytes / 8 % 3;
     if (!op->passed) {
         op->passed = true;
-        double_pass(UINT64_C(1000) * 1000000000);
+        fake_pass(UINT64_C(1000) * 1000000000);
         if (program.fills) {
             double_fill_notes();
         }
@@ -1255,13 +1252,13 @@ static void play(struct side *side, struct op *op)
  * the recovery of the lock is tested elsewhere (tests/unit/segment_test.c). */
 static bool try_to_die(uint32_t rank)
 {
-    pthread_mutex_t *lock = NULL == double_segment(rank) ? NULL : &double_segment(rank)->sram->lock;
+    pthread_mutex_t *lock = NULL == fake_segment(rank) ? NULL : &fake_segment(rank)->sram->lock;
     if (NULL == lock || 0 != pthread_mutex_trylock(lock)) {
         return false;
     }
     pthread_mutex_unlock(lock);
     program.died = true;
-    double_die(rank);
+    fake_die(rank);
     return true;
 }
 
@@ -1300,7 +1297,7 @@ static void print_past(const struct double_past *past)
                          : "unsure");
 }
 
-static void print_plan(const struct double_job *job)
+static void print_plan(const struct fake_job *job)
 {
     for (uint32_t j = 0; j < job->settings; ++j) {
         fprintf(stderr, "%s %s (0x%x)\n", job->setting[j].name, job->setting[j].text,
@@ -1363,34 +1360,34 @@ static void count_record(struct myr_record *record, void *context)
 static void play_program(uint64_t seed)
 {
     uint64_t random = seed;
-    struct double_job job;
+    struct fake_job job;
     uint32_t left = 0;
     memset(&program, 0, sizeof(program));
     program.seed = seed;
-    program.victim = DOUBLE_RANKS;
-    program.size = 2 + crew_below(&random, DOUBLE_RANKS - 1);
+    program.victim = FAKE_RANKS;
+    program.size = 2 + crew_below(&random, FAKE_RANKS - 1);
     draw_plan(&random);
-    for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+    for (uint32_t r = 0; r < FAKE_RANKS; ++r) {
         program.random[r] = crew_random(&random);
     }
     draw_job(&random, &job);
     if (NULL != getenv("NICBARR_PLAN")) {
         print_plan(&job);
     }
-    double_open(&job);
+    fake_open(&job);
     if (!fibres_run(seed, program.size, GRAIN, BLOCKS_MOST, follow, NULL)) {
         print_where();
         crew_fail(__FILE__, __LINE__, "an end", "NICBARR_SEED=0x%llx: ranks hang",
                   (unsigned long long)seed);
     }
     for (uint32_t r = 0; r < program.size && !program.across && !program.died; ++r) {
-        if (NULL != double_segment(r)) {
-            myr_records_each(double_segment(r), count_record, &left);
+        if (NULL != fake_segment(r)) {
+            myr_records_each(fake_segment(r), count_record, &left);
         }
     }
     CREW_CHECK(0 == left, "NICBARR_SEED=0x%llx: %u records are left", (unsigned long long)seed,
                left);
-    double_close();
+    fake_close();
 }
 
 static void compose_all(void *from, void *to, int *count, MPI_Datatype *type)
@@ -1412,7 +1409,7 @@ static void play_programs(uint32_t rank, void *context)
     (void)rank;
     snprintf(path, sizeof(path), "%s/tests/fibres/.libs/mca_coll_nicbarr.so",
              NULL == build ? "." : build);
-    double_begin(path, context);
+    fake_begin(path, context);
     MPI_Op_create(compose_all, 0, &users_op);
     for (uint64_t p = 0; p < count; ++p) {
         *playing = crew_seed() + p;

@@ -3,7 +3,7 @@
  * Fuzzes requests of arbitrary users' processes to the owner of the kernel's NIC
  * (myrd/kernel_server.c, kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and
  * packets of other hosts, to find input with which a user can crash the daemon or access another
- * user's groups. The NIC is a fake (kernel_double.h). run.sh builds and runs the fuzzer.
+ * user's groups. The NIC is a fake (kernel_fake.h). run.sh builds and runs the fuzzer.
  *
  * Invariants:
  *
@@ -26,7 +26,7 @@
 #include "myrd/kernel_hosts.h"
 #include "tests/fuzz/daemon.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 
 enum {
     CLIENTS = 6,
@@ -282,7 +282,7 @@ enum step {
 
 static void take_step_of(struct input *in)
 {
-    struct double_group group;
+    struct fake_group group;
     const uint32_t kind = take_below(in, STEPS);
     const uint8_t argument = take_byte(in);
     struct client *client = &w.client[argument % CLIENTS];
@@ -310,15 +310,15 @@ static void take_step_of(struct input *in)
         daemon_pass_ms(UINT64_C(1) << argument % 13);
         break;
     case ABSENT:
-        double_set_absent(ip_of(0), 0 != argument % 2);
+        fake_set_absent(ip_of(0), 0 != argument % 2);
         break;
     case GROUP:
-        if (double_look(key, &group)) {
-            double_set(key, 0 != (argument & 0x40), argument >> 4 & 3);
+        if (fake_find_group(key, &group)) {
+            fake_set(key, 0 != (argument & 0x40), argument >> 4 & 3);
         }
         break;
     case REPORT:
-        double_tell(key, argument >> 4 & 3, argument >> 6);
+        fake_report_stuck(key, argument >> 4 & 3, argument >> 6);
         break;
     case WAIT: /* meanwhile another host sends a query, or a response without a query */
         send_as_host(argument % HOSTS, argument / HOSTS % 4, argument);
@@ -432,19 +432,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.client[c].connection = -1;
     }
     w.in = (struct input){data, size};
-    double_reset();
+    fake_reset();
     if (0 == nic_port) {
         begin_hosts();
     }
     const uint32_t before = daemon_descriptors();
     if (0 != (take_byte(&w.in) & 1)) {
-        double_watch();
+        fake_enable_reports();
     }
     void *serving = open_daemon();
     daemon_serve(&myrd_kernel_owner, serving, step, NULL);
-    CHECK(0 == double_open_count());
+    CHECK(0 == fake_open_count());
     myrd_kernel_owner.close(serving);
-    double_reset();
+    fake_reset();
     CHECK(before == daemon_descriptors());
     return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines steps that messages_fuzz.c passes to the fake wire (tests/unit/wire_double.h).
+ * Defines steps that messages_fuzz.c passes to the fake wire (tests/unit/wire_fake.h).
  */
 #ifndef TESTS_FUZZ_WIRE_STEPS_H
 #define TESTS_FUZZ_WIRE_STEPS_H
 
-#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_fake.h"
 
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND UINT64_C(1000000)

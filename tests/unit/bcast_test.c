@@ -28,7 +28,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/crew.h"
-#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 
 #define MICROSECOND UINT64_C(1000)

@@ -69,7 +69,7 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
 unit_common = tests/unit/crew.h tests/unit/crew.c
-unit_wire = tests/unit/wire_double.h tests/unit/wire_double.c
+unit_wire = tests/unit/wire_fake.h tests/unit/wire_fake.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
 
@@ -200,7 +200,7 @@ tests_unit_segment_test_SOURCES = tests/unit/segment_test.c $(unit_common)
 tests_unit_segment_test_CFLAGS = $(unit_cflags)
 tests_unit_segment_test_LDADD = $(unit_libs)
 
-## The control program, over a test double of its board.
+## The control program, over a fake board.
 unit_groups = $(unit_wire) tests/unit/wire_group.h tests/unit/wire_group.c
 firmware_libs = firmware/libmcp.la $(unit_libs)
 
@@ -255,7 +255,7 @@ tests_unit_inlet_test_SOURCES = tests/unit/inlet_test.c $(unit_common)
 tests_unit_inlet_test_CFLAGS = $(unit_cflags)
 tests_unit_inlet_test_LDADD = libmyr/libmyr.la $(CMOCKA_LIBS)
 
-unit_nics = tests/unit/nics_double.h tests/unit/nics_double.c $(unit_wire)
+unit_nics = tests/unit/nics_fake.h tests/unit/nics_fake.c $(unit_wire)
 tests_unit_port_test_SOURCES = tests/unit/port_test.c $(unit_common) $(unit_nics)
 tests_unit_port_test_CFLAGS = $(unit_cflags)
 tests_unit_port_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
@@ -275,10 +275,10 @@ tests_unit_udp_test_LDADD = firmware/libsoft.la firmware/libmcp.la $(CMOCKA_LIBS
 tests_unit_udp_test_LDFLAGS = -Wl,--wrap=sendmmsg,--wrap=sendmsg
 
 tests_unit_verbs_test_SOURCES = \
-    tests/unit/verbs_test.c tests/unit/verbs_double.h tests/unit/verbs_double.c $(unit_common)
+    tests/unit/verbs_test.c tests/unit/verbs_fake.h tests/unit/verbs_fake.c $(unit_common)
 tests_unit_verbs_test_CFLAGS = $(unit_cflags) $(VERBS_CFLAGS)
 if HAVE_RDMACM
-tests_unit_verbs_test_SOURCES += tests/unit/verbs_double_cm.c
+tests_unit_verbs_test_SOURCES += tests/unit/verbs_fake_cm.c
 tests_unit_verbs_test_CFLAGS += -DWITH_LIBRDMACM
 endif
 tests_unit_verbs_test_LDADD = $(unit_libs)
@@ -347,16 +347,16 @@ tests_unit_kernel_nic_test_SOURCES = tests/unit/kernel_nic_test.c $(unit_common)
 tests_unit_kernel_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_nic_test_LDADD = $(unit_libs)
 
-## The component with a test double as its only kind of NIC; tests/component/double.sh plays on it.
-check_LTLIBRARIES += tests/unit/double/mca_coll_nicbarr.la
-tests_unit_double_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_double.h tests/unit/nic_double.c \
-    tests/unit/double_kind.c
-tests_unit_double_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags)
-tests_unit_double_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
-tests_unit_double_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags) -rpath /nowhere
-tests_unit_double_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
+## The component with a fake NIC as its only kind; tests/component/fake_nic.sh runs jobs with it.
+check_LTLIBRARIES += tests/unit/fake/mca_coll_nicbarr.la
+tests_unit_fake_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/unit/nic_fake.h tests/unit/nic_fake.c \
+    tests/unit/fake_kind.c
+tests_unit_fake_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags)
+tests_unit_fake_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
+tests_unit_fake_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags) -rpath /nowhere
+tests_unit_fake_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 
-## The owner of the kernel's NIC, over a test double of that; also where the build has no such NIC.
+## The owner of the kernel's NIC, over a fake of that NIC; also where the build has no such NIC.
 tests_unit_kernel_interface_test_SOURCES = tests/unit/kernel_interface_test.c $(unit_common) \
     myrd/kernel_interface.h myrd/kernel_interface.c
 tests_unit_kernel_interface_test_CFLAGS = $(unit_cflags)
@@ -380,7 +380,7 @@ tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_c
     tests/unit/kernel_server/meetings.c tests/unit/kernel_server/clients.c \
     tests/unit/kernel_server/nonsense.c tests/unit/kernel_server/hosts.c \
     tests/unit/kernel_server/takeovers.c tests/unit/kernel_server/connections.c tests/unit/kernel_server/processes.c \
-    tests/unit/kernel_double.h tests/unit/kernel_double.c \
+    tests/unit/kernel_fake.h tests/unit/kernel_fake.c \
     myrd/place.h myrd/place.c myrd/log.h myrd/log.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
     firmware/kernel/hooks.h firmware/kernel/hooks.c firmware/kernel/pins.h firmware/kernel/pins.c \
     $(myrd_filter_sources)

@@ -27,7 +27,7 @@
 
 #include "firmware/connection.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_fake.h"
 
 enum {
     SENDS = 8,    /* number of send tokens of a port */

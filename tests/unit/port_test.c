@@ -10,7 +10,7 @@
  * - A port's registered memory is freed when the port is closed, whichever process closes it.
  * - Errors are reported with a message.
  *
- * The NICs are fakes (nics_double.h).
+ * The NICs are fakes (nics_fake.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic_inside.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/nics_double.h"
+#include "tests/unit/nics_fake.h"
 
 static struct myr_port *open_port(struct myr_soft_nic *nic, uint32_t tokens)
 {
@@ -99,7 +99,7 @@ static void await_completions(struct myr_port *port, const struct completed *com
 static void send_and_receive(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
         struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
         const struct myr_remote remote = connect_ports(a, b);
@@ -142,7 +142,7 @@ static void send_and_receive(void **state)
 static void look_without_polling(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_soft_nic *nic = &w->nics[0];
     struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
     const struct myr_remote remote = connect_ports(a, b);
@@ -170,7 +170,7 @@ static void look_without_polling(void **state)
 static void tokens(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 3 * 64);
@@ -218,7 +218,7 @@ static void send_again(struct myr_port *port, void *context, void *buffer, enum 
 static void callbacks_send(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) {
         struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
         struct resend resend = {connect_ports(a, b), 50};
@@ -243,7 +243,7 @@ static void callbacks_send(void **state)
 static void errors(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 200), *in = myr_port_alloc(b, 100);
@@ -287,7 +287,7 @@ static void errors(void **state)
 static void unresponsive_node(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect_ports(a, b);
     uint8_t *out = myr_port_alloc(a, 100), *in = myr_port_alloc(b, 100);
@@ -320,7 +320,7 @@ static void unresponsive_node(void **state)
 static void signed_packets(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
     const struct myr_remote remote = connect_one_way(a, b);
     const struct mcp_messages *messages = &w->nics[1].below->mcp->messages;
@@ -370,7 +370,7 @@ static void signed_packets(void **state)
 static void no_keys(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     w->nics[0].below->mcp->messages.known_only = false;
     struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
     struct myr_port_name name;
@@ -393,7 +393,7 @@ static void no_keys(void **state)
 static void numbers(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *ports[WIRE_PORTS], *one;
     struct myr_port_name name, before;
     struct myr_error error;
@@ -442,7 +442,7 @@ static void allocate_all(uint32_t rank, void *context)
 static void memory(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_soft_nic *nic = &w->nics[0];
     uint64_t random = crew_seed();
     for (uint32_t round = 0; round < 10; ++round) {
@@ -491,7 +491,7 @@ static void open_and_die(uint32_t rank, void *context)
 static void inlets(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     const struct myr_port_options without = {MYR_ANY_PORT, 1, 1, false};
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_port *far = open_port(&w->nics[1], 1), *plain;
@@ -540,7 +540,7 @@ static void inlets(void **state)
 static void an_inlet_is_closed_under_a_sender(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_remote remote = connect_ports(port, other);
     const struct myr_inlet *inlet = remote.outlet.inlet;
@@ -678,7 +678,7 @@ static void take_part(uint32_t rank, void *context)
 static void several_processes(void **state)
 {
     (void)state;
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct setup setup = {.nic = &w->nics[0], .seed = crew_seed()};
     setup.table = crew_memory(sizeof(*setup.table));
     assert_true(crew_run(MEMBERS, take_part, &setup));

@@ -11,7 +11,7 @@
  * - A synchronous send completes only after its receive is matched.
  * - Nothing is lost when there is no memory, and all memory is free again at the end.
  *
- * Malformed messages do no harm. The NICs are fakes (nics_double.h).
+ * Malformed messages do no harm. The NICs are fakes (nics_fake.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 #include "libmyr/messages/tagged_inside.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/nics_double.h"
+#include "tests/unit/nics_fake.h"
 #include "tests/unit/takes.h"
 
 enum {
@@ -58,7 +58,7 @@ struct receiving {
 };
 
 struct game {
-    struct nics_double *w;
+    struct nics_fake *w;
     struct myr_tagged *t[ENDPOINTS];
     struct myr_tagged_peer *peer[ENDPOINTS][ENDPOINTS];
     struct sending *sendings[GAME];
@@ -821,7 +821,7 @@ static void memory_for_all_peers(void **state)
 {
     (void)state;
     static const uint32_t peers[] = {0, 1, 64, 65, 1000, 300000, MCP_MATCH_MOST};
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     for (uint32_t i = 0; i < sizeof(peers) / sizeof(peers[0]); ++i) {
         struct myr_tagged *t = NULL;
         struct myr_tagged_name name;
@@ -842,7 +842,7 @@ static void memory_depends_on_the_share(void **state)
 {
     (void)state;
     enum { LARGE = 64 << 10, OPEN = 3 };
-    struct nics_double *w = nics_begin(crew_seed());
+    struct nics_fake *w = nics_begin(crew_seed());
     struct myr_segment *segment = w->nics[0].segment;
     struct myr_tagged *t[OPEN], *none = NULL;
     const size_t share = (size_t)24 * LARGE;

@@ -43,10 +43,10 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/verbs_double.h"
+#include "tests/unit/verbs_fake.h"
 
 #ifdef WITH_LIBRDMACM
-#define LIBRDMACM verbs_double_cm()
+#define LIBRDMACM verbs_fake_cm()
 #else
 #define LIBRDMACM NULL
 #endif
@@ -73,7 +73,7 @@ enum {
             }                                                                                      \
         }                                                                                          \
     }
-static const struct verbs_double_device
+static const struct verbs_fake_device
     one_card[] = {{.name = "card", .port = ONE_PORT}, {0}},
     plain_card[] = {{.name = "plain", .inline_most = 12, .port = ONE_PORT}, {0}},
     restricted_card[] = {{.name = "restricted", .inline_got = 12, .port = ONE_PORT}, {0}};
@@ -106,13 +106,12 @@ struct world {
 
 /* Returns a world on these cards. `routed` has a bit for each node that uses librdmacm. `wanted`
  * is each node's port; NULL: any. */
-static struct world *world_on(const struct verbs_double_device *card, uint32_t nodes,
-                              uint32_t locals, uint64_t seed, uint32_t routed,
-                              const char *const *wanted)
+static struct world *world_on(const struct verbs_fake_device *card, uint32_t nodes, uint32_t locals,
+                              uint64_t seed, uint32_t routed, const char *const *wanted)
 {
     struct world *world = calloc(1, sizeof(*world));
     *world = (struct world){.nodes = nodes, .locals = locals, .random = seed};
-    world->plain = world->routed = *verbs_double(card, seed);
+    world->plain = world->routed = *verbs_fake(card, seed);
     world->routed.cm = LIBRDMACM;
     for (uint32_t n = 0; n < nodes; ++n) {
         assert_int_equal(myr_segment_join(NULL, SEGMENT, &world->segment[n], NULL), MYR_OK);
@@ -130,8 +129,8 @@ static struct world *world_on(const struct verbs_double_device *card, uint32_t n
     return world;
 }
 
-static struct world *world_of(const struct verbs_double_device *card, uint32_t nodes,
-                              uint32_t locals, uint64_t seed)
+static struct world *world_of(const struct verbs_fake_device *card, uint32_t nodes, uint32_t locals,
+                              uint64_t seed)
 {
     uint64_t random = seed + 1;
     return world_on(card, nodes, locals, seed, crew_below(&random, 1U << nodes), NULL);
@@ -151,7 +150,7 @@ static void world_free(struct world *world)
         myr_segment_leave(world->segment[n]);
     }
     free(world);
-    assert_int_equal(verbs_double_held(), 0);
+    assert_int_equal(verbs_fake_held(), 0);
 }
 
 /* The context of a group's schedules. */
@@ -425,7 +424,7 @@ static void move(struct world *world, uint32_t epochs)
         myr_verbs_poll(member->nic);
         break;
     case 1:
-        (void)verbs_double_step();
+        (void)verbs_fake_step();
         break;
     default:
         if (!member->left[g]) {
@@ -474,9 +473,9 @@ static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
 /* Wait until only queue pairs and the devices' own resources are allocated. */
 static void await_freeing(struct world *world)
 {
-    while (verbs_double_held() != verbs_double_pairs() + 4 * world->nodes * world->locals) {
+    while (verbs_fake_held() != verbs_fake_pairs() + 4 * world->nodes * world->locals) {
         myr_verbs_poll(world->member[crew_below(&world->random, world->nodes)][0].nic);
-        (void)verbs_double_step();
+        (void)verbs_fake_step();
     }
 }
 
@@ -485,14 +484,13 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
 {
     const uint32_t nodes = 2 + crew_below(random, MOST_NODES - 1);
     const uint32_t locals = 1 + crew_below(random, MOST_LOCALS);
-    static const struct verbs_double_device *const cards[] = {one_card, plain_card,
-                                                              restricted_card};
+    static const struct verbs_fake_device *const cards[] = {one_card, plain_card, restricted_card};
     struct world *world =
         world_of(cards[crew_below(random, 3)], nodes, locals, crew_random(random));
     world->groups = 1 + crew_below(random, GROUPS);
     world->unit_most = unit_most;
     world->broadcasts = broadcasts;
-    verbs_double_network((struct verbs_double_network){
+    verbs_fake_network((struct verbs_fake_network){
         .mtu = (uint8_t)crew_below(random, 1 + IBV_MTU_4096)}); /* 0: the port's */
     for (uint32_t g = 0; g < world->groups; ++g) {
         struct nicbarr_choice choice = any_choice(random, nodes);
@@ -511,7 +509,7 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
         leave(world, g);
     }
     if (0 == unit_most) { /* nothing is in flight */
-        assert_int_equal(verbs_double_held(), verbs_double_pairs() + 4 * nodes * locals);
+        assert_int_equal(verbs_fake_held(), verbs_fake_pairs() + 4 * nodes * locals);
     } else if (0 != crew_below(random, 4)) {
         await_freeing(world);
     }
@@ -573,7 +571,7 @@ static void test_pairs_are_shared(void **state)
             move(world, 1);
         }
         leave(world, 0);
-        assert_int_equal(verbs_double_pairs(), 4 * 3);
+        assert_int_equal(verbs_fake_pairs(), 4 * 3);
     }
     world_free(world);
 }
@@ -595,7 +593,7 @@ static void test_card_is_removed(void **state)
         while (world->member[dead][0].arrived[0] < 5) {
             move(world, EPOCHS);
         }
-        verbs_double_remove(world->member[dead][0].nic->device.context);
+        verbs_fake_remove(world->member[dead][0].nic->device.context);
         while (!all_know) {
             all_know = true;
             for (uint32_t n = 0; n < nodes; ++n) {
@@ -609,7 +607,7 @@ static void test_card_is_removed(void **state)
                 group->player->remind(group, now_us);
                 all_know = all_know && myr_nic_group_failed(group, &node);
                 assert_true(!myr_nic_group_failed(group, &node) || node < nodes);
-                (void)verbs_double_step();
+                (void)verbs_fake_step();
             }
             now_us += 300000;
         }
@@ -637,7 +635,7 @@ static void test_root_is_late_or_gone(void **state)
             myr_nic_bcast_begin(&world->member[n][0].group[0], root);
         }
         if (removed) {
-            verbs_double_remove(world->member[root][0].nic->device.context);
+            verbs_fake_remove(world->member[root][0].nic->device.context);
         }
         while (nodes - 1 != know) {
             know = 0;
@@ -653,7 +651,7 @@ static void test_root_is_late_or_gone(void **state)
                 assert_true(myr_nic_bcast_missing(group, &missing));
                 know += removed ? myr_nic_group_failed(group, &node) : 0 != missing.heard_ms;
                 assert_true(removed || !myr_nic_group_failed(group, &node));
-                (void)verbs_double_step();
+                (void)verbs_fake_step();
             }
         }
         leave(world, 0);
@@ -671,7 +669,7 @@ static void test_last_writes(void **state)
         struct member *first = &world->member[0][0], *second = &world->member[1][0];
         assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
         (void)myr_nic_group_arrive(&second->group[0]);
-        while (verbs_double_step()) {
+        while (verbs_fake_step()) {
         }
         (void)myr_nic_group_arrive(&first->group[0]);
         (void)first->group[0].player->poll(&first->group[0]);
@@ -702,11 +700,11 @@ static void test_failure_after_leaving(void **state)
             (void)myr_nic_group_arrive(&world->member[n][0].group[0]);
         }
         while (1 != *world->member[0][0].group[0].done) {
-            (void)verbs_double_step();
+            (void)verbs_fake_step();
             myr_verbs_poll(world->member[0][0].nic);
         }
         myr_nic_group_leave(&world->member[0][0].group[0]);
-        while (verbs_double_step()) {
+        while (verbs_fake_step()) {
             myr_verbs_poll(world->member[0][0].nic); /* its memory is freed */
         }
         assert_int_equal(*waits->done, 0);
@@ -724,7 +722,7 @@ static void test_failure_after_leaving(void **state)
             struct myr_nic_group *group = &world->member[n][0].group[1];
             assert_in_range(steps, 0, 100000);
             (void)group->player->poll(group);
-            (void)verbs_double_step();
+            (void)verbs_fake_step();
             n += 1 == *group->done && !myr_nic_group_over(group);
         }
         leave(world, 0);
@@ -775,17 +773,17 @@ static void test_late_processes_respond(void **state)
     assert_int_equal(missing.heard_ms, 0);
     while (0 == missing.heard_ms) {
         group->player->remind(group, now_us += 300000);
-        (void)verbs_double_step();
+        (void)verbs_fake_step();
         assert_int_equal(myr_nic_group_missing(group, &missing, 1), 1);
         assert_int_equal(missing.node, 1);
     }
     (void)myr_nic_group_arrive(&world->member[1][0].group[0]);
     while (1 != *group->done) {
-        (void)verbs_double_step();
+        (void)verbs_fake_step();
         (void)group->player->poll(group);
     }
     while (1 != *world->member[1][0].group[0].done) {
-        (void)verbs_double_step();
+        (void)verbs_fake_step();
         (void)world->member[1][0].group[0].player->poll(&world->member[1][0].group[0]);
     }
     leave(world, 0);
@@ -803,10 +801,10 @@ static void test_lack_of_resources(void **state)
     for (uint32_t call = 1; refused; ++call) {
         struct world *world = world_new(3, 2, crew_seed());
         world->groups = 1;
-        verbs_double_refuse(call);
+        verbs_fake_refuse(call);
         refused = !join(world, 0, choice);
         if (!refused) {
-            verbs_double_refuse(0);
+            verbs_fake_refuse(0);
             leave(world, 0);
         } else if (join(world, 0, choice)) {
             while (!is_over(world, 3)) {
@@ -823,7 +821,7 @@ static void test_lack_of_resources(void **state)
 
 /* ---- devices ---- */
 
-static const struct verbs_double_device machine[] = {
+static const struct verbs_fake_device machine[] = {
     {.name = "down", .port = {{.ethernet = true, .mtu = IBV_MTU_1024, .gids = {"v2"}}}},
     {.name = "shut", .refuses = true, .port = {{.active = true, .mtu = IBV_MTU_1024}}},
     {.name = "old",
@@ -858,7 +856,7 @@ static void test_devices(void **state)
         {", ib:2, ib:1", "ib", 1, 0},
     };
     (void)state;
-    const struct myr_verbs_calls *calls = verbs_double(machine, 1);
+    const struct myr_verbs_calls *calls = verbs_fake(machine, 1);
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         struct myr_verbs_device device;
         assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, 0, &device, NULL), MYR_OK);
@@ -866,7 +864,7 @@ static void test_devices(void **state)
         assert_int_equal(device.port, cases[c].port);
         assert_int_equal(device.gid_index, cases[c].gid);
         myr_verbs_device_close(&device);
-        assert_int_equal(verbs_double_held(), 0);
+        assert_int_equal(verbs_fake_held(), 0);
     }
 }
 
@@ -896,7 +894,7 @@ static void test_fastest_device(void **state)
     (void)state;
     for (int first = 0; first < COUNT; ++first) {
         for (int second = 0; second < COUNT; ++second) {
-            struct verbs_double_device devices[] = {
+            struct verbs_fake_device devices[] = {
                 {.name = "a", .port = {{.active = true, .mtu = IBV_MTU_4096, .gids = {"ib"}}}},
                 {.name = "b", .port = {{.active = true, .mtu = IBV_MTU_4096, .gids = {"ib"}}}},
                 {.name = NULL},
@@ -906,14 +904,14 @@ static void test_fastest_device(void **state)
             devices[0].port[0].width = from_slow_to_fast[first].width;
             devices[1].port[0].speed = from_slow_to_fast[second].speed;
             devices[1].port[0].width = from_slow_to_fast[second].width;
-            const struct myr_verbs_calls *calls = verbs_double(devices, 1);
+            const struct myr_verbs_calls *calls = verbs_fake(devices, 1);
             assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, NULL), MYR_OK);
             assert_string_equal(device.name, first >= second ? "a" : "b");
             myr_verbs_device_close(&device);
             assert_int_equal(myr_verbs_device_open(calls, "b,a", 0, &device, NULL), MYR_OK);
             assert_string_equal(device.name, "b");
             myr_verbs_device_close(&device);
-            assert_int_equal(verbs_double_held(), 0);
+            assert_int_equal(verbs_fake_held(), 0);
         }
     }
 }
@@ -932,21 +930,21 @@ static void test_no_device(void **state)
     struct myr_verbs_device device;
     struct myr_error error;
     (void)state;
-    const struct myr_verbs_calls *calls = verbs_double(machine, 1);
+    const struct myr_verbs_calls *calls = verbs_fake(machine, 1);
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, 0, &device, &error),
                          cases[c].status);
         assert_non_null(strstr(error.text, cases[c].says));
-        assert_int_equal(verbs_double_held(), 0);
+        assert_int_equal(verbs_fake_held(), 0);
     }
-    calls = verbs_double(&machine[5], 1);
+    calls = verbs_fake(&machine[5], 1);
     assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_NOT_THERE);
     for (uint32_t call = 2; call <= 4; ++call) { /* after the device was examined */
-        calls = verbs_double(one_card, 1);
-        verbs_double_refuse(call);
+        calls = verbs_fake(one_card, 1);
+        verbs_fake_refuse(call);
         assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_SYSTEM);
         assert_non_null(strstr(error.text, 2 == call ? "cannot be opened" : "ulimit -l"));
-        assert_int_equal(verbs_double_held(), 0);
+        assert_int_equal(verbs_fake_held(), 0);
     }
 }
 
@@ -967,10 +965,10 @@ static void test_no_device(void **state)
     }
 
 /* Check which ports the processes 0, 1, 2, ... of a node use. */
-static void expect_ports(const struct verbs_double_device *devices, const char *wanted,
+static void expect_ports(const struct verbs_fake_device *devices, const char *wanted,
                          const char *ports)
 {
-    const struct myr_verbs_calls *calls = verbs_double(devices, 1);
+    const struct myr_verbs_calls *calls = verbs_fake(devices, 1);
     char words[256] = "";
     for (uint32_t process = 0; process < 4; ++process) {
         struct myr_verbs_device device;
@@ -981,12 +979,12 @@ static void expect_ports(const struct verbs_double_device *devices, const char *
         myr_verbs_device_close(&device);
     }
     assert_string_equal(words, ports);
-    assert_int_equal(verbs_double_held(), 0);
+    assert_int_equal(verbs_fake_held(), 0);
 }
 
 static void test_ports_are_distributed(void **state)
 {
-    static const struct verbs_double_device roce[] = {
+    static const struct verbs_fake_device roce[] = {
         {.name = "a", .port = {ROCE(true, "v2 10.1.0.1/24"), ROCE(true, "v2 10.1.0.2/24")}},
         {.name = "b", .port = {ROCE(true, "v2 10.1.1.1/24"), ROCE(true, "v2 10.1.0.9")}},
         {.name = "c", .port = {ROCE(false, "v2 10.1.0.3/24")}},
@@ -994,11 +992,11 @@ static void test_ports_are_distributed(void **state)
         {.name = "e", .port = {ROCE(true, "v2"), ROCE(true, "v2")}},
         {.name = NULL},
     };
-    static const struct verbs_double_device usual[] = {
+    static const struct verbs_fake_device usual[] = {
         {.name = "a", .port = {IB(1, "ib"), IB(2, "ib")}},
         {.name = NULL},
     };
-    static const struct verbs_double_device subnets[] = {
+    static const struct verbs_fake_device subnets[] = {
         {.name = "a", .port = {IB(1, "ib 7"), IB(2, "ib 8")}},
         {.name = "b", .port = {IB(3, "ib 7")}},
         {.name = NULL},
@@ -1047,7 +1045,7 @@ static void remove_folder(const char *folder)
 static void test_near_ports_are_preferred(void **state)
 {
     const long most = CPU_SETSIZE - 1;
-    struct verbs_double_device devices[] = {
+    struct verbs_fake_device devices[] = {
         {.name = "a", .port = {ROCE(true, "v2 10.1.0.1/24")}},
         {.name = "b", .port = {ROCE(true, "v2 10.1.0.2/24"), ROCE(true, "v2 10.1.0.3/24")}},
         {.name = "c", .port = {ROCE(true, "v2 10.2.0.1/24"), ROCE(false, "v2 10.1.0.4/24")}},
@@ -1093,7 +1091,7 @@ static void test_near_ports_are_preferred(void **state)
 
 /* ---- routes ---- */
 
-static const struct verbs_double_device fabric[] = {
+static const struct verbs_fake_device fabric[] = {
     {.name = "left", .port = {IB(10, "ib 1 1"), IB(20, "ib 1 2")}},
     {.name = "right", .port = {IB(30, "ib 2 3")}},
     {.name = "roce",
@@ -1104,15 +1102,15 @@ static const struct verbs_double_device fabric[] = {
 
 /* Returns the route of the first of two nodes to the second one, on these ports, after some
  * barriers. */
-static struct verbs_double_way route_between(const char *first, const char *second, uint32_t routed)
+static struct verbs_fake_way route_between(const char *first, const char *second, uint32_t routed)
 {
     const char *const wanted[] = {first, second};
     struct world *world = world_on(fabric, 2, 1, crew_seed(), routed, wanted);
     world->groups = 1;
-    verbs_double_network((struct verbs_double_network){.mtu = IBV_MTU_512});
+    verbs_fake_network((struct verbs_fake_network){.mtu = IBV_MTU_512});
     assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
     const struct myr_verbs *nic = world->member[0][0].nic;
-    const struct verbs_double_way way = *verbs_double_way(nic->link[0]->qp->qp_num);
+    const struct verbs_fake_way way = *verbs_fake_way(nic->link[0]->qp->qp_num);
     assert_int_equal(nic->shown->routed, 3 == routed && 0 != strcmp(second, "roce:2"));
     while (!is_over(world, 3)) {
         move(world, 3);
@@ -1127,7 +1125,7 @@ static void test_routes_by_exchange(void **state)
     (void)state;
     for (uint32_t routed = 0; routed < 3;
          ++routed) { /* none of them, or one of them, has librdmacm */
-        struct verbs_double_way way = route_between("left:1", "left:2", routed);
+        struct verbs_fake_way way = route_between("left:1", "left:2", routed);
         assert_false(way.to.is_global);
         assert_int_equal(way.to.dlid, 20);
         assert_int_equal(way.mtu, IBV_MTU_4096);
@@ -1148,7 +1146,7 @@ static void test_routes_by_librdmacm(void **state)
     if (NULL == LIBRDMACM) {
         skip();
     }
-    struct verbs_double_way way = route_between("left:1", "left:2", 3);
+    struct verbs_fake_way way = route_between("left:1", "left:2", 3);
     assert_false(way.to.is_global);
     assert_int_equal(way.to.dlid, 20);
     assert_int_equal(way.to.src_path_bits, 1);
@@ -1188,7 +1186,7 @@ static void test_no_route(void **state)
     struct myr_verbs *nic = world->member[0][0].nic;
     world->groups = 1;
     myr_verbs_device_address(&nic->device, &address);
-    verbs_double_network((struct verbs_double_network){.unreachable = true});
+    verbs_fake_network((struct verbs_fake_network){.unreachable = true});
     assert_false(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
     struct myr_verbs_link *link = myr_verbs_link(nic, 1, 2, &error);
     assert_non_null(link);

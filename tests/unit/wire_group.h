@@ -12,7 +12,7 @@
 #include "firmware/bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/spread.h"
-#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_fake.h"
 
 struct wire_group {
     struct wire *wire;

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -27,7 +27,7 @@ void clients_share_a_page(void **state)
     (void)state;
     struct myr_kernel_nic *one = connect_client(), *other = connect_client();
     struct myr_nic_name name, same;
-    struct double_group group = {.open = false};
+    struct fake_group group = {.open = false};
     int page, again;
     myr_kernel_nic_get_name(one, &name);
     myr_kernel_nic_get_name(other, &same);
@@ -38,7 +38,7 @@ void clients_share_a_page(void **state)
     assert_int_equal(name.address[0].prefix, MCP_IP_BEFORE_4 + 8);
     open_group(one, 7, &page);
     open_group(other, 7, &again);
-    assert_true(double_look(7, &group));
+    assert_true(fake_find_group(7, &group));
     assert_int_equal(group.plan.uid, geteuid());
     uint32_t *mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
     const uint32_t *theirs = mmap(NULL, 4096, PROT_READ, MAP_SHARED, again, 0);
@@ -74,7 +74,7 @@ void members_learn_who_is_missing(void **state)
     open_group(member, 7, NULL);
     assert_true(myr_kernel_nic_ask_missing(member, 7, &missing));
     assert_int_equal(missing.count, 0);
-    double_set(7, true, 3);
+    fake_set(7, true, 3);
     assert_true(myr_kernel_nic_ask_missing(member, 7, &missing));
     assert_int_equal(missing.count, 1);
     assert_int_equal(missing.node[0].node, 1);
@@ -108,7 +108,7 @@ void a_connection_that_ends_is_a_death(void **state)
     struct myr_kernel_nic *nic = connect_client();
     open_group(nic, 7, NULL);
     myr_kernel_nic_close(nic);
-    double_await_failure(7);
+    fake_await_failure(7);
 }
 
 static void join_leave_and_end(uint32_t rank, void *context)
@@ -142,12 +142,12 @@ void a_process_may_exit_right_after_leaving(void **state)
 void the_server_asks_for_reported_groups(void **state)
 {
     assert_int_equal(end_server(state), 0);
-    double_watch_next = true;
+    fake_watch_next = true;
     assert_int_equal(begin_server(state), 0);
     struct myr_kernel_nic *nic = connect_client();
     open_group(nic, 7, NULL);
-    double_tell(7, 0, 1);
-    double_await_asking(7);
+    fake_report_stuck(7, 0, 1);
+    fake_await_asking(7);
     myr_kernel_nic_ask_close(nic, 7);
     myr_kernel_nic_close(nic);
 }
@@ -183,7 +183,7 @@ void a_killed_process_is_a_death(void **state)
     const pid_t child = crew_fork(join_and_wait, 0, &orphan);
     assert_int_equal(read(orphan.ready[0], &word, 1), 1);
     kill(child, SIGKILL);
-    double_await_failure(7);
+    fake_await_failure(7);
     assert_false(crew_join(child));
     for (int e = 0; e < 2; ++e) {
         close(orphan.ready[e]);

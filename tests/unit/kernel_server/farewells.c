@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -24,7 +24,7 @@ static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key,
     const enum myr_status status = myrd_groups_open(groups, &plan, 1, &seen, NULL);
     if (MYR_OK == status) {
         assert_true(seen.buffer >= 0);
-        double_set(key, false, epochs);
+        fake_set(key, false, epochs);
         assert_true(myrd_groups_leave(groups, key, 1));
     }
     return status;
@@ -56,7 +56,7 @@ void groups_with_data_linger(void **state)
     struct mcp_kernel_seen seen;
     assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
     assert_int_equal(started(7), 1);
-    double_set(7, true, 5);
+    fake_set(7, true, 5);
     assert_int_equal(look_until(groups, 7, NOW, NOW + 2000), 0);
     assert_int_equal(started(7), 1);
     assert_true(asked(7) > 2);
@@ -64,7 +64,7 @@ void groups_with_data_linger(void **state)
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 0);
     assert_int_equal(report.closed, 1);
-    double_set(7, false, 6);
+    fake_set(7, false, 6);
     assert_in_range(look_until(groups, 7, NOW + 2000, UINT64_MAX), NOW, NOW + 2000 + MOST_MS);
     assert_true(is_kept(7));
     assert_int_equal(started(7), 1);
@@ -79,7 +79,7 @@ void farewells_begin_and_end(void **state)
     assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
     assert_int_equal(look_until(groups, 7, NOW, NOW + 10), 0);
     assert_true(started(7) > 1);
-    double_set(7, true, 5);
+    fake_set(7, true, 5);
     const uint64_t end_ms = look_until(groups, 7, NOW + 10, UINT64_MAX);
     assert_in_range(end_ms, NOW + MYRD_FAREWELL_MS, NOW + MYRD_FAREWELL_MS + MOST_MS);
     assert_true(is_kept(7));
@@ -95,13 +95,13 @@ void groups_that_broadcast_linger(void **state)
         struct mcp_kernel_seen seen;
         assert_int_equal(myrd_groups_open(groups, &plan, 1, &seen, NULL), MYR_OK);
         assert_true(seen.buffer >= 0);
-        double_set(key, waits, 0);
+        fake_set(key, waits, 0);
         assert_true(myrd_groups_leave(groups, key, 1));
         assert_true(is_open(key));
         assert_int_equal(started(key), 1);
-        double_set(key, true, waits); /* the farewell is the epoch after it */
+        fake_set(key, true, waits); /* the farewell is the epoch after it */
         assert_int_equal(look_until(groups, key, NOW, NOW + 100), 0);
-        double_set(key, false, 1 + waits);
+        fake_set(key, false, 1 + waits);
         assert_in_range(look_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
                         NOW + 100 + MOST_MS);
         assert_true(is_kept(key));
@@ -118,13 +118,13 @@ void other_groups_do_not_linger(void **state)
     assert_int_equal(open_play_leave(groups, 7, ALICE, 0), MYR_OK);
     assert_false(is_open(7));
     open_for(groups, 8, ALICE, 1);
-    double_set(8, false, 5);
+    fake_set(8, false, 5);
     assert_true(myrd_groups_leave(groups, 8, 1));
     assert_false(is_open(8));
     for (int fails = 0; fails < 2; ++fails) {
         assert_int_equal(myrd_groups_open(groups, &plan, 1, &seen, NULL), MYR_OK);
         assert_int_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
-        double_set(9, !fails, 5);
+        fake_set(9, !fails, 5);
         if (fails) {
             myrd_groups_reap(groups, 2);
         } else {
@@ -136,7 +136,7 @@ void other_groups_do_not_linger(void **state)
     }
     /* A failure ends a farewell. */
     assert_int_equal(open_play_leave(groups, 10, ALICE, 5), MYR_OK);
-    double_set(10, true, 5);
+    fake_set(10, true, 5);
     assert_int_equal(look_until(groups, 10, NOW, NOW + 100), 0);
     assert_int_equal(mcp_kernel_ring(NULL, 10, MCP_RING_FAIL), 0);
     assert_in_range(look_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
@@ -151,7 +151,7 @@ void lingering_groups_are_evicted(void **state)
     assert_int_equal(open_play_leave(groups, 5000, BOB, 5), MYR_OK);
     for (uint64_t key = 1; key <= MOST + MORE; ++key) {
         assert_int_equal(open_play_leave(groups, key, ALICE, 5), MYR_OK);
-        double_set(key, true, 5);
+        fake_set(key, true, 5);
         (void)myrd_groups_look(groups, NOW + key);
     }
     assert_true(is_open(5000));

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -15,7 +15,7 @@ struct myrd_users no_users;
 
 int begin_groups(void **state)
 {
-    double_reset();
+    fake_reset();
     *state = myrd_groups_make(NULL, &no_users);
     return NULL == *state;
 }
@@ -23,7 +23,7 @@ int begin_groups(void **state)
 int end_groups(void **state)
 {
     myrd_groups_free(*state);
-    assert_int_equal(double_open_count(), 0);
+    assert_int_equal(fake_open_count(), 0);
     return 0;
 }
 
@@ -48,7 +48,7 @@ void equal_groups_are_shared(void **state)
     assert_int_equal(myrd_groups_open(groups, &plan, 2, &second, NULL), MYR_OK);
     assert_int_equal(first.page, second.page);
     assert_int_equal(first.line, second.line);
-    assert_int_equal(double_open_count(), 1);
+    assert_int_equal(fake_open_count(), 1);
     plan.uid = BOB;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &another), MYR_ERR_SYSTEM);
     plan = plan_of(7, ALICE);
@@ -137,7 +137,7 @@ void death_fails_what_was_held(void **state)
     myrd_groups_reap(groups, 2);
     assert_int_equal(failed(7), 1); /* reported only once */
     assert_int_equal(failed(8), 1);
-    assert_int_equal(double_open_count(), 0);
+    assert_int_equal(fake_open_count(), 0);
 }
 
 /* A process dies while the interface is down: the daemon repeats the doorbell until the NIC has
@@ -147,14 +147,14 @@ void a_lost_failure_is_repeated(void **state)
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 7, ALICE, 2);
-    double_set_deaf(true);
+    fake_set_deaf(true);
     myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
         (void)myrd_groups_look(groups, now);
         assert_int_equal(failed(7), 0);
         assert_in_range(myrd_groups_timeout(groups, now), 1, MYRD_FAIL_AGAIN_MS);
     }
-    double_set_deaf(false);
+    fake_set_deaf(false);
     (void)myrd_groups_look(groups, NOW + 2000);
     (void)myrd_groups_look(groups, NOW + 3000);
     assert_int_equal(failed(7), 1);
@@ -166,15 +166,15 @@ void a_lost_failure_is_repeated(void **state)
 void a_lost_failure_is_kept(void **state)
 {
     struct myrd_groups *groups = *state;
-    struct double_group closed = {.fails = false};
+    struct fake_group closed = {.fails = false};
     open_for(groups, 7, ALICE, 1);
-    double_set_deaf(true);
+    fake_set_deaf(true);
     myrd_groups_reap(groups, 1);
-    assert_true(double_look(7, &closed));
+    assert_true(fake_find_group(7, &closed));
     assert_true(closed.kept && closed.fails);
     open_for(groups, 8, ALICE, 1);
     assert_true(myrd_groups_leave(groups, 8, 1));
-    assert_true(double_look(8, &closed));
+    assert_true(fake_find_group(8, &closed));
     assert_true(closed.kept && !closed.fails);
 }
 
@@ -185,8 +185,8 @@ void a_close_is_repeated(void **state)
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, ALICE, 1);
-    double_set(7, false, 5);
-    double_set_full(true);
+    fake_set(7, false, 5);
+    fake_set_full(true);
     assert_true(myrd_groups_leave(groups, 7, 1));
     myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
@@ -196,7 +196,7 @@ void a_close_is_repeated(void **state)
     }
     assert_int_not_equal(open_for(groups, 7, ALICE, 2), MYR_OK);
     open_for(groups, 9, ALICE, 2);
-    double_set_full(false);
+    fake_set_full(false);
     (void)myrd_groups_look(groups, NOW + 2000);
     assert_true(is_kept(7) && is_kept(8) && is_open(9));
     assert_int_equal(started(7), 0);
@@ -221,7 +221,7 @@ void users_see_their_own_groups(void **state)
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, BOB, 2);
     open_for(groups, 9, BOB, 2);
-    double_set(8, true, 5);
+    fake_set(8, true, 5);
     open_for(groups, 7, ALICE, 3);
     myrd_groups_reap(groups, 1);
     myrd_groups_report(groups, BOB, &report);

@@ -17,7 +17,7 @@
 
 #include "myrd/kernel_hosts.h"
 #include "tests/unit/ip_of.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -89,9 +89,9 @@ void an_absent_host_delays_no_client(void **state)
     struct myr_kernel_nic *waiting = connect_client(), *other = connect_client();
     struct myr_error *error;
     pthread_t thread;
-    double_set_absent(ip_of("127.0.0.9"), true);
+    fake_set_absent(ip_of("127.0.0.9"), true);
     pthread_create(&thread, NULL, ask_for_absent, waiting);
-    double_await_meeting();
+    fake_await_meeting();
     open_group(other, 7, NULL); /* while the first client waits */
     pthread_join(thread, (void **)&error);
     assert_int_equal(error->status, MYR_ERR_GONE);
@@ -108,10 +108,10 @@ void a_host_that_answers_late_is_met(void **state)
     struct myr_kernel_nic *waiting = connect_client();
     struct myr_error *error;
     pthread_t thread;
-    double_set_absent(ip_of("127.0.0.9"), true);
+    fake_set_absent(ip_of("127.0.0.9"), true);
     pthread_create(&thread, NULL, ask_for_absent, waiting);
-    double_await_meeting();
-    double_set_absent(ip_of("127.0.0.9"), false);
+    fake_await_meeting();
+    fake_set_absent(ip_of("127.0.0.9"), false);
     pthread_join(thread, (void **)&error);
     assert_int_equal(error->status, MYR_OK);
     assert_true(is_open(8));
@@ -125,13 +125,13 @@ void waiting_clients_may_disconnect(void **state)
     struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
     question.magic = MYR_KERNEL_MAGIC;
     question.ask = MYR_KERNEL_OPEN;
-    double_set_absent(ip_of("127.0.0.9"), true);
+    fake_set_absent(ip_of("127.0.0.9"), true);
     for (int round = 0; round < 30; ++round) {
         const int raw = connect_raw();
         assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
         close(raw);
     }
-    double_await_meeting();
+    fake_await_meeting();
     myr_kernel_nic_close(connect_client());
     assert_false(is_open(8));
 }

@@ -13,7 +13,7 @@
 #include "myrd/kernel_meeting.h"
 #include "myrd/users.h"
 #include "tests/unit/ip_of.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -60,8 +60,8 @@ void meetings_have_a_quota(void **state)
     const struct mcp_ip peer = ip_of("127.0.0.2");
     uint32_t absent = 0, full = 0;
     (void)state;
-    double_reset();
-    double_set_absent(peer, true);
+    fake_reset();
+    fake_set_absent(peer, true);
     for (uint64_t key = 1; key <= MEETINGS; ++key) {
         (void)join(&meetings, key, ALICE);
     }
@@ -69,12 +69,12 @@ void meetings_have_a_quota(void **state)
     (void)join(&meetings, MEETINGS + 1, BOB);
     assert_int_equal(go_on(&meetings, &hosts, NOW, &absent, &full), 1);
     myrd_hosts_believe(&hosts, &peer, NOW);
-    double_set_absent(peer, false);
+    fake_set_absent(peer, false);
     assert_int_equal(go_on(&meetings, &hosts, NOW + 2, &absent, &full),
                      MEETINGS + 1); /* one after the other */
     assert_null(meetings.first);
     assert_int_equal(absent + full, 0);
-    double_set_absent(ip_of("127.0.0.2"), true);
+    fake_set_absent(ip_of("127.0.0.2"), true);
     for (uint64_t key = 1; key <= MEETINGS; ++key) {
         (void)join(&meetings, key, ALICE);
     }

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -38,7 +38,7 @@ void clients_that_read_nothing_are_disconnected(void **state)
     assert_int_equal(ask_and_peek(raw), MYR_OK); /* it is still served */
     assert_int_equal(failed(7), 0);
     ask_until_disconnected(raw);
-    double_await_failure(7);
+    fake_await_failure(7);
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
     close(raw);
@@ -114,8 +114,8 @@ void random_requests_are_checked(void **state)
         assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
         assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
         if (MYR_OK == answer.status) {
-            struct double_group group = {.open = false};
-            assert_true(double_look(question.key, &group));
+            struct fake_group group = {.open = false};
+            assert_true(fake_find_group(question.key, &group));
             assert_true(0 != group.plan.key && group.plan.nsteps <= MCP_KERNEL_STEPS);
             assert_in_range(group.plan.nsends, 0, MCP_KERNEL_MESSAGES);
             assert_in_range(group.plan.nwaits, 0, MCP_KERNEL_MESSAGES);

@@ -19,7 +19,7 @@
 #include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/ip_of.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -109,7 +109,7 @@ void groups_have_lines_of_their_own(void **state)
                          MYR_OK);
     }
     for (uint32_t released = 0; released < COUNT; ++released) {
-        double_release(90 + released, 7);
+        fake_release(90 + released, 7);
         for (uint32_t g = 0; g < COUNT; ++g) {
             assert_int_equal(myr_nic_group_test(&group[g], 7), g <= released);
         }
@@ -159,7 +159,7 @@ void a_process_broadcasts(void **state)
     const struct myr_nic_name *const names[] = {&peer, &peer};
     const struct myr_nic_members members = {
         .key = 90, .nodes = 2, .locals = 1, .names = names, .unit_most = 64, .broadcasts = true};
-    struct double_group opened = {.open = false};
+    struct fake_group opened = {.open = false};
     struct mcp_doorbell bell;
     uint8_t block[2 * MCP_PAYLOAD_MOST];
     uint32_t bytes;
@@ -168,7 +168,7 @@ void a_process_broadcasts(void **state)
     assert_int_equal(
         myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &memory, NULL),
         MYR_OK);
-    assert_true(double_look(90, &opened));
+    assert_true(fake_find_group(90, &opened));
     assert_int_equal(opened.plan.places, 0);
     assert_int_equal(opened.plan.window, MCP_BCAST_SLOTS);
     assert_in_range(opened.plan.slot_bytes, sizeof(struct mcp_bcast_slot) + 64, 128);
@@ -183,14 +183,14 @@ void a_process_broadcasts(void **state)
     assert_in_range(bytes, BYTES, opened.plan.slot_bytes - sizeof(struct mcp_bcast_slot));
     assert_int_equal(bytes % MCP_BLOCK_UNIT, 0);
     assert_false(myr_nic_bcast_test(&group));
-    double_broadcast(90, 1, block, bytes);
+    fake_broadcast(90, 1, block, bytes);
     assert_true(myr_nic_bcast_test(&group));
     myr_nic_bcast_end(&group);
     myr_nic_bcast_begin(&group, 1);
     assert_false(myr_nic_bcast_test(&group));
     group.player->bcast_ask(&group, 1, 2);
     expect_bell(MCP_RING_BCAST_ASK, 2, 1);
-    double_broadcast(90, 2, block, bytes);
+    fake_broadcast(90, 2, block, bytes);
     assert_true(myr_nic_bcast_test(&group));
     const uint8_t *data = myr_nic_bcast_look(&group, &bytes);
     assert_int_equal(bytes, BYTES);

@@ -10,7 +10,7 @@
 #include "firmware/bcast.h"
 #include "myrd/kernel_plan.h"
 #include "tests/unit/ip_of.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 
 uint16_t nic_port = 7077;
@@ -89,33 +89,33 @@ struct mcp_kernel_plan plan_with_window(uint64_t key, uint32_t uid)
 
 bool is_open(uint64_t key)
 {
-    struct double_group group;
-    return double_look(key, &group) && group.open;
+    struct fake_group group;
+    return fake_find_group(key, &group) && group.open;
 }
 
 bool is_kept(uint64_t key)
 {
-    struct double_group group;
-    return double_look(key, &group) && group.kept;
+    struct fake_group group;
+    return fake_find_group(key, &group) && group.kept;
 }
 
 uint32_t asked(uint64_t key)
 {
-    struct double_group group = {.open = false};
-    assert_true(double_look(key, &group));
+    struct fake_group group = {.open = false};
+    assert_true(fake_find_group(key, &group));
     return group.asked;
 }
 
 uint32_t failed(uint64_t key)
 {
-    struct double_group group = {.open = false};
-    assert_true(double_look(key, &group));
+    struct fake_group group = {.open = false};
+    assert_true(fake_find_group(key, &group));
     return group.failed;
 }
 
 uint32_t started(uint64_t key)
 {
-    struct double_group group = {.open = false};
-    assert_true(double_look(key, &group));
+    struct fake_group group = {.open = false};
+    assert_true(fake_find_group(key, &group));
     return group.started;
 }

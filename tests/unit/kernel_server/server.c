@@ -18,7 +18,7 @@
 #include "firmware/kernel/bell.h"
 #include "firmware/kernel/kernel.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 
@@ -169,16 +169,16 @@ static void *serve(void *nothing)
     return MYR_OK == myrd_kernel_owner.run(world.server, world.end[0], &error) ? NULL : &world;
 }
 
-bool double_watch_next;
+bool fake_watch_next;
 
 int begin_server(void **state)
 {
     (void)state;
     struct myr_error error;
-    double_reset();
-    if (double_watch_next) {
-        double_watch();
-        double_watch_next = false;
+    fake_reset();
+    if (fake_watch_next) {
+        fake_enable_reports();
+        fake_watch_next = false;
     }
     crew_folder_make(world.folder, sizeof(world.folder));
     snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
@@ -203,7 +203,7 @@ int end_server(void **state)
     myrd_kernel_owner.close(world.server);
     end_others();
     assert_int_equal(access(world.path, F_OK), -1);
-    assert_int_equal(double_open_count(), 0);
+    assert_int_equal(fake_open_count(), 0);
     crew_folder_remove(world.folder);
     return 0;
 }

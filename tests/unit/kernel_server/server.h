@@ -29,7 +29,7 @@ extern struct served {
     pthread_t thread, others;
 } world;
 
-extern bool double_watch_next; /* the next server's fake NIC reports stuck groups */
+extern bool fake_watch_next; /* the next server's fake NIC reports stuck groups */
 
 /* Returns a UDP socket bound to this address and port, or -1 if it is in use. */
 int bind_at(const char *address, uint16_t port);

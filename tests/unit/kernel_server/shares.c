@@ -15,7 +15,7 @@
 #include "myrd/accounts.h"
 #include "myrd/share.h"
 #include "myrd/users.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -91,17 +91,17 @@ void groups_have_a_quota(void **state)
         }
         assert_int_equal(open_for(groups, key, ALICE + user, 1), MYR_ERR_FULL);
         if (user < 20) {
-            assert_true(double_open_count() > before);
+            assert_true(fake_open_count() > before);
         }
-        before = double_open_count();
+        before = fake_open_count();
     }
     assert_int_equal(open_for(groups, 5, ALICE, 2), MYR_OK); /* which is open already */
-    assert_int_equal(double_open_count(), before);
+    assert_int_equal(fake_open_count(), before);
     while (MYR_OK == open_for(groups, key, 0, 3)) {
         ++key;
     }
-    assert_true(double_open_count() >= before + MCP_KERNEL_GROUPS / 32);
-    assert_int_equal(double_open_count(), MCP_KERNEL_GROUPS);
+    assert_true(fake_open_count() >= before + MCP_KERNEL_GROUPS / 32);
+    assert_int_equal(fake_open_count(), MCP_KERNEL_GROUPS);
     myrd_groups_leave(groups, key - 1, 3);
     assert_int_equal(open_for(groups, key, 0, 3), MYR_OK);
 }

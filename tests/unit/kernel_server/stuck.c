@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "myrd/users.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -38,9 +38,9 @@ void stuck_groups_are_asked_for_with_backoff(void **state)
     uint64_t now = NOW, times[64] = {0};
     open_for(groups, 7, ALICE, 1);
     assert_int_equal(times_asked(groups, &now, now + 100, NULL), 0); /* idle */
-    double_set(7, true, 3);
+    fake_set(7, true, 3);
     const uint64_t since = now;
-    const uint32_t met = double_met_count();
+    const uint32_t met = fake_met_count();
     const uint32_t count = times_asked(groups, &now, now + 2000, times);
     assert_in_range(count, 2000 / (MOST_MS + MYRD_LOOK_MS), 2000 / MYRD_LOOK_MS / 2);
     assert_in_range(times[0] - since, MYRD_LOOK_MS, 3 * MYRD_LOOK_MS);
@@ -48,8 +48,8 @@ void stuck_groups_are_asked_for_with_backoff(void **state)
         const uint64_t last = times[t - 1] - times[t - 2];
         assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_LOOK_MS);
     }
-    assert_true(double_met_count() > met); /* its peers may have moved to other addresses */
-    double_set(7, true, 4);                /* it has made progress */
+    assert_true(fake_met_count() > met); /* its peers may have moved to other addresses */
+    fake_set(7, true, 4);                /* it has made progress */
     assert_int_equal(times_asked(groups, &now, now + MYRD_LOOK_MS, NULL), 0);
     assert_true(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL) > 0);
 }
@@ -59,7 +59,7 @@ void groups_with_progress_are_not_asked_for(void **state)
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
     for (uint32_t epoch = 0; epoch < 100; ++epoch) {
-        double_set(7, true, epoch);
+        fake_set(7, true, epoch);
         myrd_groups_look(groups, NOW + epoch * MYRD_LOOK_MS);
     }
     assert_int_equal(asked(7), 0);
@@ -105,7 +105,7 @@ void scans_back_off(void **state)
     /* For a group that is stuck, a scan requests ASKs. */
     assert_true(myrd_groups_look(groups, now));
     myrd_groups_took(groups, 3000000);
-    double_set(7, true, 3);
+    fake_set(7, true, 3);
     assert_int_equal(times_asked(groups, &now, now + 300, NULL), 0);
     assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL), 1);
 }
@@ -114,35 +114,35 @@ void scans_back_off(void **state)
  * groups. */
 void reported_groups_are_asked_for(void **state)
 {
-    double_watch();
+    fake_enable_reports();
     struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
-    const uint32_t met = double_met_count();
+    const uint32_t met = fake_met_count();
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, ALICE, 2);
-    double_set(7, true, 3);
-    double_set(8, true, 3);
+    fake_set(7, true, 3);
+    fake_set(8, true, 3);
     assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
     for (uint64_t now = NOW; now < NOW + 1000; ++now) {
         myrd_groups_look(groups, now);
     }
     assert_int_equal(asked(7), 0);
     for (uint32_t reports = 1; reports <= MYRD_ASKED_BEFORE_MEET; ++reports) {
-        assert_int_equal(double_met_count(), met);
-        double_tell(7, 3, reports);
-        double_tell(9, 3, reports); /* which is closed meanwhile */
+        assert_int_equal(fake_met_count(), met);
+        fake_report_stuck(7, 3, reports);
+        fake_report_stuck(9, 3, reports); /* which is closed meanwhile */
         myrd_groups_receive(groups, NOW + reports);
         assert_int_equal(asked(7), reports);
     }
     static struct myr_kernel_report report;
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.group[0].since_ms, NOW + 1); /* the time of the first report */
-    double_set(7, true, 4);
+    fake_set(7, true, 4);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.group[0].since_ms, 0); /* it has made progress */
-    assert_true(double_met_count() > met);         /* its peers may have moved to other addresses */
+    assert_true(fake_met_count() > met);           /* its peers may have moved to other addresses */
     assert_int_equal(asked(8), 0);
     myrd_groups_reap(groups, 2);
-    double_tell(8, 3, 1);
+    fake_report_stuck(8, 3, 1);
     myrd_groups_receive(groups, NOW + 100);
     assert_int_equal(asked(8), 0);
     myrd_groups_free(groups);
@@ -153,7 +153,7 @@ void reported_groups_are_asked_for(void **state)
 static void report_stuck(uint64_t first, uint32_t count, uint32_t reports)
 {
     for (uint32_t g = 0; g < count; ++g) {
-        double_tell(first + g, 0, reports);
+        fake_report_stuck(first + g, 0, reports);
     }
 }
 
@@ -191,7 +191,7 @@ void asks_have_a_quota(void **state)
     };
     static struct myrd_users users;
     uint32_t alices = 0, before = 0, reports = 0, least = UINT32_MAX, most = 0;
-    double_watch();
+    fake_enable_reports();
     struct myrd_groups *groups = myrd_groups_make(NULL, &users);
     myrd_users_come(&users, ALICE);
     myrd_users_come(&users, BOB);
@@ -210,7 +210,7 @@ void asks_have_a_quota(void **state)
             assert_int_equal(all_asked(BOB_FIRST, BOBS), reports * BOBS);
         }
         myrd_groups_look(groups, now);
-        const uint32_t sum = double_asked_count() - reports * BOBS;
+        const uint32_t sum = fake_asked_count() - reports * BOBS;
         assert_true((sum - before) * MCP_KERNEL_MESSAGES <= AT_ONCE);
         before = sum;
         assert_in_range(myrd_groups_timeout(groups, now), 1, 10000);
@@ -228,7 +228,7 @@ void asks_have_a_quota(void **state)
     for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
         myrd_groups_look(groups, now);
     }
-    assert_true(double_asked_count() - reports * BOBS <= before + alices);
+    assert_true(fake_asked_count() - reports * BOBS <= before + alices);
     myrd_groups_free(groups);
     (void)state;
 }

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "myrd/kernel_holders.h"
-#include "tests/unit/kernel_double.h"
+#include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
@@ -33,7 +33,7 @@ static uint64_t other_holder(void)
 /* Let this daemon be killed, and the next one start. */
 static struct myrd_groups *take_over(void **state)
 {
-    double_keep(true);
+    fake_keep(true);
     myrd_groups_abandon(*state);
     struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
     *state = groups;
@@ -116,7 +116,7 @@ void groups_without_a_holder_are_closed(void **state)
     groups = take_over(state); /* which continues the farewell */
     myrd_groups_close_unheld(groups);
     assert_true(is_open(7));
-    double_set(7, false, 1);
+    fake_set(7, false, 1);
     (void)myrd_groups_look(groups, NOW);
     (void)myrd_groups_look(groups, NOW + MOST_MS);
     assert_true(is_kept(7));
@@ -128,10 +128,10 @@ void a_group_is_opened_again(void **state)
 {
     struct myrd_groups *groups = *state;
     const struct mcp_kernel_plan plan = plan_with_window(7, ALICE);
-    struct double_group opened = {.open = false};
+    struct fake_group opened = {.open = false};
     struct mcp_kernel_seen seen;
     assert_int_equal(myrd_groups_open(groups, &plan, one_holder(), &seen, NULL), MYR_OK);
-    assert_true(double_look(7, &opened));
+    assert_true(fake_find_group(7, &opened));
     assert_true(opened.recorded); /* so that the group always has a holder */
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
@@ -156,7 +156,7 @@ void holders_without_groups_are_forgotten(void **state)
     mcp_kernel_record_holder(NULL, 1, &holder);
     groups = take_over(state);
     assert_int_equal(count_holders(groups), 1);
-    assert_int_equal(double_open_count(), 1);
+    assert_int_equal(fake_open_count(), 1);
 }
 
 /* Closed groups are kept, and count for the user who closed them. */

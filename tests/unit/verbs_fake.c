@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See verbs_double.h. */
-#include "tests/unit/verbs_double.h"
+/* See verbs_fake.h. */
+#include "tests/unit/verbs_fake.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ struct pair {
     struct ibv_qp qp; /* first member */
     uint32_t other;   /* the number of the connected pair */
     uint32_t depth, inline_most, first, count;
-    struct verbs_double_way way;
+    struct verbs_fake_way way;
     struct request queue[QUEUE];
 };
 
@@ -47,14 +47,14 @@ struct queue {
 
 struct card {
     struct ibv_context context; /* first member */
-    const struct verbs_double_device *device;
+    const struct verbs_fake_device *device;
     bool gone;
 };
 
 static struct {
     struct ibv_device device[8];
-    const struct verbs_double_device *devices;
-    struct verbs_double_network network;
+    const struct verbs_fake_device *devices;
+    struct verbs_fake_network network;
     uint64_t random;
     bool may_fork;
     uint32_t refuse, held, pairs_held;
@@ -72,7 +72,7 @@ static bool refused(void)
     return now;
 }
 
-void *verbs_double_take(size_t bytes)
+void *verbs_fake_take(size_t bytes)
 {
     if (refused()) {
         return NULL;
@@ -81,7 +81,7 @@ void *verbs_double_take(size_t bytes)
     return calloc(1, bytes);
 }
 
-int verbs_double_give_back(void *memory)
+int verbs_fake_give_back(void *memory)
 {
     --all.held;
     free(memory);
@@ -130,8 +130,8 @@ static struct ibv_context *open_device(struct ibv_device *device)
         errno = EPERM;
         return NULL;
     }
-    const struct verbs_double_device *is = &all.devices[device - all.device];
-    struct card *card = is->refuses ? NULL : verbs_double_take(sizeof(*card));
+    const struct verbs_fake_device *is = &all.devices[device - all.device];
+    struct card *card = is->refuses ? NULL : verbs_fake_take(sizeof(*card));
     if (NULL == card) {
         errno = is->refuses ? EACCES : errno;
         return NULL;
@@ -145,13 +145,13 @@ static struct ibv_context *open_device(struct ibv_device *device)
 
 static int close_device(struct ibv_context *context)
 {
-    return verbs_double_give_back(context);
+    return verbs_fake_give_back(context);
 }
 
 static int query_port(struct ibv_context *context, uint8_t number,
                       struct _compat_ibv_port_attr *attributes)
 {
-    const struct verbs_double_port *port = &card_of(context)->device->port[number - 1];
+    const struct verbs_fake_port *port = &card_of(context)->device->port[number - 1];
     struct ibv_port_attr *attr = (struct ibv_port_attr *)attributes;
     if (0 == port->mtu) {
         return EINVAL; /* no such port */
@@ -221,7 +221,7 @@ struct walk {
 static bool next_gid(struct walk *walk)
 {
     while (NULL != all.devices[walk->device].name) {
-        const struct verbs_double_port *port = &all.devices[walk->device].port[walk->port];
+        const struct verbs_fake_port *port = &all.devices[walk->device].port[walk->port];
         walk->words = walk->gid < 5 ? port->gids[walk->gid++] : NULL;
         if (NULL != walk->words) {
             return true;
@@ -267,8 +267,8 @@ static void free_addresses(struct ifaddrs *list)
     }
 }
 
-const struct verbs_double_port *verbs_double_port_at(const uint8_t *gid, struct ibv_device **device,
-                                                     uint8_t *port)
+const struct verbs_fake_port *verbs_fake_port_at(const uint8_t *gid, struct ibv_device **device,
+                                                 uint8_t *port)
 {
     struct walk walk = {.words = NULL};
     struct in_addr ip;
@@ -286,7 +286,7 @@ const struct verbs_double_port *verbs_double_port_at(const uint8_t *gid, struct 
 
 static struct ibv_pd *alloc_pd(struct ibv_context *context)
 {
-    struct ibv_pd *pd = verbs_double_take(sizeof(*pd));
+    struct ibv_pd *pd = verbs_fake_take(sizeof(*pd));
     if (NULL != pd) {
         pd->context = context;
     }
@@ -295,14 +295,14 @@ static struct ibv_pd *alloc_pd(struct ibv_context *context)
 
 static int dealloc_pd(struct ibv_pd *pd)
 {
-    return verbs_double_give_back(pd);
+    return verbs_fake_give_back(pd);
 }
 
 /* ---- memory ---- */
 
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
 {
-    struct ibv_mr *region = verbs_double_take(sizeof(*region));
+    struct ibv_mr *region = verbs_fake_take(sizeof(*region));
     (void)access;
     if (NULL != region) {
         *region =
@@ -343,7 +343,7 @@ static int dereg_mr(struct ibv_mr *region)
         }
     }
     all.region[region->rkey - 1] = NULL;
-    return verbs_double_give_back(region);
+    return verbs_fake_give_back(region);
 }
 
 static bool is_within(uint32_t key, uint64_t address, uint32_t bytes)
@@ -369,7 +369,7 @@ static bool may_read(const struct request *request)
 static struct ibv_cq *create_cq(struct ibv_context *context, int count, void *user,
                                 struct ibv_comp_channel *channel, int vector)
 {
-    struct queue *queue = verbs_double_take(sizeof(*queue));
+    struct queue *queue = verbs_fake_take(sizeof(*queue));
     (void)count;
     (void)user;
     (void)channel;
@@ -383,7 +383,7 @@ static struct ibv_cq *create_cq(struct ibv_context *context, int count, void *us
 
 static int destroy_cq(struct ibv_cq *cq)
 {
-    return verbs_double_give_back(cq);
+    return verbs_fake_give_back(cq);
 }
 
 static void report(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
@@ -398,7 +398,7 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *report)
 {
     struct queue *queue = (struct queue *)cq;
     int count = 0;
-    (void)verbs_double_step();
+    (void)verbs_fake_step();
     while (count < most && queue->count > 0 && 0 != crew_below(&all.random, 4)) {
         report[count++] = queue->report[queue->first++ % REPORTS];
         --queue->count;
@@ -415,7 +415,7 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
         errno = EINVAL;
         return NULL;
     }
-    struct pair *pair = verbs_double_take(sizeof(*pair));
+    struct pair *pair = verbs_fake_take(sizeof(*pair));
     if (NULL == pair) {
         return NULL;
     }
@@ -442,7 +442,7 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask
     qp->state = attributes->qp_state;
     if (IBV_QPS_RTR == qp->state) {
         pair->other = attributes->dest_qp_num;
-        pair->way = (struct verbs_double_way){attributes->ah_attr, attributes->path_mtu};
+        pair->way = (struct verbs_fake_way){attributes->ah_attr, attributes->path_mtu};
     }
     return 0;
 }
@@ -461,7 +461,7 @@ static int destroy_qp(struct ibv_qp *qp)
     }
     all.pair[qp->qp_num - FIRST_PAIR] = NULL;
     --all.pairs_held;
-    return verbs_double_give_back(qp);
+    return verbs_fake_give_back(qp);
 }
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -536,7 +536,7 @@ static void execute(struct pair *pair)
     --pair->count;
 }
 
-bool verbs_double_step(void)
+bool verbs_fake_step(void)
 {
     const uint32_t start = 0 == all.pairs ? 0 : crew_below(&all.random, all.pairs);
     for (uint32_t p = 0; p < all.pairs; ++p) {
@@ -549,43 +549,43 @@ bool verbs_double_step(void)
     return false;
 }
 
-void verbs_double_remove(const struct ibv_context *context)
+void verbs_fake_remove(const struct ibv_context *context)
 {
     card_of((struct ibv_context *)context)->gone = true;
 }
 
-void verbs_double_refuse(uint32_t call)
+void verbs_fake_refuse(uint32_t call)
 {
     all.refuse = call;
 }
 
-const struct verbs_double_way *verbs_double_way(uint32_t number)
+const struct verbs_fake_way *verbs_fake_way(uint32_t number)
 {
     const struct pair *pair = all.pair[number - FIRST_PAIR];
     return 0 == pair->other ? NULL : &pair->way;
 }
 
-void verbs_double_network(struct verbs_double_network network)
+void verbs_fake_network(struct verbs_fake_network network)
 {
     all.network = network;
 }
 
-const struct verbs_double_network *verbs_double_network_now(void)
+const struct verbs_fake_network *verbs_fake_network_now(void)
 {
     return &all.network;
 }
 
-uint32_t verbs_double_held(void)
+uint32_t verbs_fake_held(void)
 {
     return all.held;
 }
 
-uint32_t verbs_double_pairs(void)
+uint32_t verbs_fake_pairs(void)
 {
     return all.pairs_held;
 }
 
-const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *devices, uint64_t seed)
+const struct myr_verbs_calls *verbs_fake(const struct verbs_fake_device *devices, uint64_t seed)
 {
     static const struct myr_verbs_calls calls = {
         .get_device_list = get_device_list,

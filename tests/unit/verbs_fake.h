@@ -15,19 +15,19 @@
  * connected. A failed request breaks its queue pair, and the requests behind it are flushed. Both
  * ends of a connection must have the same path MTU, or no packet arrives.
  *
- * The fake librdmacm (verbs_double_cm.c) uses the same machine and network.
+ * The fake librdmacm (verbs_fake_cm.c) uses the same machine and network.
  *
  * As a program may fork at any time, a device can be opened only after ibv_fork_init().
  *
  * Single-threaded.
  */
-#ifndef TESTS_UNIT_VERBS_DOUBLE_H
-#define TESTS_UNIT_VERBS_DOUBLE_H
+#ifndef TESTS_UNIT_VERBS_FAKE_H
+#define TESTS_UNIT_VERBS_FAKE_H
 
 #include "libmyr/verbs/calls.h"
 
 /* The machine's devices (a NULL name ends the list), and their ports. */
-struct verbs_double_port {
+struct verbs_fake_port {
     bool active, ethernet;
     uint16_t lid;
     enum ibv_mtu mtu;
@@ -37,55 +37,54 @@ struct verbs_double_port {
     const char *gids[5];
 };
 
-struct verbs_double_device {
+struct verbs_fake_device {
     const char *name;
     bool refuses;         /* opening it fails */
     uint32_t inline_most; /* the maximum of inline data; 0: unlimited */
     uint32_t inline_got;  /* granted instead of the requested maximum; 0: as requested */
     const char *folder;   /* its directory in sysfs; NULL: none */
-    struct verbs_double_port port[2];
+    struct verbs_fake_port port[2];
 };
 
-const struct myr_verbs_calls *verbs_double(const struct verbs_double_device *devices,
-                                           uint64_t seed);
+const struct myr_verbs_calls *verbs_fake(const struct verbs_fake_device *devices, uint64_t seed);
 
-/* The path of a queue pair. verbs_double_way() returns NULL if the queue pair is not connected. */
-struct verbs_double_way {
+/* The path of a queue pair. verbs_fake_way() returns NULL if the queue pair is not connected. */
+struct verbs_fake_way {
     struct ibv_ah_attr to;
     enum ibv_mtu mtu;
 };
-const struct verbs_double_way *verbs_double_way(uint32_t number);
+const struct verbs_fake_way *verbs_fake_way(uint32_t number);
 
 /* The result of librdmacm's route resolution: unreachable, or a path with this MTU. */
-struct verbs_double_network {
+struct verbs_fake_network {
     bool unreachable;
     uint8_t mtu; /* enum ibv_mtu; 0: the port's */
 };
-void verbs_double_network(struct verbs_double_network network);
+void verbs_fake_network(struct verbs_fake_network network);
 
 struct myr_cm_calls;
-const struct myr_cm_calls *verbs_double_cm(void);
+const struct myr_cm_calls *verbs_fake_cm(void);
 
 /* Functions for the fake librdmacm: find the port with this address (its raw GID), or return
  * NULL; get the result of route resolution; allocate an object; free it. */
-const struct verbs_double_port *verbs_double_port_at(const uint8_t *gid, struct ibv_device **device,
-                                                     uint8_t *port);
-const struct verbs_double_network *verbs_double_network_now(void);
-void *verbs_double_take(size_t bytes);
-int verbs_double_give_back(void *memory);
+const struct verbs_fake_port *verbs_fake_port_at(const uint8_t *gid, struct ibv_device **device,
+                                                 uint8_t *port);
+const struct verbs_fake_network *verbs_fake_network_now(void);
+void *verbs_fake_take(size_t bytes);
+int verbs_fake_give_back(void *memory);
 
 /* Execute a part of a random pending request. Returns false if there is none. */
-bool verbs_double_step(void);
+bool verbs_fake_step(void);
 
 /* Remove the card: its queue pairs respond no more, and its own requests fail. */
-void verbs_double_remove(const struct ibv_context *context);
+void verbs_fake_remove(const struct ibv_context *context);
 
 /* Make the n-th allocating call from now on fail (1: the next one; 0: none). */
-void verbs_double_refuse(uint32_t call);
+void verbs_fake_refuse(uint32_t call);
 
 /* Return the number of allocated objects of all types (contexts, protection domains, completion
  * queues, memory regions, librdmacm's identifiers and queue pairs), and of queue pairs alone. */
-uint32_t verbs_double_held(void);
-uint32_t verbs_double_pairs(void);
+uint32_t verbs_fake_held(void);
+uint32_t verbs_fake_pairs(void);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fake librdmacm, for the machine and the network of verbs_double.h. */
+/* A fake librdmacm, for the machine and the network of verbs_fake.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libmyr/verbs/cm.h"
-#include "tests/unit/verbs_double.h"
+#include "tests/unit/verbs_fake.h"
 
 struct cm_id {
     struct rdma_cm_id id; /* first member */
     struct ibv_context context;
-    const struct verbs_double_port *port;
+    const struct verbs_fake_port *port;
     union ibv_gid from, to;
     struct ibv_sa_path_rec path;
 };
@@ -24,7 +24,7 @@ static struct cm_id *own(struct rdma_cm_id *id)
 static int create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
                      enum rdma_port_space space)
 {
-    struct cm_id *made = NULL == channel ? verbs_double_take(sizeof(*made)) : NULL;
+    struct cm_id *made = NULL == channel ? verbs_fake_take(sizeof(*made)) : NULL;
     (void)context;
     if (NULL == made) {
         return -1;
@@ -36,7 +36,7 @@ static int create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 
 static int destroy_id(struct rdma_cm_id *id)
 {
-    return verbs_double_give_back(id);
+    return verbs_fake_give_back(id);
 }
 
 static union ibv_gid gid_of(const struct sockaddr *address)
@@ -58,7 +58,7 @@ static int bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
     struct cm_id *cm = own(id);
     const struct sockaddr_ib *ib = (const struct sockaddr_ib *)address;
     cm->from = gid_of(address);
-    cm->port = verbs_double_port_at(cm->from.raw, &cm->context.device, &id->port_num);
+    cm->port = verbs_fake_port_at(cm->from.raw, &cm->context.device, &id->port_num);
     if ((AF_IB == address->sa_family) != (RDMA_PS_IB == id->ps) ||
         (AF_IB == address->sa_family && 0xffff != ib->sib_pkey)) {
         errno = EINVAL;
@@ -76,7 +76,7 @@ static int resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct soc
                         int timeout_ms)
 {
     (void)from;
-    if (verbs_double_network_now()->unreachable || timeout_ms <= 0 || NULL == id->verbs) {
+    if (verbs_fake_network_now()->unreachable || timeout_ms <= 0 || NULL == id->verbs) {
         errno = ETIMEDOUT;
         return -1;
     }
@@ -88,10 +88,10 @@ static int resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct soc
 static int resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
     struct cm_id *cm = own(id);
-    const struct verbs_double_network *network = verbs_double_network_now();
+    const struct verbs_fake_network *network = verbs_fake_network_now();
     struct ibv_device *device;
     uint8_t port;
-    const struct verbs_double_port *to = verbs_double_port_at(cm->to.raw, &device, &port);
+    const struct verbs_fake_port *to = verbs_fake_port_at(cm->to.raw, &device, &port);
     if (NULL == to || timeout_ms <= 0) {
         errno = EHOSTUNREACH;
         return -1;
@@ -114,7 +114,7 @@ static int resolve_route(struct rdma_cm_id *id, int timeout_ms)
     return 0;
 }
 
-const struct myr_cm_calls *verbs_double_cm(void)
+const struct myr_cm_calls *verbs_fake_cm(void)
 {
     static const struct myr_cm_calls calls = {
         .create_id = create_id,

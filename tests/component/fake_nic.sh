@@ -1,57 +1,57 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, a new kind of NIC would need changes throughout the component. It plays jobs on a kind that the
-# component does not name: the double in tests/unit/nic_double.c, the only kind in a component that is built from the
+# component does not name: the fake NIC in tests/unit/nic_fake.c, the only kind in a component that is built from the
 # same sources. That kind must be found, measured, chosen, named and counted like any other.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
 drawn_barriers shapes 200
 
-ln -sf "$builddir/tests/unit/double/.libs/mca_coll_nicbarr.so" "$scratch/components/mca_coll_nicbarr.so"
-export NICBARR_DOUBLE=$scratch/double
+ln -sf "$builddir/tests/unit/fake/.libs/mca_coll_nicbarr.so" "$scratch/components/mca_coll_nicbarr.so"
+export NICBARR_FAKE=$scratch/fake
 plays() { # NAME HOSTS PER-HOST ARGUMENT...
-    rm -rf "$NICBARR_DOUBLE"
-    mkdir "$NICBARR_DOUBLE"
-    check "$1 on $2 hosts with $3 processes each" on_hosts "${@:2:2}" -x NICBARR_DOUBLE \
+    rm -rf "$NICBARR_FAKE"
+    mkdir "$NICBARR_FAKE"
+    check "$1 on $2 hosts with $3 processes each" on_hosts "${@:2:2}" -x NICBARR_FAKE \
         --mca coll_nicbarr_verbose 1 "${@:4}" --seed "$seed"
-    check "on its memory" test -n "$(ls "$NICBARR_DOUBLE")"
+    check "on its memory" test -n "$(ls "$NICBARR_FAKE")"
 }
 ledger="$programs/barrier_ledger --iterations 600 --ledger $scratch/ledger"
 
 # Every process has its own NIC, and so is a node.
-for algorithm in pairwise dissemination:1 tree:2@double; do
+for algorithm in pairwise dissemination:1 tree:2@fake; do
     # shellcheck disable=SC2086 # words
     plays $algorithm 3 2 --mca coll_nicbarr_algorithm $algorithm $ledger
-    check "the double plays it" said "MPI_Barrier on .* nodes: ${algorithm%@double}@double (parameter)"
+    check "the fake NIC executes it" said "MPI_Barrier on .* nodes: ${algorithm%@fake}@fake (parameter)"
 done
 plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "${shapes[@]}"
 # shellcheck disable=SC2086 # words
 plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "measured" said "3 nodes: .*(measured"
-check "with a prediction" predicted double
+check "with a prediction" predicted fake
 
 # A failed allocation proves nothing about packets: the next communicator is served.
-export NICBARR_DOUBLE_REFUSALS=1
+export NICBARR_FAKE_REFUSALS=1
 for algorithm in tree:2 auto; do
     by=measured
     [ $algorithm = auto ] || by=parameter
     rm -f "$scratch/report"
-    plays "the first group of each has no memory, $algorithm" 2 2 -x NICBARR_DOUBLE_REFUSALS \
+    plays "the first group of each has no memory, $algorithm" 2 2 -x NICBARR_FAKE_REFUSALS \
         --mca coll_nicbarr_algorithm $algorithm --mca coll_nicbarr_tune_after 0 \
         --mca coll_nicbarr_report "$scratch/report" "${shapes[@]}"
-    check "it is left to Open MPI" grep -q "test double has no memory left" "$scratch/report"
+    check "it is left to Open MPI" grep -q "the fake NIC has no memory left" "$scratch/report"
     check "nobody thinks of a firewall" bash -c '! grep "get through" "$1"' - "$scratch/report"
     check "the others are served" said "MPI_Barrier on .* nodes: .*($by"
 done
-unset NICBARR_DOUBLE_REFUSALS
+unset NICBARR_FAKE_REFUSALS
 
 # A process without the NIC: all return to Open MPI's barrier.
-unset NICBARR_DOUBLE
+unset NICBARR_FAKE
 # shellcheck disable=SC2086 # words
 check "without its memory" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 1 $ledger --seed "$seed"
-check "says so" said "stay Open MPI's own: process 0: NICBARR_DOUBLE is not set"
-check "nothing of the kinds that the double stands in for" \
+check "says so" said "stay Open MPI's own: process 0: NICBARR_FAKE is not set"
+check "nothing of the kinds that the fake NIC replaces" \
     bash -c "! ompi_info --param coll nicbarr --level 9 | grep -q 'coll_nicbarr_network\|kernel'"
 finish

@@ -12,8 +12,8 @@
  * packet is an allocation of exactly its size, and its payload must be in the sender's memory, so
  * that AddressSanitizer detects reads beyond them.
  */
-#ifndef TESTS_UNIT_WIRE_DOUBLE_H
-#define TESTS_UNIT_WIRE_DOUBLE_H
+#ifndef TESTS_UNIT_WIRE_FAKE_H
+#define TESTS_UNIT_WIRE_FAKE_H
 
 #include "firmware/mcp.h"
 

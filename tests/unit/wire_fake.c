@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See wire_double.h. */
-#include "tests/unit/wire_double.h"
+/* See wire_fake.h. */
+#include "tests/unit/wire_fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct wire_event {
 
 static void fail(const char *why)
 {
-    fprintf(stderr, "the wire's test double: %s\n", why);
+    fprintf(stderr, "the fake wire: %s\n", why);
     abort();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See nics_double.h. */
-#include "tests/unit/nics_double.h"
+/* See nics_fake.h. */
+#include "tests/unit/nics_fake.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,9 +97,9 @@ uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 
 /* ---- set-up ---- */
 
-struct nics_double *nics_begin(uint64_t seed)
+struct nics_fake *nics_begin(uint64_t seed)
 {
-    struct nics_double *w = calloc(1, sizeof(*w));
+    struct nics_fake *w = calloc(1, sizeof(*w));
     wire_begin(&w->wire, NICS, MEMORY, seed);
     for (int n = 0; n < NICS; ++n) {
         struct myr_soft_nic *nic = &w->nics[n];
@@ -121,7 +121,7 @@ struct nics_double *nics_begin(uint64_t seed)
     return w;
 }
 
-void nics_end(struct nics_double *w)
+void nics_end(struct nics_fake *w)
 {
     for (int n = 0; n < NICS; ++n) {
         w->nics[n].below->board.memory = w->nics[n].memory;

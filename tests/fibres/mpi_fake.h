@@ -12,8 +12,8 @@
  * The underlying collectives check that the members of a communicator agree: the n-th call must be
  * the same collective with the same root and length on all of its ranks.
  */
-#ifndef TESTS_FIBRES_MPI_DOUBLE_H
-#define TESTS_FIBRES_MPI_DOUBLE_H
+#ifndef TESTS_FIBRES_MPI_FAKE_H
+#define TESTS_FIBRES_MPI_FAKE_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
@@ -21,28 +21,28 @@
 #include "tests/fibres/fibres.h"
 
 enum {
-    DOUBLE_RANKS = 4,
-    DOUBLE_SETTINGS = 28,
+    FAKE_RANKS = 4,
+    FAKE_SETTINGS = 28,
     DOUBLE_PAST = 48,
     DOUBLE_PROCESSORS = 8,
 };
 
 /* A parameter that is set on some ranks. */
-struct double_setting {
+struct fake_setting {
     uint32_t ranks; /* a bit each */
     const char *name, *text;
 };
 
-struct double_job {
+struct fake_job {
     uint64_t seed; /* seed of the clock; messages contain it */
     uint32_t ranks;
     uint32_t without; /* ranks without the component, one bit for each */
     bool survives;    /* failures of ranks do not end the program */
-    bool across;      /* each rank is on a node of its own, with a NIC (tests/unit/nic_double.c) */
-    uint32_t refusals[DOUBLE_RANKS]; /* number of joins that fail at first for lack of memory */
+    bool across;      /* each rank is on a node of its own, with a NIC (tests/unit/nic_fake.c) */
+    uint32_t refusals[FAKE_RANKS]; /* number of joins that fail at first for lack of memory */
     uint32_t step_ns; /* longest time that a time slice or a reading of the clock takes */
     /* The processors to which each rank is bound, one bit each, and whether they change. */
-    uint32_t processors[DOUBLE_RANKS];
+    uint32_t processors[FAKE_RANKS];
     bool rebinds;
     /* Length of the longest packets of the soft NIC that get through (bytes); 0: all do. */
     uint32_t longest;
@@ -53,33 +53,33 @@ struct double_job {
     uint32_t pasts; /* what earlier jobs and communicators have left in the cache and in notes */
     struct double_past past[DOUBLE_PAST];
     uint32_t settings;
-    struct double_setting setting[DOUBLE_SETTINGS];
+    struct fake_setting setting[FAKE_SETTINGS];
     void (*progress)(uint32_t rank); /* additional work of a rank's progress engine */
 };
 
-/* Initialise MPI, and load the component DOUBLE_RANKS times, through copies in the directory
+/* Initialise MPI, and load the component FAKE_RANKS times, through copies in the directory
  * `folder`, which must remain until the process ends. To be called once per process. */
-void double_begin(const char *component_file, const char *folder);
+void fake_begin(const char *component_file, const char *folder);
 
 /* Returns the path of the tuning cache that contains the measurements of earlier jobs. It is empty
  * when the next job is opened. */
 const char *double_cache(void);
 
 /* Open and close the components of a job. To be called outside of fibres. */
-void double_open(const struct double_job *job);
-void double_close(void);
+void fake_open(const struct fake_job *job);
+void fake_close(void);
 
 /* Create a communicator of these ranks (one bit for each), with the same `id` on all of them. If
  * `wrapped` is set, a component of higher priority intercepts the calls. If `id` is odd, a
- * component of lower priority replaces itself at its first call. double_module() returns NULL if
+ * component of lower priority replaces itself at its first call. fake_module() returns NULL if
  * the component does not serve the communicator. */
-ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped);
-mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm);
+ompi_communicator_t *fake_comm(uint32_t id, uint32_t ranks, bool wrapped);
+mca_coll_nicbarr_module_t *fake_module(const ompi_communicator_t *comm);
 
 /* Let a rank die, at any time. It never runs again. The others detect the failure in their
  * progress functions, each at a random time, and collectives of the underlying components fail
  * on communicators to which the rank belongs. */
-void double_die(uint32_t rank);
+void fake_die(uint32_t rank);
 
 /* Returns the job's cached choice for a size class on this rank's node, or 0 if there is none. */
 uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
@@ -89,9 +89,9 @@ uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
 void double_fill_notes(void);
 
 /* Advance the clock. */
-void double_pass(uint64_t ns);
+void fake_pass(uint64_t ns);
 
 /* Returns the segment of a rank's node, or NULL if the rank does not have the component. */
-struct myr_segment *double_segment(uint32_t rank);
+struct myr_segment *fake_segment(uint32_t rank);
 
 #endif

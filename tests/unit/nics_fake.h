@@ -5,11 +5,11 @@
  * The control program is the real one, on top of the fake wire, and registered memory belongs to
  * real segments. Each poll processes one event of the wire.
  */
-#ifndef TESTS_UNIT_NICS_DOUBLE_H
-#define TESTS_UNIT_NICS_DOUBLE_H
+#ifndef TESTS_UNIT_NICS_FAKE_H
+#define TESTS_UNIT_NICS_FAKE_H
 
 #include "libmyr/soft/nic_inside.h"
-#include "tests/unit/wire_double.h"
+#include "tests/unit/wire_fake.h"
 
 enum { NICS = 2 };
 
@@ -21,12 +21,12 @@ struct myr_soft_nic {
     uint32_t entries, polls;
 };
 
-struct nics_double {
+struct nics_fake {
     struct wire wire;
     struct myr_soft_nic nics[NICS];
 };
 
-struct nics_double *nics_begin(uint64_t seed);
-void nics_end(struct nics_double *w);
+struct nics_fake *nics_begin(uint64_t seed);
+void nics_end(struct nics_fake *w);
 
 #endif

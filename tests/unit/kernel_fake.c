@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See kernel_double.h. */
-#include "tests/unit/kernel_double.h"
+/* See kernel_fake.h. */
+#include "tests/unit/kernel_fake.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ struct mcp_kernel {
 static bool one_is_attached;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct double_group groups[GROUPS_EVER];
+static struct fake_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
 static struct mcp_ip absent_ip; /* unset if all hosts respond */
 static int page = -1, buffer = -1;
@@ -32,7 +32,7 @@ static int telling = -1;
 /* ---- for the test ---- */
 
 /* Returns the last group with this key. The caller holds the lock. */
-static struct double_group *find(uint64_t key)
+static struct fake_group *find(uint64_t key)
 {
     for (uint32_t g = ever; g > 0; --g) {
         if (key == groups[g - 1].plan.key) {
@@ -42,7 +42,7 @@ static struct double_group *find(uint64_t key)
     return NULL;
 }
 
-void double_reset(void)
+void fake_reset(void)
 {
     pthread_mutex_lock(&lock);
     memset(groups, 0, ever * sizeof(groups[0]));
@@ -63,31 +63,31 @@ void double_reset(void)
     pthread_mutex_unlock(&lock);
 }
 
-void double_keep(bool keep)
+void fake_keep(bool keep)
 {
     pthread_mutex_lock(&lock);
     keeps = keep;
     pthread_mutex_unlock(&lock);
 }
 
-void double_set_deaf(bool is)
+void fake_set_deaf(bool is)
 {
     pthread_mutex_lock(&lock);
     deaf = is;
     pthread_mutex_unlock(&lock);
 }
 
-void double_set_full(bool is)
+void fake_set_full(bool is)
 {
     pthread_mutex_lock(&lock);
     full = is;
     pthread_mutex_unlock(&lock);
 }
 
-bool double_look(uint64_t key, struct double_group *group)
+bool fake_find_group(uint64_t key, struct fake_group *group)
 {
     pthread_mutex_lock(&lock);
-    const struct double_group *found = find(key);
+    const struct fake_group *found = find(key);
     if (NULL != found) {
         *group = *found;
     }
@@ -95,7 +95,7 @@ bool double_look(uint64_t key, struct double_group *group)
     return NULL != found;
 }
 
-uint32_t double_open_count(void)
+uint32_t fake_open_count(void)
 {
     uint32_t count = 0;
     pthread_mutex_lock(&lock);
@@ -106,7 +106,7 @@ uint32_t double_open_count(void)
     return count;
 }
 
-uint32_t double_met_count(void)
+uint32_t fake_met_count(void)
 {
     pthread_mutex_lock(&lock);
     const uint32_t count = met;
@@ -114,7 +114,7 @@ uint32_t double_met_count(void)
     return count;
 }
 
-uint32_t double_asked_count(void)
+uint32_t fake_asked_count(void)
 {
     pthread_mutex_lock(&lock);
     const uint32_t count = asked;
@@ -122,16 +122,16 @@ uint32_t double_asked_count(void)
     return count;
 }
 
-void double_set(uint64_t key, bool waits, uint32_t done)
+void fake_set(uint64_t key, bool waits, uint32_t done)
 {
     pthread_mutex_lock(&lock);
-    struct double_group *group = find(key);
+    struct fake_group *group = find(key);
     group->waits = waits;
     group->done = done;
     pthread_mutex_unlock(&lock);
 }
 
-void double_release(uint64_t key, uint32_t done)
+void fake_release(uint64_t key, uint32_t done)
 {
     pthread_mutex_lock(&lock);
     (void)!pwrite(page, &done, sizeof(done),
@@ -139,7 +139,7 @@ void double_release(uint64_t key, uint32_t done)
     pthread_mutex_unlock(&lock);
 }
 
-void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes)
+void fake_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes)
 {
     const struct mcp_bcast_slot slot = {.number = number, .bytes = bytes};
     pthread_mutex_lock(&lock);
@@ -150,14 +150,14 @@ void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t
     pthread_mutex_unlock(&lock);
 }
 
-void double_set_absent(struct mcp_ip ip, bool absent)
+void fake_set_absent(struct mcp_ip ip, bool absent)
 {
     pthread_mutex_lock(&lock);
     absent_ip = absent ? ip : mcp_ip_none();
     pthread_mutex_unlock(&lock);
 }
 
-void double_await_failure(uint64_t key)
+void fake_await_failure(uint64_t key)
 {
     pthread_mutex_lock(&lock);
     while (NULL == find(key) || 0 == find(key)->failed) {
@@ -166,7 +166,7 @@ void double_await_failure(uint64_t key)
     pthread_mutex_unlock(&lock);
 }
 
-void double_await_meeting(void)
+void fake_await_meeting(void)
 {
     pthread_mutex_lock(&lock);
     while (0 == absent_asked) {
@@ -175,7 +175,7 @@ void double_await_meeting(void)
     pthread_mutex_unlock(&lock);
 }
 
-void double_watch(void)
+void fake_enable_reports(void)
 {
     int ends[2];
     if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0) {
@@ -184,13 +184,13 @@ void double_watch(void)
     }
 }
 
-void double_tell(uint64_t key, uint32_t done, uint32_t reports)
+void fake_report_stuck(uint64_t key, uint32_t done, uint32_t reports)
 {
     const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .reports = reports};
     (void)!write(telling, &stuck, sizeof(stuck));
 }
 
-void double_await_asking(uint64_t key)
+void fake_await_asking(uint64_t key)
 {
     pthread_mutex_lock(&lock);
     while (NULL == find(key) || 0 == find(key)->asked) {
@@ -221,7 +221,7 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 {
     *kernel = calloc(1, sizeof(**kernel));
     if (NULL == *kernel || mcp_ip_is_none(ip) || 0 == port) {
-        snprintf(why, MCP_KERNEL_WHY, "the test double has no address");
+        snprintf(why, MCP_KERNEL_WHY, "the fake NIC has no address");
         free(*kernel);
         return -1;
     }
@@ -263,7 +263,7 @@ void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
 int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
     if (one_is_attached) {
-        snprintf(why, MCP_KERNEL_WHY, "another test double is attached");
+        snprintf(why, MCP_KERNEL_WHY, "another fake NIC is attached");
         return -1;
     }
     kernel->stands = one_is_attached = true;
@@ -314,9 +314,9 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     (void)kernel;
     pthread_mutex_lock(&lock);
     if (page < 0) {
-        page = memfd_create("page of a double", MFD_CLOEXEC);
+        page = memfd_create("page of a fake", MFD_CLOEXEC);
         (void)!ftruncate(page, MCP_KERNEL_LINES * sizeof(struct mcp_kernel_line));
-        buffer = memfd_create("buffer of a double", MFD_CLOEXEC);
+        buffer = memfd_create("buffer of a fake", MFD_CLOEXEC);
         (void)!ftruncate(buffer, sizeof(struct mcp_kernel_buffer));
     }
     const bool room = page >= 0 && ever < GROUPS_EVER;
@@ -324,13 +324,13 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES,
                                          0 == plan->places && 0 == plan->window ? -1 : buffer,
                                          ever % MCP_KERNEL_GROUPS};
-        groups[ever++] = (struct double_group){.plan = *plan,
-                                               .open = true,
-                                               .recorded = is_held(seen->number),
-                                               .line = seen->line,
-                                               .number = seen->number};
+        groups[ever++] = (struct fake_group){.plan = *plan,
+                                             .open = true,
+                                             .recorded = is_held(seen->number),
+                                             .line = seen->line,
+                                             .number = seen->number};
     } else {
-        snprintf(why, MCP_KERNEL_WHY, "the test double has no page");
+        snprintf(why, MCP_KERNEL_WHY, "the fake NIC has no page");
     }
     pthread_mutex_unlock(&lock);
     return room ? 0 : -1;
@@ -376,7 +376,7 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    const struct double_group *found = find(key);
+    const struct fake_group *found = find(key);
     *group = (struct mcp_kernel_recalled){
         .plan = found->plan,
         .seen = {page, found->line,
@@ -429,7 +429,7 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    const struct double_group *group = find(key);
+    const struct fake_group *group = find(key);
     const int waits = NULL == group || !group->open ? -1 : group->waits;
     if (waits >= 0) {
         *done = group->done;
@@ -443,7 +443,7 @@ uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    const struct double_group *group = find(key);
+    const struct fake_group *group = find(key);
     const uint32_t failed = NULL == group || 0 == group->failed ? 0 : group->plan.node + 1;
     pthread_mutex_unlock(&lock);
     return failed;
@@ -462,7 +462,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    struct double_group *group = find(key);
+    struct fake_group *group = find(key);
     const int rc = deaf ? -1 : 0;
     if (!deaf) {
         group->asked += MCP_RING_ASK == ring;
@@ -479,7 +479,7 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    const struct double_group *group = find(key);
+    const struct fake_group *group = find(key);
     const uint32_t removed = MCP_KERNEL_REMOVED;
     (void)!pwrite(page, &removed, sizeof(removed),
                   (off_t)(sizeof(struct mcp_kernel_line) * group->line +
@@ -491,7 +491,7 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     pthread_mutex_lock(&lock);
-    const struct double_group *group = find(key);
+    const struct fake_group *group = find(key);
     const bool farewell =
         0 == group->failed &&
         (0 != group->plan.window || (0 != group->plan.places && 0 != group->done && !group->waits));

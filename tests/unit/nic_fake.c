@@ -4,14 +4,14 @@
  * for the whole component to execute barriers on it.
  *
  * Each process has a NIC of its own. Its groups are in a file that the others map, in the directory
- * NICBARR_DOUBLE, which simulates remote memory. An arrival is a store there (the board's put). The
+ * NICBARR_FAKE, which simulates remote memory. An arrival is a store there (the board's put). The
  * blob exchanged between prepare and connect is the offset of the arrival records in that file.
  * There are no packets, and a waiting process advances its own groups.
  *
- * NICBARR_DOUBLE_REFUSALS is the number of groups for which each process reports lack of memory
+ * NICBARR_FAKE_REFUSALS is the number of groups for which each process reports lack of memory
  * before it succeeds.
  *
- * tests/component/double.sh runs jobs with a component that has no other kind (double_kind.c), and
+ * tests/component/fake_nic.sh runs jobs with a component that has no other kind (fake_kind.c), and
  * tests/fibres run it beside the soft NIC.
  */
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #include "libmyr/groups/group_tables.h"
 #include "os/clock.h"
 #include "os/random.h"
-#include "tests/unit/nic_double.h"
+#include "tests/unit/nic_fake.h"
 
 enum { FILE_BYTES = 4 << 20, LINKS = 4096, GROUPS = 512, PEERS = 64, FIRST_GROUP = MYR_LINE };
 
@@ -53,7 +53,7 @@ struct nic {
 static uint8_t *map_file(uint64_t key, int flags)
 {
     char path[300];
-    snprintf(path, sizeof(path), "%s/%016llx", getenv("NICBARR_DOUBLE"), (unsigned long long)key);
+    snprintf(path, sizeof(path), "%s/%016llx", getenv("NICBARR_FAKE"), (unsigned long long)key);
     const int file = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
     void *memory = MAP_FAILED;
     if (file >= 0 && 0 == ftruncate(file, FILE_BYTES)) {
@@ -201,7 +201,7 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
     }
     free(schedule.steps);
     if (MYR_OK != status) {
-        return myr_fail(error, status, 0, "the NIC's test double has no memory left");
+        return myr_fail(error, status, 0, "the fake NIC has no memory left");
     }
     nic->end += (uint32_t)bytes;
     *(uint32_t *)blob = mcp_offset_of(&nic->board, mcp_group_arrivals(mcp));
@@ -235,7 +235,7 @@ static enum myr_status connect_group(void *opened, const struct myr_site *site,
         uint8_t *file = file_of_peer(nic, members->names[peer->node]->key);
         if (NULL == file) {
             myr_nic_group_leave(group);
-            return myr_fail(error, MYR_ERR_SYSTEM, 0, "a peer's test double has no file");
+            return myr_fail(error, MYR_ERR_SYSTEM, 0, "a peer's fake NIC has no file");
         }
         peer->link = ++nic->links;
         nic->of[peer->link] = (_Atomic uint32_t *)(file + ((const uint32_t *)blobs)[peer->node]);
@@ -245,20 +245,20 @@ static enum myr_status connect_group(void *opened, const struct myr_site *site,
 
 /* ---- the NIC ---- */
 
-static enum myr_status open_double(const struct myr_site *site, const char *way,
-                                   const union myr_value *values, void **opened,
-                                   struct myr_error *error)
+static enum myr_status open_fake(const struct myr_site *site, const char *way,
+                                 const union myr_value *values, void **opened,
+                                 struct myr_error *error)
 {
     struct nic *nic = calloc(1, sizeof(*nic));
     (void)site;
     (void)way;
     (void)values;
-    if (NULL == nic || NULL == getenv("NICBARR_DOUBLE") ||
+    if (NULL == nic || NULL == getenv("NICBARR_FAKE") ||
         !os_draw_key(&nic->name.key, sizeof(nic->name.key))) {
         free(nic);
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "NICBARR_DOUBLE is not set");
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "NICBARR_FAKE is not set");
     }
-    const char *refusals = getenv("NICBARR_DOUBLE_REFUSALS");
+    const char *refusals = getenv("NICBARR_FAKE_REFUSALS");
     nic->refusals = NULL == refusals ? 0 : strtoul(refusals, NULL, 10);
     nic->name.count = 1;
     nic->end = FIRST_GROUP;
@@ -269,11 +269,11 @@ static enum myr_status open_double(const struct myr_site *site, const char *way,
     };
     *opened = nic;
     return NULL == nic->board.memory
-               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "the NIC's test double cannot create its file")
+               ? myr_fail(error, MYR_ERR_SYSTEM, 0, "the fake NIC cannot create its file")
                : MYR_OK;
 }
 
-static void close_double(void *opened)
+static void close_fake(void *opened)
 {
     struct nic *nic = opened;
     for (uint32_t p = 0; p < nic->peers; ++p) {
@@ -296,15 +296,15 @@ static void count(void *nic, struct mcp_counters *counters)
 static const char *const ways[] = {NULL};
 static const struct myr_option options[] = {{.name = NULL}};
 
-const struct myr_nic_kind myr_double_kind = {
-    .name = "double",
-    .title = "the double",
+const struct myr_nic_kind myr_fake_kind = {
+    .name = "fake",
+    .title = "the fake NIC",
     .help = "a test's",
     .ways = ways,
     .options = options,
     .caps = {.steps = UINT32_MAX, .sends = UINT32_MAX, .waits = UINT32_MAX, .blob = 4},
-    .open = open_double,
-    .close = close_double,
+    .open = open_fake,
+    .close = close_fake,
     .query = query,
     .poll = poll_nic,
     .count = count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements the fake Open MPI of mpi_double.h. */
-#include "tests/fibres/mpi_double.h"
+/* Implements the fake Open MPI of mpi_fake.h. */
+#include "tests/fibres/mpi_fake.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,10 +40,10 @@ struct thread {
 };
 
 static struct {
-    struct double_job job;
-    mca_coll_nicbarr_component_t *component[DOUBLE_RANKS];
-    const struct double_copy *copy[DOUBLE_RANKS];
-    bool open[DOUBLE_RANKS];
+    struct fake_job job;
+    mca_coll_nicbarr_component_t *component[FAKE_RANKS];
+    const struct double_copy *copy[FAKE_RANKS];
+    bool open[FAKE_RANKS];
     uint32_t opening; /* the rank whose component is being opened or closed, or NOBODY */
     uint64_t now_ns, random;
     uint64_t switches; /* number of switches of fibres at the last reading of the clock */
@@ -52,7 +52,7 @@ static struct {
     char folder[100];
     char cache[140]; /* path of the cache */
     /* indexed by the locality in the view of a rank */
-    ompi_proc_t *near[DOUBLE_RANKS], *far[DOUBLE_RANKS];
+    ompi_proc_t *near[FAKE_RANKS], *far[FAKE_RANKS];
     struct {
         uint8_t hello[HELLO_BYTES];
         size_t hello_bytes;
@@ -64,7 +64,7 @@ static struct {
         struct thread thread[THREADS];
         uint32_t threads;
         uint32_t processors; /* to which it is bound, one bit each */
-    } of[DOUBLE_RANKS];
+    } of[FAKE_RANKS];
     uint32_t dead; /* the rank that has died, or NOBODY */
     uint32_t copies;
 } world = {.opening = NOBODY, .dead = NOBODY};
@@ -93,7 +93,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     return 0;
 }
 
-void double_pass(uint64_t ns)
+void fake_pass(uint64_t ns)
 {
     world.now_ns += ns;
 }
@@ -221,7 +221,7 @@ int sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags
 {
     const bool ours = NOBODY != rank_now() && 0 != count;
     if (ours && is_lost(&messages->msg_hdr)) {
-        double_pass(second);
+        fake_pass(second);
         return 1;
     }
     return REAL(sendmmsg)(socket, messages, ours ? 1 : count, flags);
@@ -339,7 +339,7 @@ int mca_base_component_var_register(const mca_base_component_t *component, const
                                                      bind, flags, level, scope, storage);
     }
     for (uint32_t s = 0; s < world.job.settings; ++s) {
-        const struct double_setting *setting = &world.job.setting[s];
+        const struct fake_setting *setting = &world.job.setting[s];
         if (0 == (setting->ranks & UINT32_C(1) << rank) || 0 != strcmp(name, setting->name)) {
             continue;
         }
@@ -455,19 +455,19 @@ struct call {
     size_t block;
     bool stray;            /* the first rank to join had already detected a failure */
     uint32_t joined, left; /* ranks in the communicator, one bit for each */
-    uint8_t *data[DOUBLE_RANKS];
+    uint8_t *data[FAKE_RANKS];
 };
 
-typedef struct double_comm {
+typedef struct fake_comm {
     ompi_communicator_t super; /* the first member, because the component uses this type */
     mca_coll_base_comm_coll_t slots;
     ompi_group_t group;
-    ompi_proc_t *procs[DOUBLE_RANKS];
+    ompi_proc_t *procs[FAKE_RANKS];
     uint32_t id, rank, size, numbers[CHANNELS], persistent;
     mca_coll_base_module_t *below;
     mca_coll_base_module_t *leaving, *above; /* forwarders, or NULL */
     mca_coll_nicbarr_module_t *module;       /* NULL if the component does not serve it */
-} double_comm_t;
+} fake_comm_t;
 
 /* Calls are in a hash table, because roots of broadcasts run ahead by thousands of calls. */
 enum { BUCKETS = 4096 };
@@ -481,7 +481,7 @@ static struct call **bucket(uint32_t comm, uint32_t channel, uint32_t number)
 /* Join a call, or create it. Returns NULL if this rank has detected a failure, and the others'
  * call is a different one. They cannot complete it, because their messages and this rank's have
  * different tags. */
-static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
+static struct call *join(fake_comm_t *comm, uint32_t channel, uint32_t number,
                          const struct arguments *arguments)
 {
     const uint32_t bit = UINT32_C(1) << comm->rank;
@@ -537,7 +537,7 @@ static struct call *join(double_comm_t *comm, uint32_t channel, uint32_t number,
 }
 
 /* Returns whether this rank's call can return. */
-static bool is_done(const double_comm_t *comm, const struct call *call)
+static bool is_done(const fake_comm_t *comm, const struct call *call)
 {
     const bool all = call->joined == (UINT32_C(1) << comm->size) - 1;
     const bool is_root = call->root == (int)comm->rank;
@@ -556,7 +556,7 @@ static bool is_done(const double_comm_t *comm, const struct call *call)
     return false;
 }
 
-static void combine(const double_comm_t *comm, const struct call *call,
+static void combine(const fake_comm_t *comm, const struct call *call,
                     const struct arguments *arguments)
 {
     memcpy(arguments->to, call->data[comm->size - 1], arguments->block);
@@ -566,7 +566,7 @@ static void combine(const double_comm_t *comm, const struct call *call,
     }
 }
 
-static void concatenate(const double_comm_t *comm, const struct call *call,
+static void concatenate(const fake_comm_t *comm, const struct call *call,
                         const struct arguments *arguments)
 {
     for (uint32_t r = 0; r < comm->size; ++r) {
@@ -576,13 +576,13 @@ static void concatenate(const double_comm_t *comm, const struct call *call,
 
 static void free_call(struct call *call)
 {
-    for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+    for (uint32_t r = 0; r < FAKE_RANKS; ++r) {
         free(call->data[r]);
     }
     free(call);
 }
 
-static void take(const double_comm_t *comm, struct call *call, const struct arguments *arguments)
+static void take(const fake_comm_t *comm, struct call *call, const struct arguments *arguments)
 {
     const bool is_root = call->root == (int)comm->rank;
     if (0 != arguments->block) {
@@ -668,7 +668,7 @@ void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
 
 static int call_blocking(ompi_communicator_t *base, const struct arguments *arguments)
 {
-    double_comm_t *comm = (double_comm_t *)base;
+    fake_comm_t *comm = (fake_comm_t *)base;
     struct call *call = join(comm, BLOCKING, comm->numbers[BLOCKING]++, arguments);
     while (NULL == call || !is_done(comm, call)) {
         opal_progress();
@@ -685,7 +685,7 @@ static int call_blocking(ompi_communicator_t *base, const struct arguments *argu
 struct below_request {
     ompi_request_t super;
     below_request_t *next; /* of the list of pending requests */
-    double_comm_t *comm;
+    fake_comm_t *comm;
     struct arguments arguments;
     uint32_t channel;
     struct call *call;
@@ -715,7 +715,7 @@ static bool below_progress(uint32_t rank)
 static int start_one(below_request_t *request)
 {
     const uint32_t rank = rank_now();
-    double_comm_t *comm = request->comm;
+    fake_comm_t *comm = request->comm;
     request->super.req_complete = REQUEST_PENDING;
     request->super.req_state = OMPI_REQUEST_ACTIVE;
     request->call =
@@ -748,7 +748,7 @@ static OBJ_CLASS_INSTANCE(below_request_t, ompi_request_t, NULL, NULL);
 static int new_request(ompi_communicator_t *base, const struct arguments *arguments,
                        bool persistent, ompi_request_t **handle)
 {
-    double_comm_t *comm = (double_comm_t *)base;
+    fake_comm_t *comm = (fake_comm_t *)base;
     below_request_t *request = OBJ_NEW(below_request_t);
     OMPI_REQUEST_INIT(&request->super, persistent);
     OBJ_RETAIN(comm);
@@ -850,7 +850,7 @@ static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, 
                             const int *counts, const int *places, ompi_datatype_t *to_type,
                             ompi_communicator_t *base, mca_coll_base_module_t *module)
 {
-    const double_comm_t *comm = (double_comm_t *)base;
+    const fake_comm_t *comm = (fake_comm_t *)base;
     size_t most = 0, size;
     ompi_datatype_type_size(type, &size);
     CREW_CHECK(1 == size && type == to_type, "bytes only");
@@ -906,7 +906,7 @@ static OBJ_CLASS_INSTANCE(forwarder_t, mca_coll_base_module_t, NULL, NULL);
  * more if nicbarr does not serve it, or always if another component above has wrapped it. */
 static void forward(forwarder_t *forwarder, const ompi_communicator_t *comm)
 {
-    const bool wrapped = NULL != ((const double_comm_t *)comm)->above;
+    const bool wrapped = NULL != ((const fake_comm_t *)comm)->above;
     ++forwarder->calls;
     if (forwarder->leaves) {
         NICBARR_BLOCKING(LEAVE)
@@ -929,7 +929,7 @@ FORWARD(allreduce, (const void *from, void *to, int count, ompi_datatype_t *type
 FORWARD(bcast, (void *from, int count, ompi_datatype_t *type, int root, ),
         (from, count, type, root, ))
 
-static mca_coll_base_module_t *make_forwarder(const double_comm_t *comm, bool leaves)
+static mca_coll_base_module_t *make_forwarder(const fake_comm_t *comm, bool leaves)
 {
     forwarder_t *forwarder = OBJ_NEW(forwarder_t);
     forwarder->saved = comm->slots;
@@ -954,7 +954,7 @@ static mca_coll_base_module_t *make_forwarder(const double_comm_t *comm, bool le
         comm->slots.coll_##name##_module = module;                                                 \
     }
 
-static void install(double_comm_t *comm, mca_coll_base_module_t *module)
+static void install(fake_comm_t *comm, mca_coll_base_module_t *module)
 {
     NICBARR_COVERED(INSTALL)
 }
@@ -964,7 +964,7 @@ static void install(double_comm_t *comm, mca_coll_base_module_t *module)
         OBJ_RELEASE(comm->slots.coll_##name##_module);                                             \
     }
 
-static void comm_destruct(double_comm_t *comm)
+static void comm_destruct(fake_comm_t *comm)
 {
     NICBARR_COVERED(EMPTY)
     if (NULL != comm->above) {
@@ -979,12 +979,12 @@ static void comm_destruct(double_comm_t *comm)
     OBJ_RELEASE(comm->below);
 }
 
-static OBJ_CLASS_INSTANCE(double_comm_t, opal_object_t, NULL, comm_destruct);
+static OBJ_CLASS_INSTANCE(fake_comm_t, opal_object_t, NULL, comm_destruct);
 
-ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
+ompi_communicator_t *fake_comm(uint32_t id, uint32_t ranks, bool wrapped)
 {
     const uint32_t self = rank_now();
-    double_comm_t *comm = OBJ_NEW(double_comm_t);
+    fake_comm_t *comm = OBJ_NEW(fake_comm_t);
     memset((uint8_t *)comm + sizeof(opal_object_t), 0, sizeof(*comm) - sizeof(opal_object_t));
     comm->id = id;
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
@@ -1027,9 +1027,9 @@ ompi_communicator_t *double_comm(uint32_t id, uint32_t ranks, bool wrapped)
     return &comm->super;
 }
 
-mca_coll_nicbarr_module_t *double_module(const ompi_communicator_t *comm)
+mca_coll_nicbarr_module_t *fake_module(const ompi_communicator_t *comm)
 {
-    return ((const double_comm_t *)comm)->module;
+    return ((const fake_comm_t *)comm)->module;
 }
 
 /* ---- the job ---- */
@@ -1082,12 +1082,12 @@ static void place(uint32_t rank)
     char refusals[16], folder[sizeof(world.folder) + 8];
     snprintf(refusals, sizeof(refusals), "%u", world.job.refusals[rank]);
     snprintf(folder, sizeof(folder), "%s/nics0", world.folder);
-    setenv("NICBARR_DOUBLE_REFUSALS", refusals, 1);
-    setenv("NICBARR_DOUBLE", folder, 1);
+    setenv("NICBARR_FAKE_REFUSALS", refusals, 1);
+    setenv("NICBARR_FAKE", folder, 1);
     make_folder("node", rank);
 }
 
-void double_begin(const char *component_file, const char *folder)
+void fake_begin(const char *component_file, const char *folder)
 {
     snprintf(world.file, sizeof(world.file), "%s", component_file);
     snprintf(world.folder, sizeof(world.folder), "%s", folder);
@@ -1095,7 +1095,7 @@ void double_begin(const char *component_file, const char *folder)
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
     snprintf(world.cache, sizeof(world.cache), "%s/cache0/tuning.jsonl", folder);
     CREW_CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
-    for (uint32_t r = 0; r < DOUBLE_RANKS; ++r) {
+    for (uint32_t r = 0; r < FAKE_RANKS; ++r) {
         load(r);
         world.near[r] = make_proc(r, OPAL_PROC_ON_NODE);
         world.far[r] = make_proc(r, 0);
@@ -1152,7 +1152,7 @@ void double_fill_notes(void)
     }
 }
 
-void double_open(const struct double_job *job)
+void fake_open(const struct fake_job *job)
 {
     static const uint32_t late[] = {1, 20, 200};
     world.job = *job;
@@ -1187,7 +1187,7 @@ void double_open(const struct double_job *job)
     }
 }
 
-void double_die(uint32_t rank)
+void fake_die(uint32_t rank)
 {
     world.dead = rank;
 }
@@ -1212,7 +1212,7 @@ static void discard_dead(void)
     world.dead = NOBODY;
 }
 
-void double_close(void)
+void fake_close(void)
 {
     if (NOBODY != world.dead) {
         discard_dead();
@@ -1248,7 +1248,7 @@ uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
     return world.copy[rank_now()]->stored_choice(module, collective, size_class);
 }
 
-struct myr_segment *double_segment(uint32_t rank)
+struct myr_segment *fake_segment(uint32_t rank)
 {
     return world.open[rank] ? world.component[rank]->segment : NULL;
 }

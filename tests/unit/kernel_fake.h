@@ -5,8 +5,8 @@
  *
  * Thread-safe: myrd's server runs in one thread, the test in another.
  */
-#ifndef TESTS_UNIT_KERNEL_DOUBLE_H
-#define TESTS_UNIT_KERNEL_DOUBLE_H
+#ifndef TESTS_UNIT_KERNEL_FAKE_H
+#define TESTS_UNIT_KERNEL_FAKE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "firmware/soft/addresses.h"
 
 /* A group, open or closed. */
-struct double_group {
+struct fake_group {
     struct mcp_kernel_plan plan;
     uint32_t line, number;
     bool open;
@@ -29,44 +29,44 @@ struct double_group {
 
 /* Choose whether the next NIC takes over the present groups and their holders (which
  * mcp_kernel_leave() keeps), or starts without any. */
-void double_keep(bool keep);
+void fake_keep(bool keep);
 
 /* Reset everything. No NIC may be open. */
-void double_reset(void);
+void fake_reset(void);
 
 /* Get the state of the last group with this key. Returns false if there never was one. */
-bool double_look(uint64_t key, struct double_group *group);
-uint32_t double_open_count(void);
-uint32_t double_met_count(void);
-uint32_t double_asked_count(void);
+bool fake_find_group(uint64_t key, struct fake_group *group);
+uint32_t fake_open_count(void);
+uint32_t fake_met_count(void);
+uint32_t fake_asked_count(void);
 
 /* Take the interface down, or up again. While it is down, doorbells are lost. */
-void double_set_deaf(bool deaf);
+void fake_set_deaf(bool deaf);
 
 /* Make closing a group fail for lack of memory, or succeed again. */
-void double_set_full(bool full);
+void fake_set_full(bool full);
 
 /* Set whether the group waits in a barrier, and its last completed epoch. */
-void double_set(uint64_t key, bool waits, uint32_t done);
+void fake_set(uint64_t key, bool waits, uint32_t done);
 
 /* Publish to the group's hosts that this epoch is complete (in its cache line), or this
  * broadcast (in its window). */
-void double_release(uint64_t key, uint32_t done);
-void double_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes);
+void fake_release(uint64_t key, uint32_t done);
+void fake_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes);
 
 /* Set whether this host ignores requests. */
-void double_set_absent(struct mcp_ip ip, bool absent);
+void fake_set_absent(struct mcp_ip ip, bool absent);
 
 /* Block until MCP_RING_FAIL has been rung for the group, or the absent host has been sent a
  * request. */
-void double_await_failure(uint64_t key);
-void double_await_meeting(void);
+void fake_await_failure(uint64_t key);
+void fake_await_meeting(void);
 
 /* Enable reports of stuck groups until the fake is reset; report a group. */
-void double_watch(void);
-void double_tell(uint64_t key, uint32_t done, uint32_t reports);
+void fake_enable_reports(void);
+void fake_report_stuck(uint64_t key, uint32_t done, uint32_t reports);
 
 /* Block until an ASK has been requested for this group. */
-void double_await_asking(uint64_t key);
+void fake_await_asking(uint64_t key);
 
 #endif
