@@ -61,7 +61,7 @@ static bool take_message(struct myr_received *received)
         (void)myr_port_provide(component->port, component->spent, component->self.buffer_bytes);
         component->spent = NULL;
     }
-    return myr_port_look(component->port, received);
+    return myr_port_check(component->port, received);
 }
 
 static void deliver(const void *message, uint32_t bytes)
@@ -84,7 +84,7 @@ static bool step_short(void)
 {
     struct myr_intake *intake = &mca_btl_myr_component.intake;
     uint32_t bytes;
-    const void *message = myr_intake_look(intake, &bytes);
+    const void *message = myr_intake_check(intake, &bytes);
     if (NULL == message) {
         return false;
     }
@@ -136,7 +136,7 @@ static bool run_nic(void)
 }
 
 /* Reports a node from which nothing has been received. */
-static void look_for_silence(void)
+static void check_silence(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const int warn = component->parameters.nic.warn;
@@ -182,7 +182,7 @@ int mca_btl_myr_progress(void)
         if (run_nic()) {
             steps += step();
         } else {
-            look_for_silence();
+            check_silence();
         }
     }
     atomic_store_explicit(&busy, 0, memory_order_release);

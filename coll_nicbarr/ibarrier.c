@@ -66,10 +66,10 @@ static bool test_across(nicbarr_request_t *request)
     return done;
 }
 
-static bool remind_across(nicbarr_request_t *request, bool look)
+static bool remind_across(nicbarr_request_t *request, bool check)
 {
     const struct nicbarr_wait wait = {.epoch = request->of.barrier.epoch};
-    return nicbarr_request_remind(request, group_of(request), wait, look);
+    return nicbarr_request_remind(request, group_of(request), wait, check);
 }
 
 static void drop_across(nicbarr_request_t *request)

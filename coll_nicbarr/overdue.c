@@ -95,8 +95,8 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 /* The nodes that a group has given up are recorded as lost, because a silent node is silent for all
  * groups, so that the next group need not wait for the whole timeout again. A live NIC answers a
  * retransmission request (ASK), and a waiting NIC sends one every 64 ms (backoff.h). Therefore a
- * group gives up a lost node at once if the node has not answered during NICBARR_LOOK_MS of waiting
- * for it. A node that answers is no longer lost.
+ * group gives up a lost node at once if the node has not answered during NICBARR_CHECK_MS of
+ * waiting for it. A node that answers is no longer lost.
  *
  * If more than LOST nodes are given up, the record of the oldest one is overwritten, and waiting
  * for this node takes coll_nicbarr_timeout again. */
@@ -164,7 +164,7 @@ static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
     bool found = false;
     for (uint32_t s = 0; s < silent->count && !found; ++s) {
         const struct mcp_missing *one = &silent->node[s];
-        found = silent->silence_ms[s] >= NICBARR_LOOK_MS &&
+        found = silent->silence_ms[s] >= NICBARR_CHECK_MS &&
                 still_lost(name_of(module, group, one->node), one->heard_ms);
         *node = found ? one->node : *node;
     }
@@ -319,8 +319,8 @@ static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return NICBARR_PROC_FAILED;
 }
 
-int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct myr_nic_group *group, struct nicbarr_wait *wait)
+int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct myr_nic_group *group, struct nicbarr_wait *wait)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     const uint32_t warn_ms = (uint32_t)parameters->warn * 1000;
@@ -374,8 +374,8 @@ static bool is_over(const struct myr_nic_group *group, const struct nicbarr_wait
 
 bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
-    return wait->block ? myr_nic_group_wait_bcast(group, NICBARR_LOOK_US)
-                       : myr_nic_group_wait(group, wait->epoch, NICBARR_LOOK_US);
+    return wait->block ? myr_nic_group_wait_bcast(group, NICBARR_CHECK_US)
+                       : myr_nic_group_wait(group, wait->epoch, NICBARR_CHECK_US);
 }
 
 static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -384,9 +384,9 @@ static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     const struct myr_key key = nicbarr_record_key(module, comm, 0);
     struct myr_shown_wait *shown = nicbarr_wait_show(comm, &key);
     int rc;
-    wait.began_ms = nicbarr_now_ms() - NICBARR_LOOK_MS;
+    wait.began_ms = nicbarr_now_ms() - NICBARR_CHECK_MS;
     do {
-        rc = nicbarr_overdue_look(module, comm, group, &wait);
+        rc = nicbarr_overdue_check(module, comm, group, &wait);
     } while (OMPI_SUCCESS == rc && !nicbarr_overdue_more(group, &wait));
     myr_wait_hide(shown);
     if (OMPI_SUCCESS != rc) { /* it may have completed just before the failure */

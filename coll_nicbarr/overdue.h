@@ -19,7 +19,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* The time before the first check, and between two checks. */
-enum { NICBARR_LOOK_US = 1000000, NICBARR_LOOK_MS = NICBARR_LOOK_US / 1000 };
+enum { NICBARR_CHECK_US = 1000000, NICBARR_CHECK_MS = NICBARR_CHECK_US / 1000 };
 
 /* The state of a wait for one epoch, or for a broadcast's block. */
 struct nicbarr_wait {
@@ -37,25 +37,25 @@ uint32_t nicbarr_now_ms(void);
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                                  uint32_t *node);
 
-/* Wait for at most NICBARR_LOOK_US. Returns true if the wait is over. */
+/* Wait for at most NICBARR_CHECK_US. Returns true if the wait is over. */
 bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait);
 
 /* Check the missing nodes. Returns OMPI_SUCCESS if the caller is to continue waiting. Otherwise
  * returns an MPI error: the collective will not complete, and the reason was reported, once per
  * communicator. */
-int nicbarr_overdue_look(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct myr_nic_group *group, struct nicbarr_wait *wait);
+int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct myr_nic_group *group, struct nicbarr_wait *wait);
 
 /* Report that the wait is over, if there was a warning about it. */
 void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *group,
                          const struct nicbarr_wait *wait);
 
-/* Continue waiting for `epoch` after the first NICBARR_LOOK_US. Returns OMPI_SUCCESS or an MPI
+/* Continue waiting for `epoch` after the first NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI
  * error. */
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
 
-/* Continue waiting, after the first NICBARR_LOOK_US, for the block of the broadcast that this
+/* Continue waiting, after the first NICBARR_CHECK_US, for the block of the broadcast that this
  * process has begun last. Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group);
@@ -65,7 +65,7 @@ static inline int nicbarr_nic_barrier(mca_coll_nicbarr_module_t *module, ompi_co
                                       struct myr_nic_group *group)
 {
     const uint32_t epoch = myr_nic_group_arrive(group);
-    return __builtin_expect(myr_nic_group_wait(group, epoch, NICBARR_LOOK_US), 1)
+    return __builtin_expect(myr_nic_group_wait(group, epoch, NICBARR_CHECK_US), 1)
                ? OMPI_SUCCESS
                : nicbarr_overdue_wait(module, comm, group, epoch);
 }

@@ -291,7 +291,7 @@ static struct nicbarr_peer *entry(const opal_process_name_t *name)
     return known;
 }
 
-static struct nicbarr_peer *look_up_peer(const opal_process_name_t *name)
+static struct nicbarr_peer *lookup_peer(const opal_process_name_t *name)
 {
     struct nicbarr_hello hello;
     pthread_mutex_lock(&lock);
@@ -310,14 +310,14 @@ static struct nicbarr_peer *look_up_peer(const opal_process_name_t *name)
 
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
 {
-    return look_up_peer(name);
+    return lookup_peer(name);
 }
 
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
 {
     struct nicbarr_hello hello;
     const bool read = nicbarr_hello_read(bytes, count, &hello);
-    struct nicbarr_peer *peer = read ? look_up_peer(name) : NULL;
+    struct nicbarr_peer *peer = read ? lookup_peer(name) : NULL;
     if (NULL == peer) {
         return false;
     }

@@ -14,21 +14,21 @@ enum { REMIND_EVERY = 64 /* number of calls of progress(), a power of two */ };
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
-static uint32_t calls;     /* number of calls of progress() */
-static uint32_t look_ms;   /* time of the last check for missing nodes; see overdue.h */
-static bool going_through; /* a thread is processing the active requests */
-static bool progressing;   /* progress() is registered */
+static uint32_t calls;      /* number of calls of progress() */
+static uint32_t checked_ms; /* time of the last check for missing nodes; see overdue.h */
+static bool going_through;  /* a thread is processing the active requests */
+static bool progressing;    /* progress() is registered */
 
 /* ---- progress ---- */
 
 /* Returns whether a check for missing nodes is due. */
-static bool look_now(void)
+static bool check_due(void)
 {
     const uint32_t now_ms = nicbarr_now_ms();
-    if (now_ms - look_ms < NICBARR_LOOK_MS) {
+    if (now_ms - checked_ms < NICBARR_CHECK_MS) {
         return false;
     }
-    look_ms = now_ms;
+    checked_ms = now_ms;
     return true;
 }
 
@@ -57,7 +57,7 @@ static int progress(void)
         return 0;
     }
     going_through = true;
-    const bool slow = 0 == ++calls % REMIND_EVERY, look = slow && look_now();
+    const bool slow = 0 == ++calls % REMIND_EVERY, check = slow && check_due();
     opal_list_t complete;
     OBJ_CONSTRUCT(&complete, opal_list_t);
     opal_list_item_t *item, *next;
@@ -65,12 +65,12 @@ static int progress(void)
     {
         nicbarr_request_t *request = (nicbarr_request_t *)item;
         const struct nicbarr_operation *operation = request->operation;
-        if (look && NULL == operation->remind) {
+        if (check && NULL == operation->remind) {
             nicbarr_end_if_member_died(request->super.req_mpi_object.comm,
                                        "a non-blocking collective");
         }
         if (fails(request) || operation->test(request) ||
-            (slow && NULL != operation->remind && operation->remind(request, look))) {
+            (slow && NULL != operation->remind && operation->remind(request, check))) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);
         }
@@ -110,7 +110,7 @@ void nicbarr_request_start(nicbarr_request_t *request)
 /* ---- overdue requests ---- */
 
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
-                            struct nicbarr_wait wait, bool look)
+                            struct nicbarr_wait wait, bool check)
 {
     int rc = OMPI_SUCCESS;
     if (wait.block) {
@@ -124,9 +124,9 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
         request->wait.began_ms = nicbarr_now_ms();
     }
     request->wait.block = wait.block;
-    if (look || myr_nic_group_over(group)) {
-        rc = nicbarr_overdue_look(request->module, request->super.req_mpi_object.comm, group,
-                                  &request->wait);
+    if (check || myr_nic_group_over(group)) {
+        rc = nicbarr_overdue_check(request->module, request->super.req_mpi_object.comm, group,
+                                   &request->wait);
     }
     if (OMPI_SUCCESS != rc) {
         request->super.req_status.MPI_ERROR = rc;

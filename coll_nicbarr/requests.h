@@ -23,10 +23,10 @@ struct nicbarr_operation {
     void (*begin)(nicbarr_request_t *request);
     /* Advance the request. Returns whether it is complete. The oldest request is tested first. */
     bool (*test)(nicbarr_request_t *request);
-    /* Called from time to time for an incomplete request; with `look` it also checks for missing
+    /* Called from time to time for an incomplete request; with `check` it also checks for missing
      * nodes. Returns true, with the error in req_status, if the request will never complete. NULL
      * if there is nothing to do. */
-    bool (*remind)(nicbarr_request_t *request, bool look);
+    bool (*remind)(nicbarr_request_t *request, bool check);
     /* frees the resources of the request; NULL if it has none */
     void (*drop)(nicbarr_request_t *request);
 };
@@ -97,11 +97,11 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 void nicbarr_request_start(nicbarr_request_t *request);
 
 /* The common part of remind() across nodes: sends retransmission requests for missing messages of
- * the group that the request waits for, and, with `look`, checks whether these messages can still
+ * the group that the request waits for, and, with `check`, checks whether these messages can still
  * arrive. Returns true if they cannot. `wait` describes the wait. When the request completes, or
  * begins to wait for another group, call nicbarr_request_came(). */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
-                            struct nicbarr_wait wait, bool look);
+                            struct nicbarr_wait wait, bool check);
 void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group);
 
 /* Hand the request out to the program: fill in its parameters, and begin it, unless it is

@@ -58,8 +58,8 @@ static void consume_token(struct mcp_port *port)
 
 /* Skips tokens whose buffers are outside of host memory. Returns false if no other token is
  * left. */
-static bool look_for_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
-                              struct mcp_receive_token *token)
+static bool find_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
+                          struct mcp_receive_token *token)
 {
     struct mcp_rings *rings = mcp_at(board, port->rings);
     for (uint32_t i = 0; i < port->receive_slots && peek_token(port, rings, token); ++i) {
@@ -78,9 +78,9 @@ uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
                        uint32_t bytes, struct mcp_receive_token *token)
 {
     struct mcp_rings *rings = mcp_at(board, port->rings);
-    if (!look_for_possible(nic, board, port, token)) {
+    if (!find_possible(nic, board, port, token)) {
         myr_store_seq_cst(&rings->hungry, 1);
-        if (!look_for_possible(nic, board, port, token)) {
+        if (!find_possible(nic, board, port, token)) {
             return MCP_NOT_READY;
         }
     }

@@ -22,8 +22,8 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/soft/nic_open.c libmyr/soft/nic_lock.c libmyr/soft/nic_board.c libmyr/soft/nic_poll.c \
     libmyr/soft/nic_sleep.c libmyr/soft/nic_links.h libmyr/soft/nic_links.c \
     libmyr/soft/nic_thread.h libmyr/soft/nic_thread.c libmyr/soft/daemon_words.h \
-    libmyr/soft/nic_daemon.h libmyr/soft/nic_daemon.c libmyr/soft/nic_look.h \
-    libmyr/soft/nic_look.c libmyr/soft/soft_group.h libmyr/soft/soft_group.c libmyr/soft/soft_kind.c \
+    libmyr/soft/nic_daemon.h libmyr/soft/nic_daemon.c libmyr/soft/nic_inspect.h \
+    libmyr/soft/nic_inspect.c libmyr/soft/soft_group.h libmyr/soft/soft_group.c libmyr/soft/soft_kind.c \
     libmyr/kernel/kernel_words.h libmyr/kernel/kernel_inside.h libmyr/kernel/kernel_nic.h \
     libmyr/kernel/kernel_nic.c libmyr/kernel/kernel_group.c libmyr/kernel/kernel_kind.c \
     libmyr/messages/inlet.h libmyr/messages/inlet.c libmyr/messages/port.h libmyr/messages/port.c \

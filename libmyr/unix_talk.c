@@ -15,7 +15,7 @@
 #include "libmyr/node/process.h"
 #include "os/clock.h"
 
-enum { LOOK_MS = 20 }; /* between two checks whether a silent daemon is running */
+enum { CHECK_MS = 20 }; /* between two checks whether a silent daemon is running */
 
 bool myr_talk_peer(int connection, struct ucred *peer)
 {
@@ -149,10 +149,10 @@ static enum myr_status await(int connection, short events, const char *daemon,
     uint64_t last = os_now_ms();
     uint32_t waited = 0, idle = 0;
     (void)myr_talk_peer(connection, &peer);
-    while (poll(&watched, 1, LOOK_MS) <= 0) {
+    while (poll(&watched, 1, CHECK_MS) <= 0) {
         const uint64_t now = os_now_ms();
         /* If this process itself is short of CPU time, the gap is not the daemon's fault. */
-        const uint32_t passed = now - last < LOOK_MS ? (uint32_t)(now - last) : LOOK_MS;
+        const uint32_t passed = now - last < CHECK_MS ? (uint32_t)(now - last) : CHECK_MS;
         last = now;
         waited += passed;
         idle += myr_process_runs((uint32_t)peer.pid) ? 0 : passed;

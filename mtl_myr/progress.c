@@ -70,7 +70,7 @@ static void broken(void)
 }
 
 /* Reports a node from which nothing has been received. Called with the lock held. */
-static void look_for_silence(void)
+static void check_silence(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     const int warn = component->parameters.nic.warn;
@@ -137,7 +137,7 @@ static inline int go_on(int steps)
         if (myr_tagged_broken(component->endpoint)) {
             broken();
         }
-        look_for_silence();
+        check_silence();
     }
     struct myr_tagged_request *done = myr_tagged_done(component->endpoint);
     while (NULL != done) {

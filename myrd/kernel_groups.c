@@ -207,7 +207,7 @@ static bool has_left(const struct myrd_groups *groups, const struct myrd_group *
 }
 
 /* Iterates downwards, because the last group takes the index of one that is removed. */
-void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_ms)
+void myrd_groups_poll_farewells(struct myrd_groups *groups, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
     if (now_ms < groups->farewell_at_ms) {

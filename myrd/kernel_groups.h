@@ -27,7 +27,7 @@
 
 enum {
     MYRD_HOLDERS_OF_ONE = 4096, /* maximum holders of a group */
-    MYRD_LOOK_MS = MCP_KERNEL_LOOK_NS / 1000000,
+    MYRD_POLL_MS = MCP_KERNEL_SCAN_NS / 1000000,
     /* After this many unanswered requests, the peers' addresses are resolved again. */
     MYRD_ASKED_BEFORE_MEET = 16,
     MYRD_FAREWELL_MS = 60000, /* maximum duration of a closing epoch */
@@ -87,15 +87,15 @@ void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t op
 
 /* Processes the kernel's reports of stuck groups; to be called when mcp_kernel_watch() is readable.
  * Requests the missing messages of these groups. If the user's share of requests is used up,
- * schedules the request for myrd_groups_look(). */
+ * schedules the request for myrd_groups_poll(). */
 void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms);
 
-/* myrd_groups_look() sends all requests that are due. If the kernel does not report stuck groups,
+/* myrd_groups_poll() sends all requests that are due. If the kernel does not report stuck groups,
  * it also polls all groups, and then returns true. In this case the caller passes the CPU time of
  * that call to myrd_groups_took(), which determines the time of the next poll (mcp_kernel_rest()).
- * Call myrd_groups_look() after myrd_groups_timeout() milliseconds (-1: nothing is scheduled), or
+ * Call myrd_groups_poll() after myrd_groups_timeout() milliseconds (-1: nothing is scheduled), or
  * at any time. */
-bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms);
+bool myrd_groups_poll(struct myrd_groups *groups, uint64_t now_ms);
 void myrd_groups_took(struct myrd_groups *groups, uint64_t took_ns);
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms);
 

@@ -103,7 +103,7 @@ void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
 
 /* Detects by polling that a group is stuck, and schedules a request, where the kernel does not
  * report stuck groups. */
-static void look_after(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
+static void poll_group(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
     uint32_t done = group->done;
@@ -113,39 +113,39 @@ static void look_after(struct myrd_groups *groups, struct myrd_group *group, uin
         group->done = done;
         group->since_ms = now_ms;
         group->asked = 0;
-        mcp_backoff_begin(&group->backoff, MCP_KERNEL_LOOK_NS, now_ns);
+        mcp_backoff_begin(&group->backoff, MCP_KERNEL_SCAN_NS, now_ns);
     } else if (mcp_backoff_expired(&group->backoff, now_ns)) {
         be_due(groups, group, group->asked + 1, now_ms);
     }
 }
 
 /* Polls all groups. Returns false if it is not time yet. */
-static bool look_after_all(struct myrd_groups *groups, uint64_t now_ms)
+static bool poll_all(struct myrd_groups *groups, uint64_t now_ms)
 {
-    if (groups->notified || now_ms < groups->look_at_ms) {
+    if (groups->notified || now_ms < groups->poll_at_ms) {
         return false;
     }
-    groups->looked_at_ms = now_ms;
-    groups->look_at_ms = now_ms + MYRD_LOOK_MS;
+    groups->polled_at_ms = now_ms;
+    groups->poll_at_ms = now_ms + MYRD_POLL_MS;
     for (uint32_t g = 0; g < groups->count; ++g) {
         if (!groups->group[g].failed) {
-            look_after(groups, &groups->group[g], now_ms);
+            poll_group(groups, &groups->group[g], now_ms);
         }
     }
     return true;
 }
 
-bool myrd_groups_look(struct myrd_groups *groups, uint64_t now_ms)
+bool myrd_groups_poll(struct myrd_groups *groups, uint64_t now_ms)
 {
-    const bool looked = look_after_all(groups, now_ms);
-    myrd_groups_look_after_farewells(groups, now_ms);
+    const bool polled = poll_all(groups, now_ms);
+    myrd_groups_poll_farewells(groups, now_ms);
     ask_for_due(groups, now_ms);
-    return looked;
+    return polled;
 }
 
 void myrd_groups_took(struct myrd_groups *groups, uint64_t took_ns)
 {
-    groups->look_at_ms = groups->looked_at_ms + mcp_kernel_rest(took_ns) / 1000000;
+    groups->poll_at_ms = groups->polled_at_ms + mcp_kernel_rest(took_ns) / 1000000;
 }
 
 int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
@@ -154,9 +154,9 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
     while (g < groups->count && groups->group[g].failed) {
         ++g;
     }
-    const uint64_t look_at_ms =
-        groups->notified || g == groups->count ? UINT64_MAX : groups->look_at_ms;
-    uint64_t next_ms = groups->ask_at_ms < look_at_ms ? groups->ask_at_ms : look_at_ms;
+    const uint64_t poll_at_ms =
+        groups->notified || g == groups->count ? UINT64_MAX : groups->poll_at_ms;
+    uint64_t next_ms = groups->ask_at_ms < poll_at_ms ? groups->ask_at_ms : poll_at_ms;
     next_ms = groups->farewell_at_ms < next_ms ? groups->farewell_at_ms : next_ms;
     return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
 }

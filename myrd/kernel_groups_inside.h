@@ -33,7 +33,7 @@ struct myrd_group {
     uint64_t ask_at_ms;
     uint32_t asked; /* requests in this epoch */
     /* All holders have left, and the group runs its closing epoch; see
-     * myrd_groups_look_after_farewells(). */
+     * myrd_groups_poll_farewells(). */
     bool leaves;
     bool closes;         /* the closing epoch is over, but closing the group has failed so far */
     uint32_t last;       /* number of the closing epoch */
@@ -52,7 +52,7 @@ struct myrd_groups {
     struct myrd_users *users;
     bool notified; /* the kernel reports stuck groups, so polling is not needed */
     uint64_t received_at_ms;
-    uint64_t looked_at_ms, look_at_ms;
+    uint64_t polled_at_ms, poll_at_ms;
     uint64_t ask_at_ms;      /* the earliest `ask_at_ms` of all groups; UINT64_MAX: none */
     uint64_t farewell_at_ms; /* the earliest next step of all closing epochs; UINT64_MAX: none */
     uint32_t count, closed_count;
@@ -70,7 +70,7 @@ uint32_t myrd_groups_find(const struct myrd_groups *groups, uint64_t key);
 uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t account);
 
 /* Closes the group and removes it from the table, whose last group moves to its index. Returns
- * false if there was not enough memory for closing it; myrd_groups_look_after_farewells() then
+ * false if there was not enough memory for closing it; myrd_groups_poll_farewells() then
  * tries again. */
 bool myrd_groups_close(struct myrd_groups *groups, struct myrd_group *group);
 
@@ -95,7 +95,7 @@ uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder
 bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *group);
 
 /* Closes the groups whose closing epoch is complete. */
-void myrd_groups_look_after_farewells(struct myrd_groups *groups, uint64_t now_ms);
+void myrd_groups_poll_farewells(struct myrd_groups *groups, uint64_t now_ms);
 
 /* ---- kernel_groups_kept.c ---- */
 

@@ -33,7 +33,7 @@ static void begin_meeting(const struct myrd_meetings *meetings, struct myrd_meet
         under_way += same_account(meeting, m) && meeting != m && !m->parked;
     }
     meeting->parked = under_way >= MYRD_MEETINGS_OF_ONE;
-    meeting->look_at_ms = meeting->parked ? meeting->over_at_ms : now_ms;
+    meeting->next_at_ms = meeting->parked ? meeting->over_at_ms : now_ms;
 }
 
 struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
@@ -84,7 +84,7 @@ struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
 {
     struct myrd_meeting *first = NULL;
     for (struct myrd_meeting *m = meetings->first; NULL != m; m = m->next) {
-        if ((NULL == first || m->look_at_ms < first->look_at_ms) &&
+        if ((NULL == first || m->next_at_ms < first->next_at_ms) &&
             !myrd_users_had_time(users, m->plan.uid)) {
             first = m;
         }
@@ -117,7 +117,7 @@ bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip,
         return false;
     }
     meeting->answered[p] = true;
-    meeting->look_at_ms = now_ms;
+    meeting->next_at_ms = now_ms;
     return true;
 }
 
@@ -198,7 +198,7 @@ bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
         *status = give_up(kernel, hosts, missing, reached, error);
         return true;
     }
-    meeting->look_at_ms = now_ms + meeting->pause_ms;
+    meeting->next_at_ms = now_ms + meeting->pause_ms;
     meeting->pause_ms =
         2 * meeting->pause_ms < PAUSE_MOST_MS ? 2 * meeting->pause_ms : PAUSE_MOST_MS;
     return false;

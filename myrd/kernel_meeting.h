@@ -31,7 +31,7 @@ struct myrd_meeting {
     uint64_t number[MCP_KERNEL_PEERS]; /* number of the query to this peer; 0: not sent yet */
     bool answered[MCP_KERNEL_PEERS];
     uint32_t pause_ms;
-    uint64_t look_at_ms; /* time of the next step */
+    uint64_t next_at_ms; /* time of the next step */
     uint64_t over_at_ms; /* timeout */
 };
 

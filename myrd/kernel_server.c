@@ -469,7 +469,7 @@ static void meet_some(struct myrd_kernel_server *server)
     const uint64_t now = os_now_ms();
     for (int m = 0; m < MEETINGS_A_TURN; ++m) {
         struct myrd_meeting *meeting = myrd_meetings_next(&server->meetings, &server->users);
-        if (NULL == meeting || meeting->look_at_ms > now) {
+        if (NULL == meeting || meeting->next_at_ms > now) {
             return;
         }
         const uid_t uid = meeting->plan.uid;
@@ -479,10 +479,10 @@ static void meet_some(struct myrd_kernel_server *server)
     }
 }
 
-static void look_after_groups(struct myrd_kernel_server *server)
+static void poll_groups(struct myrd_kernel_server *server)
 {
     const uint64_t begin_ns = os_thread_ns();
-    if (myrd_groups_look(server->groups, os_now_ms())) {
+    if (myrd_groups_poll(server->groups, os_now_ms())) {
         myrd_groups_took(server->groups, os_thread_ns() - begin_ns);
     }
 }
@@ -521,7 +521,7 @@ static int timeout(struct myrd_kernel_server *server)
     if (NULL == next) {
         return myrd_place_timeout(&server->place, due);
     }
-    const uint64_t at = next->look_at_ms;
+    const uint64_t at = next->next_at_ms;
     const int meeting = at <= now ? 0 : (int)(at - now);
     return myrd_place_timeout(&server->place, sooner(meeting, due));
 }
@@ -560,7 +560,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[2].revents) {
             myrd_groups_receive(server->groups, os_now_ms());
         }
-        look_after_groups(server);
+        poll_groups(server);
         if (0 != server->watched[1].revents) {
             myrd_clients_accept(&server->clients);
         }

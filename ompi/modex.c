@@ -21,7 +21,7 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
 #if OMPI_MAJOR_VERSION == 4
 
 /* Gets the data from this node's server, if it already has them. */
-static void look_up(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
+static void lookup(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
 {
     int rc;
     opal_byte_object_t *object = NULL;
@@ -151,7 +151,7 @@ static void receive(const mca_base_component_t *component, const opal_process_na
     if (NULL == key) {
         return;
     }
-    look_up(peer, key, data, bytes);
+    lookup(peer, key, data, bytes);
     if (NULL == *data && NULL != opal_pmix.get_nb && !has_published_here(peer)) {
         query_server(peer, key, data, bytes);
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "tools/alloc.h"
 #include "tools/text.h"
 
@@ -48,7 +48,7 @@ static int compare_calls(const void *a, const void *b)
 static struct calls find_calls(const struct segment *segment)
 {
     uint32_t processes;
-    struct calls calls = {.shown = myr_look_at_waits(segment->fd, &processes)};
+    struct calls calls = {.shown = myr_inspect_waits(segment->fd, &processes)};
     calls.call = tool_alloc((size_t)processes * MYR_WAITS, sizeof(*calls.call));
     for (uint32_t p = 0; p < processes; ++p) {
         for (int w = 0; w < MYR_WAITS; ++w) {

@@ -26,9 +26,9 @@ void snapshot_take(const struct segment *segment, struct snapshot *snapshot)
     memset(snapshot, 0, sizeof(*snapshot));
     snapshot->nic_status = MYR_ERR_NOT_THERE;
     snapshot->segment_status =
-        myr_look_at_segment(segment->fd, &snapshot->segment, &snapshot->error);
+        myr_inspect_segment(segment->fd, &snapshot->segment, &snapshot->error);
     if (MYR_OK == snapshot->segment_status) {
-        snapshot->nic_status = myr_look_at_nic(segment->fd, &snapshot->nic, &snapshot->error);
+        snapshot->nic_status = myr_inspect_nic(segment->fd, &snapshot->nic, &snapshot->error);
     }
 }
 

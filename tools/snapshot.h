@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Snapshots of this node's NICs for `nicbarr status`. The soft NICs are read from the memory that
- * nicbarr's processes share (libmyr/soft/nic_look.h), which is never written. The kernel's NIC is
- * read from the report of its daemon (libmyr/kernel/kernel_nic.h). A snapshot is not atomic, which
- * is harmless.
+ * nicbarr's processes share (libmyr/soft/nic_inspect.h), which is never written. The kernel's NIC
+ * is read from the report of its daemon (libmyr/kernel/kernel_nic.h). A snapshot is not atomic,
+ * which is harmless.
  */
 #ifndef TOOLS_SNAPSHOT_H
 #define TOOLS_SNAPSHOT_H
@@ -13,7 +13,7 @@
 
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "tools/segments.h"
 
 /* The names and meanings of the NICs' counters, by number. */

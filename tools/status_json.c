@@ -71,7 +71,7 @@ static json_t *json_of_nic(const struct myr_soft_view *nic, const char *kind, co
 static json_t *json_of_rdma(const struct segment *segment)
 {
     uint32_t count;
-    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    struct myr_verbs_shown *list = myr_inspect_rdma(segment->fd, &count);
     json_t *all = json_array();
     for (uint32_t i = 0; i < count; ++i) {
         const struct myr_verbs_shown *nic = &list[i];

@@ -61,7 +61,7 @@ static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, c
 static void add_rdma(struct metrics *metrics, const struct segment *segment, const char *whose)
 {
     uint32_t count;
-    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    struct myr_verbs_shown *list = myr_inspect_rdma(segment->fd, &count);
     for (uint32_t i = 0; i < count; ++i) {
         const struct myr_verbs_shown *nic = &list[i];
         char name[NIC_TEXT], pid[16];

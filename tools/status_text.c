@@ -129,7 +129,7 @@ static void print_counters(const struct myr_soft_view *nic, bool zeros)
 static void print_rdma(const struct segment *segment)
 {
     uint32_t count;
-    struct myr_verbs_shown *list = myr_look_at_rdma(segment->fd, &count);
+    struct myr_verbs_shown *list = myr_inspect_rdma(segment->fd, &count);
     for (uint32_t i = 0; i < count; ++i) {
         const struct myr_verbs_shown *nic = &list[i];
         struct text_field field;

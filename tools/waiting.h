@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "tools/segments.h"
 
 /*

@@ -151,7 +151,7 @@ static void give_back(struct myr_port *port, uint32_t token, enum myr_status sta
     sent->callback(port, sent->context, sent->buffer, status);
 }
 
-bool myr_port_look(struct myr_port *port, struct myr_received *received)
+bool myr_port_check(struct myr_port *port, struct myr_received *received)
 {
     const struct mcp_event *event;
     while (NULL != (event = next_event(port))) {

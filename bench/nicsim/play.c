@@ -49,10 +49,10 @@ static bool schedule_of(const void *context, uint32_t rank, struct myr_schedule 
 struct nicsim_message_us nicsim_message_us(const struct nicsim_machine *machine, uint32_t others,
                                            enum nicsim_level level)
 {
-    const double call_us = machine->nic.host_call_us, look_us = machine->mpi_look_us * others;
+    const double call_us = machine->nic.host_call_us, poll_us = machine->mpi_look_us * others;
     return NICSIM_MPI == level
-               ? (struct nicsim_message_us){call_us + machine->mpi_send_us + look_us,
-                                            call_us + machine->mpi_receive_us + look_us}
+               ? (struct nicsim_message_us){call_us + machine->mpi_send_us + poll_us,
+                                            call_us + machine->mpi_receive_us + poll_us}
                : (struct nicsim_message_us){call_us, call_us};
 }
 

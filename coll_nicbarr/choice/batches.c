@@ -9,7 +9,7 @@ enum { LEAST_PAUSE = 10 };
 /* Returns a value that grows with each turn of the contest. */
 static int place_of(const struct nicbarr_contest *contest)
 {
-    return (contest->rounds + contest->looked) * NICBARR_CONTESTANTS + contest->next;
+    return (contest->rounds + contest->preliminary_done) * NICBARR_CONTESTANTS + contest->next;
 }
 
 void nicbarr_batches_begin(struct nicbarr_batches *batches, double budget_us, int tune_after,

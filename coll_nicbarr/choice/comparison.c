@@ -8,15 +8,16 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    UNCOUNTED = 2,  /* barriers at the start of a turn: Open MPI's own, and the warm-up */
-    LOOK = 2,       /* barriers that count in the look */
-    LOST_ROUNDS = 3 /* a challenger that has lost this many first rounds is out */
+    UNCOUNTED = 2,   /* barriers at the start of a turn: Open MPI's own, and the warm-up */
+    PRELIMINARY = 2, /* barriers that count in the preliminary round */
+    LOST_ROUNDS = 3  /* a challenger that has lost this many first rounds is out */
 };
 
-/* A challenger is dropped if its best barrier of the look is slower by a factor of `hopeless`. This
- * is strict, but further comparisons will follow. To win, a challenger must be better by more than
- * `tie` in one kind of value (comparison.h), with an error probability of at most `sure`, and must
- * not be worse in the other kind, with an error probability of at most `doubtful`. */
+/* A challenger is dropped if its best barrier of the preliminary round is slower by a factor of
+ * `hopeless`. This is strict, but further comparisons will follow. To win, a challenger must be
+ * better by more than `tie` in one kind of value (comparison.h), with an error probability of at
+ * most `sure`, and must not be worse in the other kind, with an error probability of at most
+ * `doubtful`. */
 static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 
 /* Lower limit of a measured time, because ratios require positive values. */
@@ -29,7 +30,7 @@ static double more(double a, double b)
 
 static int counted(const struct nicbarr_comparison *comparison)
 {
-    return comparison->looked ? NICBARR_COMPARISON_BARRIERS : LOOK;
+    return comparison->preliminary_done ? NICBARR_COMPARISON_BARRIERS : PRELIMINARY;
 }
 
 /* Returns the first variant from `place` on that is not out, or `count` if the round is
@@ -140,11 +141,11 @@ static int find_winner(const struct nicbarr_comparison *comparison)
 }
 
 /* Drop the challengers that were slower than the current choice, by both kinds of times, in the
- * look or in each of the first rounds. */
+ * preliminary round or in each of the first rounds. */
 static void drop_variants(struct nicbarr_comparison *comparison)
 {
-    const double factor = comparison->looked ? 1 : hopeless;
-    const int rounds = comparison->looked ? comparison->rounds : 1;
+    const double factor = comparison->preliminary_done ? 1 : hopeless;
+    const int rounds = comparison->preliminary_done ? comparison->rounds : 1;
     for (int d = 1; d < comparison->count; ++d) {
         bool lost = true;
         for (int r = 0; r < rounds; ++r) {
@@ -168,20 +169,20 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
         if (!comparison->out[d]) {
             values = figures_of(comparison, values, us);
             for (int kind = 0; kind < 2; ++kind) {
-                /* The look counts by its minimum, because disturbances only ever make a barrier
-                 * slower. */
+                /* The preliminary round counts by its minimum, because disturbances only ever make
+                 * a barrier slower. */
                 comparison->us[kind][d][comparison->rounds] =
-                    comparison->looked          ? median(us[kind], counted(comparison))
-                    : us[kind][0] < us[kind][1] ? us[kind][0]
-                                                : us[kind][1];
+                    comparison->preliminary_done ? median(us[kind], counted(comparison))
+                    : us[kind][0] < us[kind][1]  ? us[kind][0]
+                                                 : us[kind][1];
             }
         }
     }
-    comparison->rounds += comparison->looked;
-    if (!comparison->looked || LOST_ROUNDS == comparison->rounds) {
+    comparison->rounds += comparison->preliminary_done;
+    if (!comparison->preliminary_done || LOST_ROUNDS == comparison->rounds) {
         drop_variants(comparison);
     }
-    comparison->looked = true;
+    comparison->preliminary_done = true;
     comparison->place = 0;
     comparison->over = alone(comparison) || NICBARR_COMPARISON_ROUNDS == comparison->rounds;
     comparison->winner = comparison->over && !alone(comparison) ? find_winner(comparison) : 0;

@@ -17,8 +17,8 @@
  *   them, and not worse in the other.
  *
  * A turn of a variant consists of a barrier by Open MPI's own function, so that no rank is still in
- * the previous variant's barrier, then one barrier to warm up, and some that count. A first round
- * (the look) drops challengers that are much slower. After more rounds, a rank test (statistics.h)
+ * the previous variant's barrier, then one barrier to warm up, and some that count. A preliminary
+ * round drops challengers that are much slower. After more rounds, a rank test (statistics.h)
  * decides whether a challenger is better by more than 3 %. */
 #ifndef NICBARR_COMPARISON_H
 #define NICBARR_COMPARISON_H
@@ -40,8 +40,8 @@ struct nicbarr_comparison {
     int count; /* number of variants; the first one is the choice in use */
     bool shared_clock;
     bool out[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more barriers */
-    int rounds;                            /* number of complete rounds, without the look */
-    bool looked;
+    int rounds; /* number of complete rounds, without the preliminary round */
+    bool preliminary_done;
     int place, number; /* the current variant; the barrier of its turn, from 0 */
     double sample[NICBARR_COMPARISON_VARIANTS][NICBARR_COMPARISON_BARRIERS][2];
     double us[2][NICBARR_COMPARISON_VARIANTS]

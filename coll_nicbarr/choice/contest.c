@@ -26,9 +26,9 @@ _Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS, "nicbarr_rank_test(
 _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
 
 /* A candidate is dropped in favour of a better one
- * - after the first round, if both its look and its round are slower by a factor of `beyond_hope`
- *   than the slower of the other candidate's look and round, so that a single disturbance drops no
- *   candidate;
+ * - after the first round, if both its preliminary time and its round are slower by a factor of
+ *   `beyond_hope` than the slower of the other candidate's preliminary time and round, so that a
+ *   single disturbance drops no candidate;
  * - after the first stage, if it is slower by a factor of `hopeless`, and slower in each round;
  * - after a later stage, if it is slower by a factor of `unlikely` with an error probability of 1
  *   in 64, or slower by more than `tie` with an error probability of 1 in 1000.
@@ -82,7 +82,7 @@ static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
  * disturbances only ever make a measurement slower; with enough rounds it is the median. */
 static double known_us(const struct nicbarr_contestant *one)
 {
-    double least = one->look_us;
+    double least = one->preliminary_us;
     for (int r = 0; r < one->rounds && one->rounds < LEAST_ROUNDS; ++r) {
         least = less(least, one->round_us[r]);
     }
@@ -101,13 +101,13 @@ static int find_best(const struct nicbarr_contest *contest)
     return best;
 }
 
-/* Returns an upper bound of the best candidate's time after a look and one round: the minimum over
- * all candidates of the slower of both. */
+/* Returns an upper bound of the best candidate's time after the preliminary round and one round:
+ * the minimum over all candidates of the slower of both. */
 static double surely_us(const struct nicbarr_contest *contest)
 {
-    double surely = more(contest->of[0].look_us, contest->of[0].round_us[0]);
+    double surely = more(contest->of[0].preliminary_us, contest->of[0].round_us[0]);
     for (int c = 1; c < contest->count; ++c) {
-        surely = less(surely, more(contest->of[c].look_us, contest->of[c].round_us[0]));
+        surely = less(surely, more(contest->of[c].preliminary_us, contest->of[c].round_us[0]));
     }
     return surely;
 }
@@ -132,7 +132,7 @@ static void drop_contestants(struct nicbarr_contest *contest)
         struct nicbarr_contestant *one = &contest->of[c];
         if (c != best && !one->dropped) {
             one->dropped = 1 == contest->rounds
-                               ? less(one->look_us, one->round_us[0]) > beyond_hope * surely
+                               ? less(one->preliminary_us, one->round_us[0]) > beyond_hope * surely
                                : is_slower(one, &contest->of[best]);
         }
     }
@@ -191,7 +191,7 @@ static bool fits(const struct nicbarr_contest *contest, int candidate, double le
                  double agreement_us, bool begun)
 {
     const struct nicbarr_contestant *one = &contest->of[candidate];
-    const bool known = contest->looked || one->look_us > 0;
+    const bool known = contest->preliminary_done || one->preliminary_us > 0;
     const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
     return left_us > 0 && (!begun || us <= left_us);
 }
@@ -199,30 +199,31 @@ static bool fits(const struct nicbarr_contest *contest, int candidate, double le
 static void end_round(struct nicbarr_contest *contest, double budget_us)
 {
     contest->next = 0;
-    contest->rounds += contest->looked;
+    contest->rounds += contest->preliminary_done;
     for (int c = 0; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
-        if (!contest->looked) {
-            one->us = (struct nicbarr_quartiles){one->look_us, one->look_us, one->look_us};
+        if (!contest->preliminary_done) {
+            one->us = (struct nicbarr_quartiles){one->preliminary_us, one->preliminary_us,
+                                                 one->preliminary_us};
         } else if (!one->dropped) {
             one->rounds = contest->rounds;
             one->us = quartiles(one);
         }
     }
-    if (contest->looked && decides(contest->rounds)) {
+    if (contest->preliminary_done && decides(contest->rounds)) {
         drop_contestants(contest);
     }
-    if (!contest->looked || decides(contest->rounds)) {
+    if (!contest->preliminary_done || decides(contest->rounds)) {
         set_repetitions(contest, budget_us);
     }
-    contest->looked = true;
+    contest->preliminary_done = true;
 }
 
 /* Record the result of a turn, and evaluate the round if this was its last turn. */
 static void record_turn(struct nicbarr_contest *contest, int place, double us, double budget_us)
 {
     struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
-    *(contest->looked ? &one->round_us[contest->rounds] : &one->look_us) = us;
+    *(contest->preliminary_done ? &one->round_us[contest->rounds] : &one->preliminary_us) = us;
     contest->next = place + 1;
     if (next_place(contest, contest->rounds, contest->next) == contest->count) {
         end_round(contest, budget_us);
@@ -263,7 +264,7 @@ static double find_confidence(const struct nicbarr_contest *contest)
 
 static void conclude(struct nicbarr_contest *contest)
 {
-    contest->chosen = contest->looked ? choose_winner(contest) : 0;
+    contest->chosen = contest->preliminary_done ? choose_winner(contest) : 0;
     contest->confidence = find_confidence(contest);
     contest->provisional = contest->count > 1 && (contest->rounds < LEAST_ROUNDS ||
                                                   contest->confidence < NICBARR_CONTEST_SURE);

@@ -6,12 +6,13 @@
  * supplies three functions for that. tune.c uses it to choose a communicator's barrier. It has no
  * clock, allocates no memory, and needs no lock, because one thread of each rank runs it.
  *
- * Choice. A turn is one measurement of one candidate. First each candidate has one turn (the look).
- * Then the candidates alternate, round after round, so that changes of the machine's speed affect
- * all of them. The result of a turn is the time of the slowest rank; the result of a candidate is
- * the median over its rounds. After each turn the ranks agree on its result. Therefore all ranks
- * drop the same candidates, stop together, and make the same choice. (Hoefler's ibbarr chose the n
- * of dissemination by measurement. Here the whole algorithm is chosen.)
+ * Choice. A turn is one measurement of one candidate. First each candidate has one turn (the
+ * preliminary round). Then the candidates alternate, round after round, so that changes of the
+ * machine's speed affect all of them. The result of a turn is the time of the slowest rank; the
+ * result of a candidate is the median over its rounds. After each turn the ranks agree on its
+ * result. Therefore all ranks drop the same candidates, stop together, and make the same choice.
+ * (Hoefler's ibbarr chose the n of dissemination by measurement. Here the whole algorithm is
+ * chosen.)
  *
  * Duration. A contest is run in batches of turns, each with a time budget, and may be
  * continued at any time. Except for a batch's first turn, a turn begins only if it is likely to
@@ -53,12 +54,12 @@ struct nicbarr_contest_user {
 };
 
 struct nicbarr_contestant {
-    /* times over the rounds; if there are none, the time of the look */
+    /* times over the rounds; if there are none, the time of the preliminary round */
     struct nicbarr_quartiles us;
     int rounds; /* number of rounds until it was dropped */
     bool dropped;
     int repetitions;                         /* number of executions in a turn */
-    double look_us;                          /* result of the look */
+    double preliminary_us;                   /* result of the preliminary round */
     double round_us[NICBARR_CONTEST_ROUNDS]; /* results in the order of rounds */
 };
 
@@ -66,14 +67,14 @@ struct nicbarr_contestant {
 struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
-    /* Minimum of repetitions in each turn after the look; 0: as many as the budget allows.
-     * Collectives that do not synchronise all ranks need it, because the time of a single call
-     * differs from the time per call of a long sequence. */
+    /* Minimum of repetitions in each turn after the preliminary round; 0: as many as the budget
+     * allows. Collectives that do not synchronise all ranks need it, because the time of a single
+     * call differs from the time per call of a long sequence. */
     int in_a_row;
-    bool looked;     /* the look is complete */
-    int rounds;      /* number of complete rounds */
-    int next;        /* the next candidate in the look or in the current round */
-    double spent_us; /* time spent in all batches, on the slowest rank */
+    bool preliminary_done; /* the preliminary round is complete */
+    int rounds;            /* number of complete rounds */
+    int next;              /* the next candidate in the preliminary round or in the current round */
+    double spent_us;       /* time spent in all batches, on the slowest rank */
     /* The result of the contest so far: */
     int chosen; /* the chosen candidate; the first one if no round is complete */
     /* The confidence of the choice, 0 to 1: one minus the probability, from a paired rank test of

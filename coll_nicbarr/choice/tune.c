@@ -170,7 +170,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
     }
     tuning->load = busy[0] > tuning->load ? busy[0] : tuning->load;
     tuning->switches += busy[1];
-    if (!contest->looked ||
+    if (!contest->preliminary_done ||
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_STAGE)) {
         /* keep the choice in use, because there are too few measurements, and the next batch may
          * be far away */
@@ -334,7 +334,7 @@ struct word {
 };
 
 /* Returns rank 0's stored choice for a shape, or 0. */
-static uint64_t look_up(const struct nicbarr_shape *shape)
+static uint64_t lookup(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
     (void)nicbarr_propose(shape, &choice); /* stores the cache's choice in the segment */
@@ -345,11 +345,11 @@ static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 {
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_shape shape = module->shape;
-        word->known = look_up(&shape);
+        word->known = lookup(&shape);
         word->doubted =
             0 == word->known && module->across ? nicbarr_suspect_nics(shape.players) : 0;
         if (0 != word->doubted && nicbarr_shape_without(&shape, (uint32_t)word->doubted)) {
-            word->known = look_up(&shape);
+            word->known = lookup(&shape);
         }
         word->reading = 0 == word->known && !nicbarr_cache_ready();
     }

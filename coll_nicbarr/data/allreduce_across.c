@@ -38,7 +38,7 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     struct myr_nic_group *group = &carrier->group;
     while (0 != carried->left) {
         nicbarr_carrier_arrive(carrier, carried);
-        if (__builtin_expect(!myr_nic_group_wait(group, carried->epoch, NICBARR_LOOK_US), 0)) {
+        if (__builtin_expect(!myr_nic_group_wait(group, carried->epoch, NICBARR_CHECK_US), 0)) {
             const int rc = nicbarr_overdue_wait(module, comm, group, carried->epoch);
             if (OMPI_SUCCESS != rc) {
                 return rc;
@@ -196,14 +196,14 @@ static bool test_allreduce_across(nicbarr_request_t *request)
     return true;
 }
 
-static bool remind_allreduce_across(nicbarr_request_t *request, bool look)
+static bool remind_allreduce_across(nicbarr_request_t *request, bool check)
 {
     const struct nicbarr_returning *returning = &request->of.across.returning;
     const struct nicbarr_wait wait = {
         .epoch = request->of.across.carried.epoch,
         .block = returning->begun && returning->handed.sent,
     };
-    if (!nicbarr_request_remind(request, group_of(request), wait, look)) {
+    if (!nicbarr_request_remind(request, group_of(request), wait, check)) {
         return false;
     }
     end_allreduce_across(request);

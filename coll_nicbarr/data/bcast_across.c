@@ -54,7 +54,7 @@ static inline void send_block(struct myr_nic_group *group, struct nicbarr_handed
 static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_handed *handed)
 {
     uint32_t bytes = handed->bytes;
-    const void *block = handed->root ? NULL : myr_nic_bcast_look(group, &bytes);
+    const void *block = handed->root ? NULL : myr_nic_bcast_check(group, &bytes);
     if (__builtin_expect(bytes > handed->left, 0)) {
         handed->rc = MPI_ERR_TRUNCATE; /* continue nevertheless, to stay in step */
     } else {
@@ -105,11 +105,11 @@ static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 {
     const uint32_t epoch = group->epoch - 1;
     if (handed->sent) {
-        return myr_nic_group_wait_bcast(group, NICBARR_LOOK_US)
+        return myr_nic_group_wait_bcast(group, NICBARR_CHECK_US)
                    ? OMPI_SUCCESS
                    : nicbarr_overdue_bcast(module, comm, group);
     }
-    return myr_nic_group_wait(group, epoch, NICBARR_LOOK_US)
+    return myr_nic_group_wait(group, epoch, NICBARR_CHECK_US)
                ? OMPI_SUCCESS
                : nicbarr_overdue_wait(module, comm, group, epoch);
 }
@@ -223,13 +223,13 @@ static bool test_bcast_across(nicbarr_request_t *request)
 
 /* Only the oldest broadcast of a carrier waits for the network; the others wait for the oldest
  * one. */
-static bool remind_bcast_across(nicbarr_request_t *request, bool look)
+static bool remind_bcast_across(nicbarr_request_t *request, bool check)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
     const struct nicbarr_wait wait = {.block = handed->sent};
     if (handed->turn != carrier->served ||
-        !nicbarr_request_remind(request, &carrier->group, wait, look)) {
+        !nicbarr_request_remind(request, &carrier->group, wait, check)) {
         return false;
     }
     ++carrier->served;

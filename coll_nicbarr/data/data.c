@@ -153,8 +153,8 @@ static bool wants_roots(const mca_coll_nicbarr_module_t *module, enum nicbarr_co
 
 /* Returns whether the class has been called often enough to be measured. Otherwise counting
  * continues. */
-static bool worth_a_look(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                         uint32_t size_class)
+static bool is_worth_measuring(mca_coll_nicbarr_module_t *module,
+                               enum nicbarr_collective collective, uint32_t size_class)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
@@ -186,7 +186,7 @@ void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_co
         record_root(module, collective, size_class, root);
         if (0 != class->until) {
             --class->until;
-        } else if (worth_a_look(module, collective, size_class)) {
+        } else if (is_worth_measuring(module, collective, size_class)) {
             module->pending |= pending_bit(collective, size_class);
         }
     }
@@ -273,7 +273,7 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
     }
     if (watched) {
         decide_anew(module, comm, collective, size_class);
-    } else if (NULL == trial && worth_a_look(module, collective, size_class)) {
+    } else if (NULL == trial && is_worth_measuring(module, collective, size_class)) {
         decide(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {
         give_up_if_all_own(module, comm, collective);

@@ -185,7 +185,8 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
     };
     for (int c = 0; c < contest->count; ++c) {
         const uint32_t place = measurement.count;
-        if (contest->of[c].rounds > 0) { /* otherwise the candidate was dropped after the look */
+        if (contest->of[c].rounds >
+            0) { /* otherwise the candidate was dropped after the preliminary round */
             (void)nicbarr_choice_name(choices[c], measurement.of[place].name);
             measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
             measurement.of[place].us = contest->of[c].us;

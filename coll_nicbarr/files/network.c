@@ -63,7 +63,7 @@ static long number_in(int folder, const char *name, const char *what, long other
 }
 
 /* Examine an interface. Returns false if it is down, or is neither Ethernet nor InfiniBand. */
-static bool look_at(int folder, const char *name, struct interface *interface)
+static bool read_interface(int folder, const char *name, struct interface *interface)
 {
     char path[PATH_BYTES], state[LINE_BYTES];
     snprintf(path, sizeof(path), "%s/operstate", name);
@@ -90,7 +90,7 @@ static struct interface find_interface(const char *system)
     DIR *directory = open_folder(system, "class/net");
     const struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
-        if ('.' != entry->d_name[0] && look_at(dirfd(directory), entry->d_name, &one) &&
+        if ('.' != entry->d_name[0] && read_interface(dirfd(directory), entry->d_name, &one) &&
             better(&one, &best)) {
             best = one;
         }

@@ -213,7 +213,7 @@ struct old {
     struct mcp_filter filter;
 };
 
-static void look_for_old(void *context, const struct nlmsghdr *thing)
+static void match_old(void *context, const struct nlmsghdr *thing)
 {
     struct old *old = context;
     const struct tcmsg *about = NLMSG_DATA(thing);
@@ -236,7 +236,7 @@ static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const cha
         begin_netlink_request(RTM_GETTFILTER, NLM_F_DUMP, hooks->interface, parents[way], NULL);
     for (;;) {
         struct old old = {.name = name};
-        if (0 != perform_netlink_request(hooks->socket, &words, look_for_old, &old)) {
+        if (0 != perform_netlink_request(hooks->socket, &words, match_old, &old)) {
             return -1;
         }
         if (0 == old.filter.handle) {

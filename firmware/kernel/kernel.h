@@ -196,7 +196,7 @@ struct mcp_kernel_stuck {
  * charged to no user. A scan that took `took_ns` is followed by a pause of 100 times its duration,
  * so that scans take less than 1 % of a core. The pause is limited to 1 s, because a scan of more
  * than 10 ms was delayed by the system. */
-#define MCP_KERNEL_LOOK_NS UINT64_C(10000000)
+#define MCP_KERNEL_SCAN_NS UINT64_C(10000000)
 #define MCP_KERNEL_REST_NS UINT64_C(1000000000)
 
 static inline uint64_t mcp_kernel_rest(uint64_t took_ns)
@@ -204,7 +204,7 @@ static inline uint64_t mcp_kernel_rest(uint64_t took_ns)
     if (took_ns >= MCP_KERNEL_REST_NS / 100) {
         return MCP_KERNEL_REST_NS;
     }
-    return 100 * took_ns > MCP_KERNEL_LOOK_NS ? 100 * took_ns : MCP_KERNEL_LOOK_NS;
+    return 100 * took_ns > MCP_KERNEL_SCAN_NS ? 100 * took_ns : MCP_KERNEL_SCAN_NS;
 }
 
 /* The size of the ring buffer of notifications to the owner (bytes). */

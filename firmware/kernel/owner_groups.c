@@ -141,7 +141,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     return 0;
 }
 
-bool mcp_kernel_look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group)
+bool mcp_kernel_lookup(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group)
 {
     return 0 == bpf_map__lookup_elem(kernel->program->maps.groups, &key, sizeof(key), group,
                                      sizeof(*group), BPF_F_LOCK);
@@ -171,7 +171,7 @@ static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group)) {
+    if (!mcp_kernel_lookup(kernel, key, &group)) {
         return ENOENT == errno;
     }
     const struct mcp_kernel_late last = {
@@ -201,7 +201,7 @@ void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key)
 int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *done)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group)) {
+    if (!mcp_kernel_lookup(kernel, key, &group)) {
         return -1;
     }
     *done = myr_load_relaxed(&group.group.done);
@@ -211,7 +211,7 @@ int mcp_kernel_group_waits(struct mcp_kernel *kernel, uint64_t key, uint32_t *do
 uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
-    return mcp_kernel_look_up(kernel, key, &group) ? myr_load_relaxed(&group.group.failed) : 0;
+    return mcp_kernel_lookup(kernel, key, &group) ? myr_load_relaxed(&group.group.failed) : 0;
 }
 
 uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
@@ -219,7 +219,7 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
 {
     struct mcp_kernel_group group;
     uint32_t count = 0;
-    if (!mcp_kernel_look_up(kernel, key, &group) || !mcp_group_waits_now(&group.group) ||
+    if (!mcp_kernel_lookup(kernel, key, &group) || !mcp_group_waits_now(&group.group) ||
         group.group.step >= group.group.nsteps) {
         return 0;
     }
@@ -236,7 +236,7 @@ uint32_t mcp_kernel_group_missing(struct mcp_kernel *kernel, uint64_t key,
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group)) {
+    if (!mcp_kernel_lookup(kernel, key, &group)) {
         return -1;
     }
     const uint32_t about = MCP_RING_FAIL == ring       ? group.group.node
@@ -251,7 +251,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
 void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 {
     struct mcp_kernel_group group;
-    if (mcp_kernel_look_up(kernel, key, &group)) {
+    if (mcp_kernel_lookup(kernel, key, &group)) {
         (void)run_owner_program(kernel->program->progs.mcp_give_up, group.line);
     }
 }
@@ -259,7 +259,7 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group) || !mcp_group_owes(&group.group)) {
+    if (!mcp_kernel_lookup(kernel, key, &group) || !mcp_group_owes(&group.group)) {
         return false;
     }
     *epoch = group.group.started + 1;

@@ -64,7 +64,7 @@ int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_pl
 
 /* Copies the group's state consistently, under its lock. Returns false if there is no such
  * group. */
-bool mcp_kernel_look_up(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group);
+bool mcp_kernel_lookup(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_group *group);
 
 /* Reserves an index for a group. */
 void mcp_kernel_take_number(struct mcp_kernel *kernel, uint32_t number);

@@ -161,7 +161,7 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key,
                        struct mcp_kernel_recalled *recalled)
 {
     struct mcp_kernel_group group;
-    if (!mcp_kernel_look_up(kernel, key, &group)) {
+    if (!mcp_kernel_lookup(kernel, key, &group)) {
         return false;
     }
     recall_plan(kernel, &group, &recalled->plan);
@@ -223,7 +223,7 @@ static void retake_groups(struct mcp_kernel *kernel)
             drop_group(kernel, gone);
             gone = 0;
         }
-        if (mcp_kernel_look_up(kernel, key, &group) && retake(kernel, &group)) {
+        if (mcp_kernel_lookup(kernel, key, &group) && retake(kernel, &group)) {
             mcp_kernel_need_peers(kernel, &group, 1);
             mcp_kernel_take_number(kernel, group.number);
             mcp_kernel_count_carrying(

@@ -87,7 +87,7 @@ void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes)
     group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
 }
 
-const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes)
+const void *myr_nic_bcast_check(const struct myr_nic_group *group, uint32_t *bytes)
 {
     const struct head *head =
         (const struct head *)((const struct mcp_bcast_slot *)myr_nic_bcast_word(group) + 1);

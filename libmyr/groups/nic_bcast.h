@@ -8,7 +8,7 @@
  *              myr_nic_bcast_send(group, bytes);
  *     all:     myr_nic_group_wait_bcast(group, ...);
  *              (the root too, as its NIC may not have taken the block yet)
- *     others:  read myr_nic_bcast_look(group, &bytes);
+ *     others:  read myr_nic_bcast_check(group, &bytes);
  *     all:     myr_nic_bcast_end(group);
  *
  * The root does not wait as long as the window has space. Credits are returned by the group's
@@ -76,7 +76,7 @@ void myr_nic_bcast_remind(struct myr_nic_group *group);
 
 /* Returns the broadcast's data, which are valid until the process ends it; `*bytes` is the number
  * of bytes that the root has sent. */
-const void *myr_nic_bcast_look(const struct myr_nic_group *group, uint32_t *bytes);
+const void *myr_nic_bcast_check(const struct myr_nic_group *group, uint32_t *bytes);
 
 /* Ends the broadcast for this process. */
 void myr_nic_bcast_end(struct myr_nic_group *group);

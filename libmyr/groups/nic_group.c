@@ -103,9 +103,9 @@ static void remind_player(struct myr_nic_group *group, uint64_t now_us)
 }
 
 /* Polls and yields a few times. Returns true if the value was reached. */
-static bool some_looks(struct myr_nic_group *group, uint32_t value)
+static bool poll_briefly(struct myr_nic_group *group, uint32_t value)
 {
-    for (uint32_t look = 0; look < MYR_NIC_PROGRESS; ++look) {
+    for (uint32_t attempt = 0; attempt < MYR_NIC_PROGRESS; ++attempt) {
         const uint32_t taken = group->player->poll(group);
         if (has_come(group, value)) {
             return true;
@@ -122,15 +122,15 @@ static bool some_looks(struct myr_nic_group *group, uint32_t value)
 
 /* Polls and yields until it is time to sleep, or the wait times out. Returns true if the value was
  * reached. */
-static bool look_for(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
-                     uint64_t until_us)
+static bool poll_until(struct myr_nic_group *group, uint32_t value, uint64_t start_us,
+                       uint64_t until_us)
 {
     const uint64_t sleep_at_us = myr_wait_policy_sleep_at(&group->waiter->policy, start_us);
     const uint64_t end_us = sleep_at_us < until_us ? sleep_at_us : until_us;
     for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
         remind_player(group, now);
         group->waiter->progress();
-        if (some_looks(group, value)) {
+        if (poll_briefly(group, value)) {
             return true;
         }
     }
@@ -142,13 +142,13 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
 {
     group->watched = word;
     /* Most waits end here, before the clock has to be read. */
-    if (has_come(group, value) || some_looks(group, value)) {
+    if (has_come(group, value) || poll_briefly(group, value)) {
         return true;
     }
     const struct myr_waiter *waiter = group->waiter;
     const uint64_t start_us = os_now_us();
     const uint64_t until_us = 0 == timeout_us ? UINT64_MAX : start_us + timeout_us;
-    if (look_for(group, value, start_us, until_us)) {
+    if (poll_until(group, value, start_us, until_us)) {
         return true;
     }
     struct myr_slices slices = myr_slices_begin(&waiter->policy);

@@ -90,7 +90,7 @@ void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes)
 
 /* ---- the receiver ---- */
 
-const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes)
+const void *myr_intake_check(struct myr_intake *intake, uint32_t *bytes)
 {
     if (NULL == intake->inlet) {
         return NULL;

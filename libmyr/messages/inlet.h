@@ -92,7 +92,7 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 }
 
 /* Returns the next message, or NULL. It is valid until myr_intake_done(). */
-const void *myr_intake_look(struct myr_intake *intake, uint32_t *bytes);
+const void *myr_intake_check(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
 /* Sleep and wake-up of a thread of the receiver that waits for work. To sleep, it calls

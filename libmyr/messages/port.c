@@ -537,7 +537,7 @@ static const struct mcp_event *next_event(struct myr_port *port)
     return event;
 }
 
-bool myr_port_look(struct myr_port *port, struct myr_received *received)
+bool myr_port_check(struct myr_port *port, struct myr_received *received)
 {
     const struct mcp_event *event;
     while (NULL != (event = next_event(port))) {
@@ -562,11 +562,11 @@ bool myr_port_look(struct myr_port *port, struct myr_received *received)
 
 bool myr_port_receive(struct myr_port *port, struct myr_received *received)
 {
-    if (myr_port_look(port, received)) {
+    if (myr_port_check(port, received)) {
         return true;
     }
     myr_soft_poll(port->nic);
-    return myr_port_look(port, received);
+    return myr_port_check(port, received);
 }
 
 /* ---- unresponsive peers ---- */

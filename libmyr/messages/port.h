@@ -114,14 +114,14 @@ struct myr_received {
 /* Call the callbacks of completed sends, and take the next received message. They return false if
  * there is none.
  *
- * myr_port_receive() runs the NIC if there is no message. myr_port_look() never does, and then
+ * myr_port_receive() runs the NIC if there is no message. myr_port_check() never does, and then
  * takes a few nanoseconds; it still finds messages from this NIC's ports, because their senders
- * deliver them. A progress function that is called continuously therefore uses myr_port_look(), and
- * runs the NIC with myr_soft_poll_now_and_then().
+ * deliver them. A progress function that is called continuously therefore uses myr_port_check(),
+ * and runs the NIC with myr_soft_poll_now_and_then().
  *
- * A callback may use its port except for receive, look and close. */
+ * A callback may use its port except for receive, check and close. */
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
-bool myr_port_look(struct myr_port *port, struct myr_received *received);
+bool myr_port_check(struct myr_port *port, struct myr_received *received);
 
 /* Returns the inlet's receiving side. It gets the short messages that ports of this NIC send
  * through the outlet of myr_port_connect(). The caller must use a single copy of it, which holds

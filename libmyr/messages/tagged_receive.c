@@ -311,7 +311,7 @@ static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint3
 bool tagged_take_short(struct myr_tagged *t)
 {
     uint32_t bytes;
-    const void *message = myr_intake_look(&t->intake, &bytes);
+    const void *message = myr_intake_check(&t->intake, &bytes);
     if (NULL == message || !take_tagged_message(t, message, bytes, false)) {
         return false;
     }
@@ -321,7 +321,7 @@ bool tagged_take_short(struct myr_tagged *t)
 
 bool tagged_take_long(struct myr_tagged *t)
 {
-    if (!t->holds && !myr_port_look(t->port, &t->held)) {
+    if (!t->holds && !myr_port_check(t->port, &t->held)) {
         return false;
     }
     t->holds = !take_tagged_message(t, t->held.buffer, t->held.bytes, true);

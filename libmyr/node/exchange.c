@@ -60,7 +60,7 @@ static uint32_t needed(const struct myr_exchange *x)
     return x->written + 1 - MYR_EXCHANGE_WINDOW;
 }
 
-bool myr_exchange_look(struct myr_exchange *x)
+bool myr_exchange_update(struct myr_exchange *x)
 {
     (void)last_one(x, in_slot, &x->all_passed);
     if (!myr_epoch_reached(x->all_passed, needed(x))) {

@@ -66,12 +66,12 @@ static inline uint32_t myr_exchange_behind(uint32_t at)
 /* ---- writing ---- */
 
 /* Loads the other processes' progress, and returns whether the window has space now. */
-bool myr_exchange_look(struct myr_exchange *x);
+bool myr_exchange_update(struct myr_exchange *x);
 
 /* Returns whether the next round may be written. */
 static inline bool myr_exchange_room(struct myr_exchange *x)
 {
-    return x->written - x->all_passed < MYR_EXCHANGE_WINDOW || myr_exchange_look(x);
+    return x->written - x->all_passed < MYR_EXCHANGE_WINDOW || myr_exchange_update(x);
 }
 
 /* Returns the payload of this process's next round, of MYR_SLOT_BYTES. */

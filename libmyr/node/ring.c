@@ -62,7 +62,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
 }
 
 /* Lowers `all_passed` to that process's progress. */
-static void look_at(struct myr_ring *ring, uint32_t rank)
+static void update_passed(struct myr_ring *ring, uint32_t rank)
 {
     const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);
     if (!myr_epoch_reached(passed, ring->all_passed)) {
@@ -78,15 +78,15 @@ void myr_ring_await_room(struct myr_ring *ring)
     ring->all_passed = ring->passed;
     for (uint32_t r = 0; r < ring->size; ++r) {
         myr_wait(&ring->watch, &ring->lines->passed[r].round, needed);
-        look_at(ring, r);
+        update_passed(ring, r);
     }
 }
 
-bool myr_ring_look(struct myr_ring *ring)
+bool myr_ring_update(struct myr_ring *ring)
 {
     ring->all_passed = ring->passed;
     for (uint32_t r = 0; r < ring->size; ++r) {
-        look_at(ring, r);
+        update_passed(ring, r);
     }
     return ring->passed - ring->all_passed < MYR_RING_WINDOW;
 }

@@ -89,11 +89,11 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 void myr_ring_await_room(struct myr_ring *ring);
 
 /* Loads the readers' progress without waiting, and returns whether the next slot is free now. */
-bool myr_ring_look(struct myr_ring *ring);
+bool myr_ring_update(struct myr_ring *ring);
 
 static inline bool myr_ring_room(struct myr_ring *ring)
 {
-    return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_look(ring);
+    return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_update(ring);
 }
 
 /* Returns the next round's payload, of MYR_SLOT_BYTES, once its slot is free, and with it the

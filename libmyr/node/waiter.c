@@ -11,10 +11,10 @@
 #include "os/futex.h"
 
 enum {
-    LOOK_EVERY = 256, /* waits between two checks for oversubscription, a power of two */
-    AFTERGLOW = 20,   /* us of running progress after each slice of sleep */
-    BUSY = 3000,      /* ns of CPU time: progress that takes longer has moved data, */
-    BUSY_TIMES = 2,   /* ... if that is at least twice the fastest call */
+    CHECK_EVERY = 256, /* waits between two checks for oversubscription, a power of two */
+    AFTERGLOW = 20,    /* us of running progress after each slice of sleep */
+    BUSY = 3000,       /* ns of CPU time: progress that takes longer has moved data, */
+    BUSY_TIMES = 2,    /* ... if that is at least twice the fastest call */
 };
 
 void myr_wake_slow(myr_word *word)
@@ -48,18 +48,18 @@ bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
     return atomic_load_explicit(&waiter->oversubscribed, memory_order_relaxed);
 }
 
-static void look_up(struct myr_watch *watch)
+static void update_oversubscription(struct myr_watch *watch)
 {
     const int32_t spin = watch->waiter->policy.spin;
     const bool alone = spin < 0 && !myr_waiter_oversubscribed(watch->waiter);
-    watch->polls = spin >= 0 ? (uint32_t)spin : alone ? MYR_WORD_LOOKS : 0;
+    watch->polls = spin >= 0 ? (uint32_t)spin : alone ? MYR_WORD_POLLS : 0;
     watch->yields = !alone;
 }
 
 void myr_watch_init(struct myr_watch *watch, struct myr_waiter *waiter, myr_word *sleepers)
 {
     *watch = (struct myr_watch){.sleepers = sleepers, .waiter = waiter};
-    look_up(watch);
+    update_oversubscription(watch);
 }
 
 static bool is_abandoned(struct myr_watch *watch)
@@ -143,7 +143,7 @@ static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t
 
 /* Runs progress for a moment after each slice. Returns true if data moved. Slow machines may report
  * that every time, so the word is checked as well. */
-static bool look_after_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
+static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;
     waiter->progress(); /* the first call after a sleep is always slow */
@@ -192,7 +192,7 @@ static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
             break;
         }
         report_long_wait(watch, &wait);
-        if (look_after_traffic(waiter, word, epoch)) {
+        if (progress_traffic(waiter, word, epoch)) {
             slices = myr_slices_begin(&waiter->policy);
         }
         if (is_abandoned(watch)) {
@@ -208,13 +208,13 @@ MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, my
     if (watch->abandoned) {
         return;
     }
-    if (0 == ++watch->waits % LOOK_EVERY) {
-        look_up(watch);
+    if (0 == ++watch->waits % CHECK_EVERY) {
+        update_oversubscription(watch);
     }
     if (poll_for(watch, word, epoch) || (watch->yields && yield_for(word, epoch))) {
         return;
     }
-    look_up(watch);
+    update_oversubscription(watch);
     if (!progress_for(watch, word, epoch)) {
         sleep_for(watch, word, epoch);
     }

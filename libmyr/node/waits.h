@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The long waits of a process, published in the segment for `nicbarr status` (nic_look.h), so that
- * the user of a hanging job can find out which ranks wait where.
+/* The long waits of a process, published in the segment for `nicbarr status` (nic_inspect.h), so
+ * that the user of a hanging job can find out which ranks wait where.
  *
  * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter waits cost nothing. Only
  * the process itself writes its entries; a reader may get a mixture of an old and a new entry. The

@@ -7,7 +7,7 @@
 #include "firmware/soft/addresses.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic.h"
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 
 /* Increment this with any change in the meaning of a NIC's shared state. A change of its size is
  * detected anyway. */
@@ -27,7 +27,7 @@ void myr_soft_leave(struct myr_soft_nic *nic);
 
 /* Does the same for an observer, which waits no longer than one run of the control program takes.
  * If the result is NULL, do not call leave(). */
-struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic);
+struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic);
 
 /* Fails because the NIC is broken, or because this process has given up waiting for its lock. */
 enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_error *error);

@@ -13,7 +13,7 @@
 enum {
     LOCK_SPINS = 50,     /* attempts before the CPU is yielded */
     THOROUGH_EVERY = 64, /* one liveness check in so many is thorough */
-    LOOK_TRIES = 200     /* attempts of an observer, with a yield after each */
+    OBSERVER_TRIES = 200 /* attempts of an observer, with a yield after each */
 };
 
 /* The default timeouts. The control program runs for microseconds, but a debugger may stop the
@@ -23,7 +23,7 @@ enum {
 
 /* The longest interval between two checks that is charged to the holder. Longer ones mean that the
  * waiter itself was stopped, or that the machine was suspended. */
-#define LOOK_NS (UINT64_C(1000) * 1000 * 1000)
+#define CHECK_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Takes the lock of a broken NIC. */
 static bool try_lock_broken(struct myr_soft_nic *nic)
@@ -111,10 +111,10 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
         stuck->waited_ns = 0;
         stuck->reported = false;
     } else {
-        const uint64_t passed = now - stuck->looked_ns;
-        stuck->waited_ns += passed < LOOK_NS ? passed : LOOK_NS;
+        const uint64_t passed = now - stuck->checked_ns;
+        stuck->waited_ns += passed < CHECK_NS ? passed : CHECK_NS;
     }
-    stuck->looked_ns = now;
+    stuck->checked_ns = now;
     const bool end = stuck->waited_ns >= nic->bounds.give_up_ns;
     if (!end && (stuck->reported || stuck->waited_ns < nic->bounds.warn_ns)) {
         return;
@@ -134,7 +134,7 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 
 /* Checks the progress of `holder`, which has the lock and is alive. If the lock is free, or held by
  * a thread of this process, then the previous holder has released it. */
-static void look_at_holder(struct myr_soft_nic *nic, uint32_t holder)
+static void check_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
     if (0 != pthread_mutex_trylock(&stuck->mutex)) {
@@ -154,7 +154,7 @@ void myr_soft_inherit(struct myr_soft_nic *nic)
     if (myr_soft_gone(nic, holder)) {
         break_lock_of(nic->shared, holder);
     } else if (0 != holder || 0 != myr_load_relaxed(&nic->stuck.holder)) {
-        look_at_holder(nic, holder);
+        check_holder(nic, holder);
     }
 }
 
@@ -205,9 +205,9 @@ void myr_soft_leave(struct myr_soft_nic *nic)
 
 /* A trylock with a limited number of attempts, because another thread may hold the mutex while it
  * waits for the lock. */
-struct mcp_nic *myr_soft_enter_to_look(struct myr_soft_nic *nic)
+struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic)
 {
-    for (uint32_t i = 0; i < LOOK_TRIES; ++i) {
+    for (uint32_t i = 0; i < OBSERVER_TRIES; ++i) {
         if (0 == pthread_mutex_trylock(&nic->mutex)) {
             if (myr_soft_try_lock(nic)) {
                 nic->entered = true;

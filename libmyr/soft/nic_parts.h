@@ -75,7 +75,7 @@ struct myr_soft_stuck {
     pthread_mutex_t mutex; /* held by the observing thread; other threads do not wait for it */
     myr_word holder;       /* 0 if none */
     uint32_t polls;        /* the NIC's `polls` at that time */
-    uint64_t looked_ns;    /* time of the last observation, */
+    uint64_t checked_ns;   /* time of the last observation, */
     uint64_t waited_ns;    /* ... and how long this process had waited by then */
     bool reported;
 };
@@ -86,15 +86,15 @@ struct myr_soft_nic {
     struct mcp_udp udp;
     struct myr_shared_nic *shared;
     struct myr_segment *segment;
-    uint32_t self;         /* this process's number */
-    bool has_keys;         /* whether it has keys, so that it can authenticate messages */
-    uint32_t vacant;       /* the value of the lock while it is free: 0 or MYR_SOFT_BROKEN */
-    myr_word checks;       /* number of checks whether a process had died */
-    bool entered;          /* between enter() and leave(): whether the lock was taken */
-    pthread_mutex_t mutex; /* for this process's threads: outbox, inbox, lock */
-    uint32_t failed;       /* number of packets that could not be sent, to be counted */
-    uint32_t missed;       /* number of polls while another process was polling */
-    uint32_t unlooked;     /* number of polls since the clock was read */
+    uint32_t self;              /* this process's number */
+    bool has_keys;              /* whether it has keys, so that it can authenticate messages */
+    uint32_t vacant;            /* the value of the lock while it is free: 0 or MYR_SOFT_BROKEN */
+    myr_word checks;            /* number of checks whether a process had died */
+    bool entered;               /* between enter() and leave(): whether the lock was taken */
+    pthread_mutex_t mutex;      /* for this process's threads: outbox, inbox, lock */
+    uint32_t failed;            /* number of packets that could not be sent, to be counted */
+    uint32_t missed;            /* number of polls while another process was polling */
+    uint32_t polls_since_clock; /* number of polls since the clock was read */
     myr_word slept; /* not 0 if the next poll must read the clock, because time has passed since the
                        last one */
     _Atomic uint64_t polled_ns; /* when a process last polled without waiting; by any thread */

@@ -43,8 +43,8 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
         bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
         taken += MCP_UDP_NOTHING != bytes;
     } while (bytes > MCP_COLLECTIVE_BYTES && taken < MOST_TAKEN);
-    if (++nic->unlooked >= CLOCK_EVERY || 0 != myr_load_relaxed(&nic->slept)) {
-        nic->unlooked = 0;
+    if (++nic->polls_since_clock >= CLOCK_EVERY || 0 != myr_load_relaxed(&nic->slept)) {
+        nic->polls_since_clock = 0;
         myr_store_release(&nic->slept, 0);
         if (due(nic)) {
             mcp_timer(&nic->shared->mcp, &nic->board);

@@ -22,7 +22,7 @@ enum {
     /* A host that arrives sets a deadline without waking the thread. The deadline is at least 1 ms
      * away and matters only after a packet loss, so it may be missed by this much. */
     LONGEST_NS = 20 * 1000 * 1000,
-    LOOK_EVERY = 16 /* wake-ups between two checks whether a process is stopped inside the NIC */
+    CHECK_EVERY = 16 /* wake-ups between two checks whether a process is stopped inside the NIC */
 };
 
 struct myr_soft_thread {
@@ -50,7 +50,7 @@ static void *run_soft_nic(void *opaque)
             myr_soft_await(thread->nic, thread->stop, LONGEST_NS);
         }
         (void)myr_soft_poll(thread->nic);
-        if (0 == turn % LOOK_EVERY) {
+        if (0 == turn % CHECK_EVERY) {
             (void)myr_soft_broken(thread->nic);
         }
     }
@@ -114,7 +114,7 @@ struct myr_soft_watch {
     _Atomic bool stopping;
 };
 
-static void *look_now_and_then(void *opaque)
+static void *check_periodically(void *opaque)
 {
     struct myr_soft_watch *watch = opaque;
     const struct timespec every = os_timespec_of_ns(watch->every_ns);
@@ -139,7 +139,7 @@ static int take_over(struct myr_soft_watch *watch)
     int rc = 0;
     pthread_mutex_lock(&watch->mutex);
     if (!watch->here && myr_soft_become_watch(watch->nic)) {
-        rc = os_thread_create(&watch->id, look_now_and_then, watch);
+        rc = os_thread_create(&watch->id, check_periodically, watch);
         watch->here = 0 == rc;
         if (!watch->here) {
             myr_soft_resign_watch(watch->nic);

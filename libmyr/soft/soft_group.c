@@ -151,7 +151,7 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
  * separately; see myr_soft_set_bounds(). */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    const struct mcp_nic *mcp = myr_soft_enter_to_look(group->nic);
+    const struct mcp_nic *mcp = myr_soft_enter_to_inspect(group->nic);
     uint32_t count = 0, cursor = 0;
     if (NULL == mcp) {
         return 0;

@@ -130,7 +130,7 @@ static uint32_t speed_of(const struct ibv_port_attr *attributes)
 }
 
 /* Queries the port. Returns true if it is active and has an address. */
-static bool look_at_port(struct myr_verbs_device *device, uint8_t port)
+static bool read_port(struct myr_verbs_device *device, uint8_t port)
 {
     struct ibv_port_attr attributes = {0};
     device->port = port;
@@ -199,12 +199,12 @@ static uint64_t network_of(const struct myr_verbs_device *device, bool named)
 }
 
 /* Adds the device's usable ports. */
-static void look_at(struct myr_verbs_device *device, struct ibv_device *from, const char *wanted,
-                    struct offers *offers)
+static void query_device(struct myr_verbs_device *device, struct ibv_device *from,
+                         const char *wanted, struct offers *offers)
 {
     for (uint8_t port = 1; port <= 2; ++port) { /* no device has more */
         const uint32_t named = rank_of(wanted, device->name, port);
-        if (0 == named || offers->count == OFFERS || !look_at_port(device, port)) {
+        if (0 == named || offers->count == OFFERS || !read_port(device, port)) {
             continue;
         }
         struct offer *offer = &offers->offer[offers->count++];
@@ -281,8 +281,8 @@ static enum myr_status allocate_resources(struct myr_verbs_device *device, struc
 
 /* Collects the usable ports of all wanted devices. Returns the error of one that cannot be opened,
  * or 0. */
-static int look_at_all(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
-                       int count, const char *wanted, struct offers *offers)
+static int query_devices(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
+                         int count, const char *wanted, struct offers *offers)
 {
     int refused = 0;
     for (int d = 0; d < count; ++d) {
@@ -295,7 +295,7 @@ static int look_at_all(const struct myr_verbs_calls *calls, struct ibv_device *c
         if (NULL == device.context) {
             refused = errno;
         } else {
-            look_at(&device, list[d], wanted, offers);
+            query_device(&device, list[d], wanted, offers);
             myr_verbs_device_close(&device);
         }
     }
@@ -308,7 +308,7 @@ static enum myr_status open_one(struct ibv_device *const *list, int count, const
 {
     const struct myr_verbs_calls *calls = device->calls;
     struct offers offers = {.count = 0};
-    int refused = look_at_all(calls, list, count, wanted, &offers);
+    int refused = query_devices(calls, list, count, wanted, &offers);
     const struct offer *offer = choose_offer(&offers, ANY != rank_of(wanted, "", 1), process);
     if (NULL != offer) {
         *device = offer->device;

@@ -42,8 +42,8 @@ static void pack(const struct myr_verbs_group *own, uint8_t *place, struct mcp_m
 
 /* Returns the payload of this epoch's or broadcast's parcel if it has arrived completely, else
  * NULL. */
-static const uint8_t *look_in(const struct myr_verbs_group *own, const uint8_t *place, uint8_t type,
-                              uint32_t number, struct mcp_header *header)
+static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_t *place,
+                                 uint8_t type, uint32_t number, struct mcp_header *header)
 {
     const struct mcp_header *seen = (const struct mcp_header *)header_in(own, place);
     if (number != myr_load_acquire((const myr_word *)&seen->collective.epoch)) {
@@ -108,7 +108,7 @@ bool myr_verbs_take(struct myr_verbs_group *own)
         const uint8_t *place =
             own->landing + (size_t)place_of(part->slot, part->epoch) * own->stride;
         struct mcp_header header;
-        const uint8_t *payload = look_in(own, place, MCP_ARRIVE, part->epoch, &header);
+        const uint8_t *payload = payload_at(own, place, MCP_ARRIVE, part->epoch, &header);
         if (NULL != payload &&
             store_payload(own->mcp, part->slot, part->epoch, payload, header.payload_bytes)) {
             any = true;
@@ -163,7 +163,7 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
     const uint8_t *place = own->landing + (size_t)landing * own->stride;
     struct mcp_bcast_slot *slot = myr_verbs_slot(own, number);
     struct mcp_header header;
-    const uint8_t *block = look_in(own, place, MCP_BCAST, number, &header);
+    const uint8_t *block = payload_at(own, place, MCP_BCAST, number, &header);
     if (NULL == block) {
         return false;
     }

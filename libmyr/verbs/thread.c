@@ -12,7 +12,7 @@
 #include "os/thread.h"
 
 enum {
-    LOOKS = 100,       /* idle polls before the first sleep */
+    IDLE_POLLS = 100,  /* idle polls before the first sleep */
     FIRST_NAP_US = 20, /* doubled each time, */
     LAST_NAP_US = 1000 /* ... up to this */
 };
@@ -35,7 +35,7 @@ static void *run_groups(void *opaque)
         if (before != moves) {
             vain = 0;
             nap_us = FIRST_NAP_US;
-        } else if (++vain < LOOKS) {
+        } else if (++vain < IDLE_POLLS) {
             os_give_way();
         } else {
             const struct timespec nap = os_timespec_of_us(nap_us);

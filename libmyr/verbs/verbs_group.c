@@ -261,7 +261,7 @@ static uint32_t poll_group(struct myr_nic_group *group)
 }
 
 /* Probes the peers that the group waits for. A peer that cannot be reached is missing. */
-static void look_after(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t now_ms)
+static void probe_peers(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t now_ms)
 {
     struct mcp_message missing;
     uint32_t cursor = 0, gone = 0;
@@ -294,7 +294,7 @@ static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_u
     const uint32_t now_ms = (uint32_t)(now_us / 1000);
     if (own->plays && now_ms - own->asked_ms >= ASK_MS && mcp_group_waits_now(own->mcp) &&
         0 == pthread_mutex_trylock(&nic->mutex)) {
-        look_after(nic, own, now_ms);
+        probe_peers(nic, own, now_ms);
         pthread_mutex_unlock(&nic->mutex);
     }
 }

@@ -338,7 +338,7 @@ static void take_end(struct host *host, const struct mcp_event *event)
 }
 
 /* Take a host's events: either those of received messages, or the others. */
-static void look(struct host *host, bool arrivals)
+static void poll_host(struct host *host, bool arrivals)
 {
     for (uint32_t e = host->events;; ++e) {
         const struct mcp_event *slot = mcp_event_slot(&host->shape, host->rings, e);
@@ -357,12 +357,12 @@ static void look(struct host *host, bool arrivals)
 
 /* Take all hosts' events, received messages first, because no sender may be notified before its
  * message is delivered. */
-static void look_all(void)
+static void poll_all_hosts(void)
 {
     for (int arrivals = 1; arrivals >= 0; --arrivals) {
         for (uint32_t h = 0; h < HOSTS; ++h) {
             if (0 != w.hosts[h].key) {
-                look(&w.hosts[h], 0 != arrivals);
+                poll_host(&w.hosts[h], 0 != arrivals);
             }
         }
     }
@@ -713,7 +713,7 @@ static void heal(void)
             ring(&w.hosts[h]);
         }
     }
-    look_all();
+    poll_all_hosts();
     for (uint32_t ms = 0; !all_is_done(); ++ms) {
         CHECK(ms < HEALING_MS);
         for (uint32_t h = 0; h < HOSTS; ++h) {
@@ -721,7 +721,7 @@ static void heal(void)
             }
         }
         wire_pass(&w.wire, MILLISECOND);
-        look_all();
+        poll_all_hosts();
     }
 }
 
@@ -744,7 +744,7 @@ enum step {
     BAD_BUFFER,
     BELLS,
     CONNECT,
-    LOOK_FOR_UNRESPONSIVE,
+    FIND_UNRESPONSIVE,
     STEPS
 };
 
@@ -786,7 +786,7 @@ static void put_bad_token(struct input *in, struct host *host)
 }
 
 /* Check that unresponsive peers are reported only to a port that sends to them, and once. */
-static void look_for_unresponsive(struct wire_nic *nic, uint8_t argument)
+static void find_unresponsive(struct wire_nic *nic, uint8_t argument)
 {
     const uint32_t number = argument / 2 % (WIRE_PORTS + 1), who = 1 + argument % 5;
     const uint32_t least_ms = argument / 32 * 10;
@@ -898,8 +898,8 @@ static void take_one(struct input *in)
         connect_to(argument % 2, argument & 2 ? PEER : 1 - argument % 2,
                    argument & 4 ? 0 : MTU - argument % 16);
         break;
-    case LOOK_FOR_UNRESPONSIVE:
-        look_for_unresponsive(nic, argument);
+    case FIND_UNRESPONSIVE:
+        find_unresponsive(nic, argument);
         break;
     case STEPS:
         break;
@@ -912,7 +912,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begin();
     for (uint32_t step = 0; step < STEPS_MOST && in.left > 0; ++step) {
         take_one(&in);
-        look_all();
+        poll_all_hosts();
         check_nic(&w.wire.nics[0]);
         check_nic(&w.wire.nics[1]);
     }

@@ -135,7 +135,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     return MYR_OK;
 }
 
-bool myr_port_look(struct myr_port *port, struct myr_received *received)
+bool myr_port_check(struct myr_port *port, struct myr_received *received)
 {
     (void)port;
     *received = arrived;

@@ -25,7 +25,7 @@ static const struct test_option options[] = {
     {"--apart", OPTION_FLAG, &apart, "the other communicator is without the last process"},
 };
 
-enum { BETWEEN_LOOKS = 20, AFTERWARDS = 30 };
+enum { CHECK_INTERVAL = 20, AFTERWARDS = 30 };
 
 static void name_file(char *path, size_t bytes, const char *what, int rank)
 {
@@ -90,16 +90,16 @@ static long last_one(void)
 /* Returns whether all processes stop before barrier i. This is not communicated by MPI messages,
  * because a message may be lost with the host that is cut off. A process that waits for it is in
  * no barrier, so that it would count as late instead of silent, and its barriers would never
- * fail. Therefore rank 0 writes the number to a file BETWEEN_LOOKS barriers before, so that all
+ * fail. Therefore rank 0 writes the number to a file CHECK_INTERVAL barriers before, so that all
  * processes that get there can read it. */
 static bool stops_before(long i)
 {
-    if (i % BETWEEN_LOOKS != 0)
+    if (i % CHECK_INTERVAL != 0)
         return false;
     stop_if_requested();
     long last = last_one();
     if (test.rank == 0 && last < 0 && file_exists("stop"))
-        write_file("last", -1, i + BETWEEN_LOOKS);
+        write_file("last", -1, i + CHECK_INTERVAL);
     return last == i;
 }
 

@@ -57,7 +57,7 @@ static bool ours(int index, char name[TEXT])
 }
 
 /* Returns the index of the variable that counts the NIC's barriers. Checks all of nicbarr's. */
-static int look_at_all(void)
+static int read_counters(void)
 {
     char name[TEXT], wanted[TEXT];
     int count = 0, found = 0, barriers = -1;
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     char note[60];
     test_begin(argc, argv, "pvars", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
-    const int barriers = look_at_all();
+    const int barriers = read_counters();
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, barriers, NULL, &handle, &values),
                "barriers", "no handle can be allocated");

@@ -57,7 +57,7 @@ static long count_descriptors(void)
     return n - 3; /* ".", ".." and the directory's own */
 }
 
-static struct holdings look(void)
+static struct holdings measure_holdings(void)
 {
     struct holdings holdings = {.descriptors = count_descriptors()};
     char line[512], permissions[8];
@@ -190,13 +190,13 @@ int main(int argc, char **argv)
             last_start = test_seconds();
         if (i == warm_up) {
             free_all();
-            warm = look();
+            warm = measure_holdings();
         }
         cycle(&plan);
     }
     double last = test_seconds() - last_start;
     free_all();
-    struct holdings end = look();
+    struct holdings end = measure_holdings();
 
     test_report("soak: %ld cycles, %.1f us each in the first tenth, %.1f us in the last\n", cycles,
                 1e6 * first / (double)tenth, 1e6 * last / (double)tenth);

@@ -74,17 +74,17 @@ static bool put(struct myr_outlet *outlet, uint32_t number)
 static void expect(struct myr_intake *intake, uint32_t number)
 {
     uint32_t bytes;
-    const void *message = myr_intake_look(intake, &bytes);
+    const void *message = myr_intake_check(intake, &bytes);
     assert_non_null(message);
     assert_true(is_message(message, bytes, number));
-    assert_ptr_equal(myr_intake_look(intake, &bytes), message); /* it is not consumed yet */
+    assert_ptr_equal(myr_intake_check(intake, &bytes), message); /* it is not consumed yet */
     myr_intake_done(intake);
 }
 
 static void expect_nothing(struct myr_intake *intake)
 {
     uint32_t bytes;
-    assert_null(myr_intake_look(intake, &bytes));
+    assert_null(myr_intake_check(intake, &bytes));
 }
 
 /* The inlet accepts as many messages as it has slots, also where sequence numbers wrap. */
@@ -129,7 +129,7 @@ static void closed_or_missing_inlet(void **state)
     assert_null(myr_outlet_begin(&right));
     assert_int_equal(atomic_load(&inlet->next), 1);
     uint32_t bytes;
-    assert_non_null(myr_intake_look(&intake, &bytes));
+    assert_non_null(myr_intake_check(&intake, &bytes));
     end(inlet);
 }
 
@@ -143,7 +143,7 @@ static void garbage(void **state)
     assert_true(put(&outlet, 1));
     inlet->slot[0].bytes = UINT32_MAX;
     uint32_t bytes;
-    assert_non_null(myr_intake_look(&intake, &bytes));
+    assert_non_null(myr_intake_check(&intake, &bytes));
     assert_int_equal(bytes, MYR_SHORT_BYTES);
     end(inlet);
 }
@@ -213,7 +213,7 @@ static void interleaved(void **state)
         const uint32_t s = crew_below(&random, SENDERS + 2);
         uint32_t bytes;
         if (s >= SENDERS) {
-            const void *message = myr_intake_look(&intake, &bytes);
+            const void *message = myr_intake_check(&intake, &bytes);
             assert_int_equal(NULL != message, taken < next && ended[taken % MYR_INLET_SLOTS]);
             if (NULL != message) {
                 assert_true(is_message(message, bytes, taken));
@@ -281,7 +281,7 @@ static void wait_for_message(const struct setup *setup, struct myr_intake *intak
         return;
     }
     myr_inlet_nap(setup->inlet);
-    if (NULL == myr_intake_look(intake, &bytes)) {
+    if (NULL == myr_intake_check(intake, &bytes)) {
         (void)myr_inlet_sleep(setup->inlet, UINT32_MAX);
     }
 }
@@ -292,7 +292,7 @@ static void receive_all(const struct setup *setup)
     uint32_t number[MEMBERS] = {0}, bytes;
     uint64_t random = setup->seed;
     for (uint32_t received = 0; received < (MEMBERS - 1) * MESSAGES;) {
-        const struct packet *packet = myr_intake_look(&intake, &bytes);
+        const struct packet *packet = myr_intake_check(&intake, &bytes);
         if (NULL == packet) {
             wait_for_message(setup, &intake);
             continue;
@@ -308,7 +308,7 @@ static void receive_all(const struct setup *setup)
             crew_dawdle(&random);
         }
     }
-    CREW_CHECK(NULL == myr_intake_look(&intake, &bytes), "an excess message");
+    CREW_CHECK(NULL == myr_intake_check(&intake, &bytes), "an excess message");
 }
 
 static void take_part(uint32_t rank, void *context)

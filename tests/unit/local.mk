@@ -293,7 +293,7 @@ tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/nic/tests.h tests
     tests/unit/nic/barriers.c tests/unit/nic/data.c tests/unit/nic/broadcasts.c \
     tests/unit/nic/farewells.c tests/unit/nic/threads.c tests/unit/nic/comers.c \
     tests/unit/nic/watch.c tests/unit/nic/failures.c tests/unit/nic/killed.c \
-    tests/unit/nic/addresses.c tests/unit/nic/looks.c $(unit_common)
+    tests/unit/nic/addresses.c tests/unit/nic/inspections.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
 tests_unit_nic_test_LDADD = $(unit_libs)
 ## It pretends that the machine has other interfaces, no memory, and another time.

@@ -138,8 +138,8 @@ static void send_and_receive(void **state)
     nics_end(w);
 }
 
-/* Ports of the same NIC need no polling, and myr_port_look() does not lock the NIC. */
-static void look_without_polling(void **state)
+/* Ports of the same NIC need no polling, and myr_port_check() does not lock the NIC. */
+static void check_without_polling(void **state)
 {
     (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
@@ -150,14 +150,14 @@ static void look_without_polling(void **state)
     struct completed completed = {0};
     for (uint32_t i = 0; i < 1000; ++i) { /* the rings wrap around many times */
         struct myr_received received;
-        assert_false(myr_port_look(b, &received));
+        assert_false(myr_port_check(b, &received));
         assert_int_equal(myr_port_provide(b, in, 8), MYR_OK);
         memcpy(out, &i, sizeof(i));
         const uint32_t entries = nic->entries;
         assert_int_equal(myr_port_send(a, &remote, out, 8, record_completion, &completed), MYR_OK);
-        assert_true(myr_port_look(b, &received));
+        assert_true(myr_port_check(b, &received));
         assert_memory_equal(in, &i, sizeof(i));
-        assert_false(myr_port_look(a, &received));
+        assert_false(myr_port_check(a, &received));
         assert_int_equal(completed.count, i + 1);
         assert_int_equal(nic->entries, entries + 1);
     }
@@ -510,10 +510,10 @@ static void inlets(void **state)
     remote = connect_ports(plain, other); /* a port without an inlet may use the inlets of others */
     struct myr_intake intake = myr_port_intake(other);
     uint32_t bytes;
-    assert_null(myr_intake_look(&intake, &bytes));
+    assert_null(myr_intake_check(&intake, &bytes));
     memcpy(myr_outlet_begin(&remote.outlet), "short", 6);
     myr_outlet_end(&remote.outlet, 6);
-    const void *message = myr_intake_look(&intake, &bytes);
+    const void *message = myr_intake_check(&intake, &bytes);
     assert_int_equal(bytes, 6);
     assert_string_equal(message, "short");
     myr_port_close(other);
@@ -559,7 +559,7 @@ static void an_inlet_is_closed_under_a_sender(void **state)
     myr_outlet_end(&remote.outlet, MYR_SHORT_BYTES);
     struct myr_intake intake = myr_port_intake(other);
     uint32_t bytes;
-    assert_null(myr_intake_look(&intake, &bytes));
+    assert_null(myr_intake_check(&intake, &bytes));
 
     /* Without such a sender, the next port of that number uses the same inlet. */
     inlet = connect_ports(port, other).outlet.inlet;
@@ -631,7 +631,7 @@ static void send_one(struct member *member)
 static void receive_one(struct member *member)
 {
     struct myr_received received;
-    if (!myr_port_look(member->port, &received)) {
+    if (!myr_port_check(member->port, &received)) {
         sched_yield();
         return;
     }
@@ -694,7 +694,7 @@ int main(void)
     crew_watchdog();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(send_and_receive),
-        cmocka_unit_test(look_without_polling),
+        cmocka_unit_test(check_without_polling),
         cmocka_unit_test(tokens),
         cmocka_unit_test(callbacks_send),
         cmocka_unit_test(errors),

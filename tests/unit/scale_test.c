@@ -259,7 +259,7 @@ uint32_t nicbarr_now_ms(void)
 
 bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
-    return myr_nic_group_wait(group, wait->epoch, NICBARR_LOOK_US);
+    return myr_nic_group_wait(group, wait->epoch, NICBARR_CHECK_US);
 }
 
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,

@@ -204,9 +204,9 @@ static void four_nics(void **state)
     assert_int_equal(o.tally.sent, 8);
     expect_end(one_barrier(&sim_primes, pairwise, 4, true, NICSIM_MPI), 406 + 41 + 2 * 43);
     /* There are three waits for the loop, each longer by 2 for each of the three other nodes. */
-    struct nicsim_machine looking = sim_primes;
-    looking.nic.cycles_look = 2;
-    expect_end(one_barrier(&looking, pairwise, 4, true, NICSIM_GM), 406 + 3 * 6);
+    struct nicsim_machine polling = sim_primes;
+    polling.nic.cycles_look = 2;
+    expect_end(one_barrier(&polling, pairwise, 4, true, NICSIM_GM), 406 + 3 * 6);
 }
 
 /*

@@ -726,7 +726,7 @@ static void garbage(void **state)
         struct mcp_envelope envelope;
         uint64_t length;
         progress_all(g, 1);
-        (void)myr_port_look(port, &received);
+        (void)myr_port_check(port, &received);
         pattern.envelope.context = 9;
         struct myr_tagged_message *message = myr_tagged_take(g->t[0], &pattern, &envelope, &length);
         if (NULL != message) {

@@ -375,7 +375,7 @@ static void advance_broadcasts(const struct world *world, struct member *member,
     case SENT:
         if (myr_nic_bcast_test(group)) {
             uint32_t came;
-            const void *block = myr_nic_bcast_look(group, &came);
+            const void *block = myr_nic_bcast_check(group, &came);
             assert_int_equal(came, bytes);
             expect_block(block, g, call, root, bytes);
             myr_nic_bcast_end(group);

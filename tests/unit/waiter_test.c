@@ -148,16 +148,16 @@ static enum clock {
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
     static _Thread_local long us;
-    static _Thread_local uint32_t sleeps, looks; /* reads since the last sleep */
+    static _Thread_local uint32_t sleeps, checks; /* reads since the last sleep */
     if (CLOCK_THREAD_CPUTIME_ID == clock) {
-        looks = sleeps == calls.sleeps ? looks + 1 : 1;
+        checks = sleeps == calls.sleeps ? checks + 1 : 1;
         sleeps = calls.sleeps;
     }
     if (TIME_REAL != processor_time && CLOCK_THREAD_CPUTIME_ID == clock) {
-        us += TIME_PER_READ == processor_time                                  ? 50
-              : TIME_PER_PROGRESS == processor_time && calls.progress > 1      ? 1000
-              : TIME_AFTER_SLEEP == processor_time && sleeps > 0 && 2 == looks ? 1000
-                                                                               : 0;
+        us += TIME_PER_READ == processor_time                                   ? 50
+              : TIME_PER_PROGRESS == processor_time && calls.progress > 1       ? 1000
+              : TIME_AFTER_SLEEP == processor_time && sleeps > 0 && 2 == checks ? 1000
+                                                                                : 0;
         *time = (struct timespec){us / 1000000, us % 1000000 * 1000};
         return 0;
     }
@@ -551,12 +551,12 @@ static void reports_long_waits(void **state)
 
 /* ---- abandoned waits ---- */
 
-static uint32_t looks; /* number of calls of abandons() until it returns true */
+static uint32_t checks; /* number of calls of abandons() until it returns true */
 
 static bool abandons(const struct myr_watch *watch)
 {
-    assert_ptr_equal(watch->owner, &looks);
-    return 0 == looks || 0 == --looks;
+    assert_ptr_equal(watch->owner, &checks);
+    return 0 == checks || 0 == --checks;
 }
 
 /* In each phase, the wait ends although the word is never published, and so do later ones, at
@@ -565,21 +565,21 @@ static void abandons_waits(void **state)
 {
     static const struct {
         int32_t spin, sleep_after;
-        uint32_t looks;
+        uint32_t checks;
     } phases[] = {{4 * MYR_WORD_PROGRESS, -1, 3}, {0, -1, 3}, {0, 0, 3}, {MYR_WORD_PROGRESS, 0, 5}};
     (void)state;
     for (size_t p = 0; p < sizeof(phases) / sizeof(phases[0]); ++p) {
         bench_begin(NULL, phases[p].spin, phases[p].sleep_after, 100);
         bench.waiter.progress = quiet;
         bench.waiter.abandons = abandons;
-        bench.watch.owner = &looks;
-        looks = phases[p].looks;
+        bench.watch.owner = &checks;
+        checks = phases[p].checks;
         myr_wait(&bench.watch, bench.word, 1);
         assert_true(bench.watch.abandoned);
-        assert_int_equal(looks, 0);
-        looks = UINT32_MAX;
+        assert_int_equal(checks, 0);
+        checks = UINT32_MAX;
         myr_wait(&bench.watch, bench.word, 1);
-        assert_int_equal(looks, UINT32_MAX);
+        assert_int_equal(checks, UINT32_MAX);
         bench_end();
     }
 }

@@ -108,7 +108,7 @@ struct {
 } watches SEC(".maps");
 
 /* The duration of the last scan for stuck groups (nanoseconds). */
-uint64_t look_took;
+uint64_t scan_took;
 
 /* For each socket from which a host has sent MCP_RING_SLEEP, the group's key. The kernel deletes
  * the entry together with the socket. */

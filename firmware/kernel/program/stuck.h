@@ -15,7 +15,7 @@
 static __always_inline void arm(struct watch *watch)
 {
     if (0 == __sync_lock_test_and_set(&watch->armed, 1)) {
-        (void)bpf_timer_start(&watch->timer, mcp_kernel_rest(look_took), 0);
+        (void)bpf_timer_start(&watch->timer, mcp_kernel_rest(scan_took), 0);
     }
 }
 
@@ -32,15 +32,15 @@ static __always_inline void watch_over(const struct mcp_kernel_group *group)
 }
 
 /* The state of one scan: its time, and whether any group waits. */
-struct look {
+struct scan {
     uint64_t now_ns;
     bool any;
 };
 
 /* Checks one group in a scan. The group is looked up again, because kernels before 6.2 permit locks
  * only in values that were looked up. */
-static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *found,
-                    struct look *look)
+static long check_group(void *map, const uint64_t *place, struct mcp_kernel_group *found,
+                        struct scan *scan)
 {
     struct mcp_kernel_stuck report = {.key = *place};
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &report.key);
@@ -55,28 +55,28 @@ static long look_at(void *map, const uint64_t *place, struct mcp_kernel_group *f
     report.done = myr_load_relaxed(&group->group.done);
     if (!waits || !watched->waits || report.done != watched->done) {
         *watched = (struct mcp_kernel_watched){.waits = waits, .done = report.done};
-        mcp_backoff_begin(&watched->backoff, MCP_KERNEL_LOOK_NS, look->now_ns);
-    } else if (mcp_backoff_expired(&watched->backoff, look->now_ns)) {
+        mcp_backoff_begin(&watched->backoff, MCP_KERNEL_SCAN_NS, scan->now_ns);
+    } else if (mcp_backoff_expired(&watched->backoff, scan->now_ns)) {
         report.reports = ++watched->reports;
         tells = true;
     }
     let_go(group);
-    look->any = look->any || waits;
+    scan->any = scan->any || waits;
     if (tells) {
         (void)bpf_ringbuf_output(&stuck, &report, sizeof(report), 0);
     }
     return 0;
 }
 
-static int look_who_is_stuck(void *map, const uint32_t *zero, struct watch *watch)
+static int scan_groups(void *map, const uint32_t *zero, struct watch *watch)
 {
-    struct look look = {.now_ns = bpf_ktime_get_ns()};
+    struct scan scan = {.now_ns = bpf_ktime_get_ns()};
     (void)map;
     (void)zero;
     (void)__sync_lock_test_and_set(&watch->armed, 0);
-    (void)bpf_for_each_map_elem(&groups, look_at, &look, 0);
-    look_took = bpf_ktime_get_ns() - look.now_ns;
-    if (look.any) {
+    (void)bpf_for_each_map_elem(&groups, check_group, &scan, 0);
+    scan_took = bpf_ktime_get_ns() - scan.now_ns;
+    if (scan.any) {
         arm(watch);
     }
     return 0;
@@ -96,8 +96,7 @@ int mcp_begin(struct __sk_buff *nothing)
         return 1;
     }
     const long made = bpf_timer_init(&watch->timer, &watches, 1 /* CLOCK_MONOTONIC */);
-    if ((made < 0 && THERE != made) ||
-        bpf_timer_set_callback(&watch->timer, look_who_is_stuck) < 0) {
+    if ((made < 0 && THERE != made) || bpf_timer_set_callback(&watch->timer, scan_groups) < 0) {
         return 1;
     }
     if (THERE == made) {

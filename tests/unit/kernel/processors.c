@@ -74,8 +74,8 @@ static void run_on(uint32_t number)
 static void meet_other(uint32_t meetings)
 {
     atomic_fetch_add(&race.met, 1);
-    for (uint32_t looks = 1; atomic_load(&race.met) < 2 * meetings; ++looks) {
-        if (0 == looks % 1024) {
+    for (uint32_t polls = 1; atomic_load(&race.met) < 2 * meetings; ++polls) {
+        if (0 == polls % 1024) {
             sched_yield();
         }
     }
@@ -279,9 +279,9 @@ static void *race_with_blocks(void *second)
         }
         make_raced_block(&frame, &bytes, number, one);
         meet_other(2 * number - 1);
-        for (uint32_t looks = 1;
-             one && 0 != number % 2 && number != myr_load_acquire(&slot->number); ++looks) {
-            if (0 == looks % 1024) {
+        for (uint32_t polls = 1;
+             one && 0 != number % 2 && number != myr_load_acquire(&slot->number); ++polls) {
+            if (0 == polls % 1024) {
                 sched_yield();
             }
         }

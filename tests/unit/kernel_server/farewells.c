@@ -31,11 +31,11 @@ static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key,
 }
 
 /* Do all work that is due until `end_ms`. Returns the time at which the group was closed, or 0. */
-static uint64_t look_until(struct myrd_groups *groups, uint64_t key, uint64_t now_ms,
+static uint64_t poll_until(struct myrd_groups *groups, uint64_t key, uint64_t now_ms,
                            uint64_t end_ms)
 {
     while (now_ms < end_ms) {
-        (void)myrd_groups_look(groups, now_ms);
+        (void)myrd_groups_poll(groups, now_ms);
         if (!is_open(key)) {
             return now_ms;
         }
@@ -57,7 +57,7 @@ void groups_with_data_linger(void **state)
     assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
     assert_int_equal(started(7), 1);
     fake_set(7, true, 5);
-    assert_int_equal(look_until(groups, 7, NOW, NOW + 2000), 0);
+    assert_int_equal(poll_until(groups, 7, NOW, NOW + 2000), 0);
     assert_int_equal(started(7), 1);
     assert_true(asked(7) > 2);
     assert_int_not_equal(myrd_groups_open(groups, &plan, 2, &seen, NULL), MYR_OK);
@@ -65,7 +65,7 @@ void groups_with_data_linger(void **state)
     assert_int_equal(report.groups, 0);
     assert_int_equal(report.closed, 1);
     fake_set(7, false, 6);
-    assert_in_range(look_until(groups, 7, NOW + 2000, UINT64_MAX), NOW, NOW + 2000 + MOST_MS);
+    assert_in_range(poll_until(groups, 7, NOW + 2000, UINT64_MAX), NOW, NOW + 2000 + MOST_MS);
     assert_true(is_kept(7));
     assert_int_equal(started(7), 1);
     assert_int_equal(failed(7), 0);
@@ -77,10 +77,10 @@ void farewells_begin_and_end(void **state)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
-    assert_int_equal(look_until(groups, 7, NOW, NOW + 10), 0);
+    assert_int_equal(poll_until(groups, 7, NOW, NOW + 10), 0);
     assert_true(started(7) > 1);
     fake_set(7, true, 5);
-    const uint64_t end_ms = look_until(groups, 7, NOW + 10, UINT64_MAX);
+    const uint64_t end_ms = poll_until(groups, 7, NOW + 10, UINT64_MAX);
     assert_in_range(end_ms, NOW + MYRD_FAREWELL_MS, NOW + MYRD_FAREWELL_MS + MOST_MS);
     assert_true(is_kept(7));
 }
@@ -100,9 +100,9 @@ void groups_that_broadcast_linger(void **state)
         assert_true(is_open(key));
         assert_int_equal(started(key), 1);
         fake_set(key, true, waits); /* the farewell is the epoch after it */
-        assert_int_equal(look_until(groups, key, NOW, NOW + 100), 0);
+        assert_int_equal(poll_until(groups, key, NOW, NOW + 100), 0);
         fake_set(key, false, 1 + waits);
-        assert_in_range(look_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
+        assert_in_range(poll_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
                         NOW + 100 + MOST_MS);
         assert_true(is_kept(key));
     }
@@ -137,9 +137,9 @@ void other_groups_do_not_linger(void **state)
     /* A failure ends a farewell. */
     assert_int_equal(open_play_leave(groups, 10, ALICE, 5), MYR_OK);
     fake_set(10, true, 5);
-    assert_int_equal(look_until(groups, 10, NOW, NOW + 100), 0);
+    assert_int_equal(poll_until(groups, 10, NOW, NOW + 100), 0);
     assert_int_equal(mcp_kernel_ring(NULL, 10, MCP_RING_FAIL), 0);
-    assert_in_range(look_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
+    assert_in_range(poll_until(groups, 10, NOW + 100, UINT64_MAX), NOW + 100, NOW + 100 + MOST_MS);
 }
 
 /* Lingering groups do not reduce the capacity for others: the oldest ones of the user are
@@ -152,7 +152,7 @@ void lingering_groups_are_evicted(void **state)
     for (uint64_t key = 1; key <= MOST + MORE; ++key) {
         assert_int_equal(open_play_leave(groups, key, ALICE, 5), MYR_OK);
         fake_set(key, true, 5);
-        (void)myrd_groups_look(groups, NOW + key);
+        (void)myrd_groups_poll(groups, NOW + key);
     }
     assert_true(is_open(5000));
     assert_true(is_open(MOST + MORE));

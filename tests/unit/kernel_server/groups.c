@@ -150,13 +150,13 @@ void a_lost_failure_is_repeated(void **state)
     fake_set_deaf(true);
     myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
-        (void)myrd_groups_look(groups, now);
+        (void)myrd_groups_poll(groups, now);
         assert_int_equal(failed(7), 0);
         assert_in_range(myrd_groups_timeout(groups, now), 1, MYRD_FAIL_AGAIN_MS);
     }
     fake_set_deaf(false);
-    (void)myrd_groups_look(groups, NOW + 2000);
-    (void)myrd_groups_look(groups, NOW + 3000);
+    (void)myrd_groups_poll(groups, NOW + 2000);
+    (void)myrd_groups_poll(groups, NOW + 3000);
     assert_int_equal(failed(7), 1);
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
@@ -190,14 +190,14 @@ void a_close_is_repeated(void **state)
     assert_true(myrd_groups_leave(groups, 7, 1));
     myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
-        (void)myrd_groups_look(groups, now);
+        (void)myrd_groups_poll(groups, now);
         assert_true(is_open(7) && is_open(8));
         assert_in_range(myrd_groups_timeout(groups, now), 1, MOST_MS);
     }
     assert_int_not_equal(open_for(groups, 7, ALICE, 2), MYR_OK);
     open_for(groups, 9, ALICE, 2);
     fake_set_full(false);
-    (void)myrd_groups_look(groups, NOW + 2000);
+    (void)myrd_groups_poll(groups, NOW + 2000);
     assert_true(is_kept(7) && is_kept(8) && is_open(9));
     assert_int_equal(started(7), 0);
     assert_int_equal(failed(8), 1);
@@ -233,8 +233,8 @@ void users_see_their_own_groups(void **state)
     assert_int_equal(mcp_ip_to_4(&report.group[0].node_missing[0].ip), ip4_of("127.0.0.2"));
     assert_int_equal(report.group[0].node_missing[0].heard_ms, 42);
     assert_int_equal(report.group[0].since_ms, 0);
-    myrd_groups_look(groups, NOW + 5);
-    myrd_groups_look(groups, NOW + 5000);
+    myrd_groups_poll(groups, NOW + 5);
+    myrd_groups_poll(groups, NOW + 5000);
     myrd_groups_report(groups, BOB, &report);
     assert_int_equal(report.group[0].since_ms, NOW + 5);
     assert_int_equal(report.group[1].missing, 0);

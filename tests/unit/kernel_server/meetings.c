@@ -36,7 +36,7 @@ static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *h
     struct myrd_meeting *meeting;
     uint32_t continued = 0;
     while (NULL != (meeting = myrd_meetings_next(meetings, &no_users)) &&
-           meeting->look_at_ms <= now) {
+           meeting->next_at_ms <= now) {
         enum myr_status status;
         struct myr_error error = {.text = ""};
         ++continued;

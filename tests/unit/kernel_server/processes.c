@@ -192,7 +192,7 @@ void a_process_broadcasts(void **state)
     expect_bell(MCP_RING_BCAST_ASK, 2, 1);
     fake_broadcast(90, 2, block, bytes);
     assert_true(myr_nic_bcast_test(&group));
-    const uint8_t *data = myr_nic_bcast_look(&group, &bytes);
+    const uint8_t *data = myr_nic_bcast_check(&group, &bytes);
     assert_int_equal(bytes, BYTES);
     for (uint32_t b = 0; b < BYTES; ++b) {
         assert_int_equal(data[b], 42);

@@ -23,7 +23,7 @@ static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t 
     uint32_t count = 0;
     for (; *now < until; ++*now) {
         const uint32_t before = asked(7);
-        myrd_groups_look(groups, *now);
+        myrd_groups_poll(groups, *now);
         if (asked(7) != before && NULL != times) {
             times[count] = *now;
         }
@@ -42,16 +42,16 @@ void stuck_groups_are_asked_for_with_backoff(void **state)
     const uint64_t since = now;
     const uint32_t met = fake_met_count();
     const uint32_t count = times_asked(groups, &now, now + 2000, times);
-    assert_in_range(count, 2000 / (MOST_MS + MYRD_LOOK_MS), 2000 / MYRD_LOOK_MS / 2);
-    assert_in_range(times[0] - since, MYRD_LOOK_MS, 3 * MYRD_LOOK_MS);
+    assert_in_range(count, 2000 / (MOST_MS + MYRD_POLL_MS), 2000 / MYRD_POLL_MS / 2);
+    assert_in_range(times[0] - since, MYRD_POLL_MS, 3 * MYRD_POLL_MS);
     for (uint32_t t = 2; t < count && t < 64; ++t) {
         const uint64_t last = times[t - 1] - times[t - 2];
-        assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_LOOK_MS);
+        assert_in_range(times[t] - times[t - 1], last, MOST_MS + MYRD_POLL_MS);
     }
     assert_true(fake_met_count() > met); /* its peers may have moved to other addresses */
     fake_set(7, true, 4);                /* it has made progress */
-    assert_int_equal(times_asked(groups, &now, now + MYRD_LOOK_MS, NULL), 0);
-    assert_true(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL) > 0);
+    assert_int_equal(times_asked(groups, &now, now + MYRD_POLL_MS, NULL), 0);
+    assert_true(times_asked(groups, &now, now + 2 * MYRD_POLL_MS, NULL) > 0);
 }
 
 void groups_with_progress_are_not_asked_for(void **state)
@@ -60,10 +60,10 @@ void groups_with_progress_are_not_asked_for(void **state)
     open_for(groups, 7, ALICE, 1);
     for (uint32_t epoch = 0; epoch < 100; ++epoch) {
         fake_set(7, true, epoch);
-        myrd_groups_look(groups, NOW + epoch * MYRD_LOOK_MS);
+        myrd_groups_poll(groups, NOW + epoch * MYRD_POLL_MS);
     }
     assert_int_equal(asked(7), 0);
-    uint64_t now = NOW + 100 * MYRD_LOOK_MS;
+    uint64_t now = NOW + 100 * MYRD_POLL_MS;
     open_for(groups, 7, ALICE, 2);
     myrd_groups_reap(groups, 1);
     assert_int_equal(times_asked(groups, &now, now + 1000, NULL), 0); /* it has failed */
@@ -75,9 +75,9 @@ void nothing_is_due_without_groups(void **state)
     struct myrd_groups *groups = *state;
     assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
     open_for(groups, 7, ALICE, 1);
-    myrd_groups_look(groups, NOW);
-    assert_int_equal(myrd_groups_timeout(groups, NOW), MYRD_LOOK_MS);
-    assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_LOOK_MS + 1), 0);
+    myrd_groups_poll(groups, NOW);
+    assert_int_equal(myrd_groups_timeout(groups, NOW), MYRD_POLL_MS);
+    assert_int_equal(myrd_groups_timeout(groups, NOW + MYRD_POLL_MS + 1), 0);
 }
 
 /* Scans take at most 1 % of a CPU, and a scan that was interrupted for long counts as the
@@ -86,28 +86,28 @@ void scans_back_off(void **state)
 {
     static const struct {
         uint64_t took_ns, rest_ms;
-    } looks[] = {{0, 10},        {99999, 10},      {100000, 10},        {200000, 20},
+    } polls[] = {{0, 10},        {99999, 10},      {100000, 10},        {200000, 20},
                  {9000000, 900}, {10000000, 1000}, {60000000000, 1000}, {UINT64_MAX, 1000}};
     struct myrd_groups *groups = *state;
     uint64_t now = NOW;
-    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); ++l) {
-        assert_int_equal(mcp_kernel_rest(looks[l].took_ns), 1000000 * looks[l].rest_ms);
+    for (size_t l = 0; l < sizeof(polls) / sizeof(polls[0]); ++l) {
+        assert_int_equal(mcp_kernel_rest(polls[l].took_ns), 1000000 * polls[l].rest_ms);
     }
     open_for(groups, 7, ALICE, 1);
-    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); ++l) {
-        assert_true(myrd_groups_look(groups, now));
-        myrd_groups_took(groups, looks[l].took_ns);
-        assert_int_equal(myrd_groups_timeout(groups, now), looks[l].rest_ms);
-        now += looks[l].rest_ms;
-        assert_false(myrd_groups_look(groups, now - 1));
+    for (size_t l = 0; l < sizeof(polls) / sizeof(polls[0]); ++l) {
+        assert_true(myrd_groups_poll(groups, now));
+        myrd_groups_took(groups, polls[l].took_ns);
+        assert_int_equal(myrd_groups_timeout(groups, now), polls[l].rest_ms);
+        now += polls[l].rest_ms;
+        assert_false(myrd_groups_poll(groups, now - 1));
         assert_int_equal(myrd_groups_timeout(groups, now - 1), 1);
     }
     /* For a group that is stuck, a scan requests ASKs. */
-    assert_true(myrd_groups_look(groups, now));
+    assert_true(myrd_groups_poll(groups, now));
     myrd_groups_took(groups, 3000000);
     fake_set(7, true, 3);
     assert_int_equal(times_asked(groups, &now, now + 300, NULL), 0);
-    assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_LOOK_MS, NULL), 1);
+    assert_int_equal(times_asked(groups, &now, now + 2 * MYRD_POLL_MS, NULL), 1);
 }
 
 /* If the kernel reports stuck groups the daemon does not scan, and requests no ASKs for other
@@ -123,7 +123,7 @@ void reported_groups_are_asked_for(void **state)
     fake_set(8, true, 3);
     assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
     for (uint64_t now = NOW; now < NOW + 1000; ++now) {
-        myrd_groups_look(groups, now);
+        myrd_groups_poll(groups, now);
     }
     assert_int_equal(asked(7), 0);
     for (uint32_t reports = 1; reports <= MYRD_ASKED_BEFORE_MEET; ++reports) {
@@ -209,7 +209,7 @@ void asks_have_a_quota(void **state)
             myrd_groups_receive(groups, now);
             assert_int_equal(all_asked(BOB_FIRST, BOBS), reports * BOBS);
         }
-        myrd_groups_look(groups, now);
+        myrd_groups_poll(groups, now);
         const uint32_t sum = fake_asked_count() - reports * BOBS;
         assert_true((sum - before) * MCP_KERNEL_MESSAGES <= AT_ONCE);
         before = sum;
@@ -226,7 +226,7 @@ void asks_have_a_quota(void **state)
     assert_true(least > 0 && most - least <= 2);
     /* When they are no longer stuck, no more work is due. */
     for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
-        myrd_groups_look(groups, now);
+        myrd_groups_poll(groups, now);
     }
     assert_true(fake_asked_count() - reports * BOBS <= before + alices);
     myrd_groups_free(groups);

@@ -117,8 +117,8 @@ void groups_without_a_holder_are_closed(void **state)
     myrd_groups_close_unheld(groups);
     assert_true(is_open(7));
     fake_set(7, false, 1);
-    (void)myrd_groups_look(groups, NOW);
-    (void)myrd_groups_look(groups, NOW + MOST_MS);
+    (void)myrd_groups_poll(groups, NOW);
+    (void)myrd_groups_poll(groups, NOW + MOST_MS);
     assert_true(is_kept(7));
 }
 

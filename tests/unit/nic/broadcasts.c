@@ -48,7 +48,7 @@ static void read_block(struct member *member, const uint8_t *block, uint32_t byt
     if (0 == crew_below(&member->random, 4)) {
         crew_dawdle(&member->random);
     }
-    const void *data = myr_nic_bcast_look(group, &came);
+    const void *data = myr_nic_bcast_check(group, &came);
     CREW_CHECK(came == bytes && 0 == memcmp(data, block, bytes), "broadcast %u has wrong data",
                group->bcast->number);
 }

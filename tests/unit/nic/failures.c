@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
@@ -42,7 +42,7 @@ static void expect_no_group(struct member *member)
 {
     struct myr_soft_view view;
     assert_int_equal(groups_in(member->segment), 0);
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(member->segment), &view, NULL), MYR_OK);
+    assert_int_equal(myr_inspect_nic(myr_segment_fd(member->segment), &view, NULL), MYR_OK);
     assert_int_equal(view.groups, 0);
     myr_soft_view_free(&view);
 }

@@ -19,7 +19,7 @@
 
 #include "libmyr/messages/port.h"
 #include "libmyr/soft/nic_inside.h"
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "libmyr/soft/nic_parts.h"
 #include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
@@ -315,7 +315,7 @@ void a_broken_nic_is_left_alone(void **state)
     assert_null(myr_soft_enter(member.nic, &board));
     myr_soft_leave(member.nic);
     expect_refusal(member.segment, &loopback, MYR_ERR_GONE, "unusable");
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
+    assert_int_equal(myr_inspect_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
     assert_true(view.broken);
     myr_soft_view_free(&view);
     struct myr_port *another;

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "libmyr/soft/nic_inside.h"
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
@@ -44,7 +44,7 @@ void no_network(void **state)
     assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     expect_refusal(segment, &nowhere, MYR_ERR_NOT_THERE, "nosuch0");
     expect_refusal(segment, &loopback, MYR_ERR_NOT_THERE, "nosuch0"); /* the same message */
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
+    assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
     assert_false(view.there);
     assert_non_null(strstr(view.why, "nosuch0"));
     myr_soft_view_free(&view);

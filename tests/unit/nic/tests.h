@@ -72,7 +72,7 @@ void no_interface_runs(void **state);
 void routes_of_ipv6(void **state);
 void peers_come_and_go(void **state);
 
-/* looks.c */
+/* inspections.c */
 void corrupted_memory_is_viewed(void **state);
 void a_view_of_a_cycle_ends(void **state);
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
@@ -18,7 +18,7 @@
 #include "tests/unit/nic/world.h"
 
 /* All processes arrive, and only check the release without polling. */
-static void arrive_and_look(uint32_t rank, void *context)
+static void arrive_and_inspect(uint32_t rank, void *context)
 {
     struct world *world = context;
     struct member member;
@@ -56,12 +56,12 @@ void a_thread_runs_the_nic(void **state)
     (void)state;
     for (uint32_t locals = 1; locals <= 2; ++locals) {
         struct world *world = make_world(2, locals, 1);
-        assert_true(crew_run(size_of(world), arrive_and_look, world));
+        assert_true(crew_run(size_of(world), arrive_and_inspect, world));
         end_world(world);
 
         world = make_world(2, locals, 200);
         world->thread = true;
-        assert_true(crew_run(size_of(world), arrive_and_look, world));
+        assert_true(crew_run(size_of(world), arrive_and_inspect, world));
         for (uint32_t n = 0; n < 2; ++n) { /* one thread on each node */
             uint32_t threads = 0;
             for (uint32_t l = 0; l < locals; ++l) {
@@ -89,13 +89,13 @@ void threads_come_and_go(void **state)
         assert_non_null(thread);
         assert_int_equal(myr_soft_thread_start(nic, MYR_SOFT_THREAD, &another, &error), MYR_OK);
         assert_null(another); /* there is one already */
-        assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
         assert_int_equal(view.runs_as, kinds[k]);
         assert_int_equal(view.runner, getpid());
         myr_soft_view_free(&view);
         myr_soft_thread_stop(another);
         myr_soft_thread_stop(thread);
-        assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
         assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
         myr_soft_view_free(&view);
     }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
@@ -86,7 +86,7 @@ void a_watch_polls_if_no_process_does(void **state)
         wake_watch_once();
         assert_int_equal(received_by(w.member.nic), before + 2);
     }
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(w.member.segment), &view, NULL), MYR_OK);
+    assert_int_equal(myr_inspect_nic(myr_segment_fd(w.member.segment), &view, NULL), MYR_OK);
     assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
     myr_soft_view_free(&view);
     let_watch_run();

@@ -5,8 +5,8 @@
  * copies the relevant data with pread(), and at most 8 times the memory that the file occupies.
  * Neither a foreign or truncated file nor data that change meanwhile can therefore do any harm. A
  * copy may mix data of two points in time. */
-#ifndef MYR_SOFT_LOOK_H
-#define MYR_SOFT_LOOK_H
+#ifndef MYR_SOFT_INSPECT_H
+#define MYR_SOFT_INSPECT_H
 
 #include <stddef.h>
 
@@ -77,19 +77,19 @@ struct myr_soft_view {
 
 /* Inspects a segment. Returns MYR_ERR_NOT_THERE if it is not a segment of nicbarr, and
  * MYR_ERR_FOREIGN if it has another version. */
-enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error);
+enum myr_status myr_inspect_segment(int fd, struct myr_segment_view *view, struct myr_error *error);
 
 /* Inspects the NIC in such a segment. Returns MYR_ERR_NOT_THERE if it has none. Free the view with
  * myr_soft_view_free() on success. */
-enum myr_status myr_look_at_nic(int fd, struct myr_soft_view *view, struct myr_error *error);
+enum myr_status myr_inspect_nic(int fd, struct myr_soft_view *view, struct myr_error *error);
 void myr_soft_view_free(struct myr_soft_view *view);
 
 /* Returns the RDMA NICs of the processes of such a segment: a list of *count, which the caller
  * frees; NULL if there is none. */
-struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count);
+struct myr_verbs_shown *myr_inspect_rdma(int fd, uint32_t *count);
 
 /* Returns the long waits of the processes of such a segment: a list of *count, which the caller
  * frees; NULL if there is none. Texts end with '\0', but may contain any other byte. */
-struct myr_shown_waits *myr_look_at_waits(int fd, uint32_t *count);
+struct myr_shown_waits *myr_inspect_waits(int fd, uint32_t *count);
 
 #endif

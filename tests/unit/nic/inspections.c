@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
-#include "libmyr/soft/nic_look.h"
+#include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/tests.h"
@@ -82,7 +82,7 @@ void corrupted_memory_is_viewed(void **state)
         memcpy(corrupted, original, KEPT);
         corrupt(corrupted, KEPT, key, &random);
         assert_int_equal(pwrite(copy, corrupted, KEPT, 0), KEPT);
-        if (MYR_OK != myr_look_at_nic(copy, &view, NULL)) {
+        if (MYR_OK != myr_inspect_nic(copy, &view, NULL)) {
             continue;
         }
         for (uint32_t g = 0; g < view.groups; ++g) {
@@ -128,7 +128,7 @@ void a_view_of_a_cycle_ends(void **state)
     assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
     assert_int_equal(myr_soft_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
                      MYR_OK);
-    assert_int_equal(myr_look_at_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
+    assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
     assert_int_equal(view.groups, 1);
     const uint32_t place = view.group[0].place;
     myr_soft_view_free(&view);
@@ -136,7 +136,7 @@ void a_view_of_a_cycle_ends(void **state)
     memcpy(original + place + offsetof(struct mcp_group, next), &place, sizeof(place));
     assert_int_equal(pwrite(copy, original, BYTES, 0), BYTES);
     assert_int_equal(ftruncate(copy, (off_t)1 << 40), 0);
-    assert_int_equal(myr_look_at_nic(copy, &view, NULL), MYR_OK);
+    assert_int_equal(myr_inspect_nic(copy, &view, NULL), MYR_OK);
     assert_true(view.groups > 0 && view.groups <= MYR_VIEW_ENTRIES);
     myr_soft_view_free(&view);
     myr_nic_group_leave(&group);

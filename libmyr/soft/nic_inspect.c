@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a segment and its NIC from outside; see nic_look.h. */
-#include "libmyr/soft/nic_look.h"
+/* Reading a segment and its NIC from outside; see nic_inspect.h. */
+#include "libmyr/soft/nic_inspect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
     return sram;
 }
 
-enum myr_status myr_look_at_segment(int fd, struct myr_segment_view *view, struct myr_error *error)
+enum myr_status myr_inspect_segment(int fd, struct myr_segment_view *view, struct myr_error *error)
 {
     struct source from = source_of(fd);
     enum myr_status status;
@@ -240,7 +240,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
 }
 
 /* Adds the groups of the list that begins at `offset`. Returns false if out of memory. */
-static bool look_at_groups(struct source *from, uint32_t offset, const void *shared,
+static bool inspect_groups(struct source *from, uint32_t offset, const void *shared,
                            struct myr_soft_view *view, uint32_t *room)
 {
     struct mcp_group group;
@@ -266,7 +266,7 @@ static bool look_at_groups(struct source *from, uint32_t offset, const void *sha
 
 /* Adds the ports of the table at `offset`, which has `room` entries. Returns false if out of
  * memory. */
-static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
+static bool inspect_ports(struct source *from, size_t offset, uint32_t room,
                           struct myr_soft_view *view)
 {
     struct mcp_port port;
@@ -281,7 +281,7 @@ static bool look_at_ports(struct source *from, size_t offset, uint32_t room,
     return NULL != view->port;
 }
 
-enum myr_status myr_look_at_nic(int fd, struct myr_soft_view *view, struct myr_error *error)
+enum myr_status myr_inspect_nic(int fd, struct myr_soft_view *view, struct myr_error *error)
 {
     const size_t line = MYR_LINE, bytes = (myr_soft_shared_bytes() + line - 1) / line * line;
     struct source from = source_of(fd);
@@ -307,13 +307,13 @@ enum myr_status myr_look_at_nic(int fd, struct myr_soft_view *view, struct myr_e
     }
     uint32_t room = 0;
     for (int b = 0; MYR_OK == status && view->there && b < MCP_BUCKETS; ++b) {
-        if (!look_at_groups(&from, mcp->collective.bucket[b], shared, view, &room)) {
+        if (!inspect_groups(&from, mcp->collective.bucket[b], shared, view, &room)) {
             status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
         }
     }
     const size_t ports = record + offsetof(struct myr_record, slots) + myr_soft_shared_bytes();
     if (MYR_OK == status && view->there && 0 != mcp->messages.nports &&
-        !look_at_ports(&from, ports, mcp->messages.nports, view)) {
+        !inspect_ports(&from, ports, mcp->messages.nports, view)) {
         status = myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     free(shared);
@@ -344,7 +344,7 @@ struct published {
 };
 
 /* Returns copies of the records of all attached processes, to be freed by the caller. */
-static void *look_at_published(int fd, const struct published *what, uint32_t *count)
+static void *inspect_published(int fd, const struct published *what, uint32_t *count)
 {
     struct source from = source_of(fd);
     enum myr_status status;
@@ -381,11 +381,11 @@ static bool fits_verbs(const void *copy)
            NULL != memchr(shown->device, '\0', sizeof(shown->device));
 }
 
-struct myr_verbs_shown *myr_look_at_rdma(int fd, uint32_t *count)
+struct myr_verbs_shown *myr_inspect_rdma(int fd, uint32_t *count)
 {
     static const struct published rdma = {myr_verbs_shown_key, sizeof(struct myr_verbs_shown),
                                           fits_verbs};
-    return look_at_published(fd, &rdma, count);
+    return inspect_published(fd, &rdma, count);
 }
 
 static bool fits_waits(const void *copy)
@@ -402,9 +402,9 @@ static bool fits_waits(const void *copy)
     return ended;
 }
 
-struct myr_shown_waits *myr_look_at_waits(int fd, uint32_t *count)
+struct myr_shown_waits *myr_inspect_waits(int fd, uint32_t *count)
 {
     static const struct published waits = {myr_waits_key, sizeof(struct myr_shown_waits),
                                            fits_waits};
-    return look_at_published(fd, &waits, count);
+    return inspect_published(fd, &waits, count);
 }
