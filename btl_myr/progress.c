@@ -175,7 +175,7 @@ int mca_btl_myr_progress(void)
     while (steps < last && step()) {
         ++steps;
     }
-    if (myr_pace_turn(&mca_btl_myr_component.pace, (uint32_t)steps)) {
+    if (myr_pace_polls(&mca_btl_myr_component.pace, (uint32_t)steps)) {
         if (myr_soft_knocked(mca_btl_myr_component.nic)) {
             let_in();
         }

@@ -78,7 +78,7 @@ struct nicbarr_request {
             struct nicbarr_rest rest; /* still to be sent or received */
             struct nicbarr_part part;
             uint8_t *packed; /* for a type with gaps: packed memory; else NULL */
-            uint32_t turn;   /* its position in the order of its ring's requests */
+            uint32_t ticket; /* its position in the order of its ring's requests */
             int rc;
         } stream;
         struct {

@@ -7,7 +7,7 @@
 #ifdef __bpf__
 
 /* Large enough for the usual effect of a message, and small enough for the BPF verifier. */
-enum { BURST_TURNS = 8 };
+enum { BURST_ITERATIONS = 8 };
 
 #else
 
@@ -145,33 +145,33 @@ INSIDE void next_epoch(struct mcp_group *group)
 }
 
 /* The outcome of one iteration of the engine's loop. */
-enum turn { TURN_ON, TURN_SEND, TURN_DONE, TURN_STUCK };
+enum iteration { ITERATION_ON, ITERATION_SEND, ITERATION_DONE, ITERATION_STUCK };
 
 /* Makes one iteration. It is a single flat loop over steps and messages, because the BPF verifier
  * multiplies nested loops. */
-INSIDE enum turn take_turn(struct mcp_group *group)
+INSIDE enum iteration iterate(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
-        return TURN_STUCK;
+        return ITERATION_STUCK;
     }
     if (group->step == group->nsteps) {
         next_epoch(group);
-        return TURN_DONE;
+        return ITERATION_DONE;
     }
     const struct mcp_step *step = step_at(group, group->step);
     if (group->sent < step->sends) {
         ++group->sent;
-        return TURN_SEND;
+        return ITERATION_SEND;
     }
     if (group->seen == step->waits) {
         next_step(group, step);
-        return TURN_ON;
+        return ITERATION_ON;
     }
     if (myr_epoch_reached(*arrival_at(group, group->first_wait + group->seen), done(group) + 1)) {
         ++group->seen;
-        return TURN_ON;
+        return ITERATION_ON;
     }
-    return TURN_STUCK;
+    return ITERATION_STUCK;
 }
 
 MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
@@ -186,15 +186,15 @@ MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint3
 
 MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst)
 {
-    enum turn turn = TURN_ON;
+    enum iteration iteration = ITERATION_ON;
     burst->epoch = done(group) + 1;
     burst->first = group->first_send + group->sent;
-    for (uint32_t i = 0; i < BURST_TURNS && turn <= TURN_SEND; ++i) {
-        turn = take_turn(group);
+    for (uint32_t i = 0; i < BURST_ITERATIONS && iteration <= ITERATION_SEND; ++i) {
+        iteration = iterate(group);
     }
-    burst->done = TURN_DONE == turn;
+    burst->done = ITERATION_DONE == iteration;
     burst->end = burst->done ? group->nsends : group->first_send + group->sent;
-    burst->more = TURN_STUCK != turn && mcp_group_waits_now(group);
+    burst->more = ITERATION_STUCK != iteration && mcp_group_waits_now(group);
 }
 
 #else
@@ -202,11 +202,11 @@ MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message)
 {
     for (;;) {
-        switch (take_turn(group)) {
-        case TURN_SEND:
+        switch (iterate(group)) {
+        case ITERATION_SEND:
             mcp_group_message(group, group->first_send + group->sent - 1, done(group) + 1, message);
             return true;
-        case TURN_STUCK:
+        case ITERATION_STUCK:
             return false;
         default:
             break;

@@ -29,7 +29,7 @@ struct mcp_sip {
 
 #define MCP_SIP_INLINE static inline __attribute__((always_inline))
 
-MCP_SIP_INLINE uint64_t mcp_sip_turn(uint64_t word, unsigned bits)
+MCP_SIP_INLINE uint64_t mcp_sip_rotate(uint64_t word, unsigned bits)
 {
     return word << bits | word >> (64 - bits);
 }
@@ -38,14 +38,14 @@ MCP_SIP_INLINE void mcp_sip_round(struct mcp_sip *sip)
 {
     sip->v0 += sip->v1;
     sip->v2 += sip->v3;
-    sip->v1 = mcp_sip_turn(sip->v1, 13) ^ sip->v0;
-    sip->v3 = mcp_sip_turn(sip->v3, 16) ^ sip->v2;
-    sip->v0 = mcp_sip_turn(sip->v0, 32);
+    sip->v1 = mcp_sip_rotate(sip->v1, 13) ^ sip->v0;
+    sip->v3 = mcp_sip_rotate(sip->v3, 16) ^ sip->v2;
+    sip->v0 = mcp_sip_rotate(sip->v0, 32);
     sip->v2 += sip->v1;
     sip->v0 += sip->v3;
-    sip->v1 = mcp_sip_turn(sip->v1, 17) ^ sip->v2;
-    sip->v3 = mcp_sip_turn(sip->v3, 21) ^ sip->v0;
-    sip->v2 = mcp_sip_turn(sip->v2, 32);
+    sip->v1 = mcp_sip_rotate(sip->v1, 17) ^ sip->v2;
+    sip->v3 = mcp_sip_rotate(sip->v3, 21) ^ sip->v0;
+    sip->v2 = mcp_sip_rotate(sip->v2, 32);
 }
 
 MCP_SIP_INLINE struct mcp_sip mcp_sip_begin(const struct mcp_secret *secret)

@@ -178,10 +178,10 @@ static void reap(struct myrd_clients *clients, uint32_t number)
  * another client, and is done at most once per iteration of the event loop. */
 static void sweep(struct myrd_clients *clients)
 {
-    if (clients->swept == clients->users->turn) {
+    if (clients->swept == clients->users->iteration) {
         return;
     }
-    clients->swept = clients->users->turn;
+    clients->swept = clients->users->iteration;
     for (uint32_t c = clients->count; c > 0; --c) {
         if (clients->client[c - 1].left && !leaves_unread(&clients->client[c - 1])) {
             forget(clients, c - 1);
@@ -300,7 +300,7 @@ static bool accept_client(struct myrd_clients *clients)
 void myrd_clients_accept(struct myrd_clients *clients)
 {
     const uint64_t begin_us = os_now_us();
-    while (os_now_us() - begin_us < MYRD_USERS_TURN_US && accept_client(clients)) {
+    while (os_now_us() - begin_us < MYRD_USERS_ITERATION_US && accept_client(clients)) {
     }
 }
 
@@ -389,7 +389,7 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
     reap_absent(clients, &watched[place_of(clients->count)]);
-    const uint32_t first = 0 == clients->count ? 0 : clients->users->turn % clients->count + 1;
+    const uint32_t first = 0 == clients->count ? 0 : clients->users->iteration % clients->count + 1;
     for (uint32_t c = first; c > 0; --c) {
         serve_one(clients, c - 1, &watched[place_of(c - 1)]);
     }

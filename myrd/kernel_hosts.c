@@ -9,7 +9,7 @@
 #include "firmware/soft/addresses.h"
 #include "firmware/wire.h"
 
-enum { QUESTIONS_A_TURN = 32 };
+enum { REQUESTS_PER_ITERATION = 32 };
 
 _Static_assert(sizeof(struct myrd_hosts_words) != MCP_COLLECTIVE_BYTES,
                "the NIC's program must not look at them");
@@ -67,7 +67,7 @@ void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uin
 
 bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number)
 {
-    for (int heard = 0; heard < QUESTIONS_A_TURN; ++heard) {
+    for (int heard = 0; heard < REQUESTS_PER_ITERATION; ++heard) {
         struct myrd_hosts_words words;
         struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
         socklen_t bytes = sizeof(from);

@@ -19,9 +19,9 @@
 #include "os/netlink.h"
 
 enum {
-    MESSAGES_A_TURN = 32,  /* messages per iteration of the event loop, for fairness */
-    MESSAGE_BYTES = 16384, /* maximum size of a message; they have a few thousand at most */
-    QUEUE_BYTES = 4 << 20, /* for messages that are queued while the daemon is stopped */
+    MESSAGES_PER_ITERATION = 32, /* messages per iteration of the event loop, for fairness */
+    MESSAGE_BYTES = 16384,       /* maximum size of a message; they have a few thousand at most */
+    QUEUE_BYTES = 4 << 20,       /* for messages that are queued while the daemon is stopped */
     INDEX_AT = NLMSG_HDRLEN + offsetof(struct ifinfomsg, ifi_index),
 };
 
@@ -183,7 +183,7 @@ static void receive_one(struct myrd_interface *interface, const struct nlmsghdr 
 void myrd_interface_receive(struct myrd_interface *interface, uint64_t now_ms)
 {
     _Alignas(struct nlmsghdr) char message[MESSAGE_BYTES];
-    for (int heard = 0; heard < MESSAGES_A_TURN; ++heard) {
+    for (int heard = 0; heard < MESSAGES_PER_ITERATION; ++heard) {
         struct sockaddr_nl from = {.nl_pid = 0};
         socklen_t length = sizeof(from);
         const ssize_t bytes = recvfrom(interface->socket, message, sizeof(message), MSG_DONTWAIT,

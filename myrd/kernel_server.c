@@ -6,7 +6,7 @@
  * (kernel_meeting.h).
  *
  * Invariants: no client is trusted, and each request is validated (kernel_plan.h). Clients,
- * meetings and other hosts each have a bounded share of an iteration of the event loop (a turn).
+ * meetings and other hosts each have a bounded share of an iteration of the event loop.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,8 +43,8 @@ enum {
     FIXED = 5, /* polled in addition to the clients: end, listening socket, NIC, NIC's port,
                   interface */
     PORT_USUAL = 7077,
-    MEETINGS_A_TURN = 8, /* meetings advanced per turn, for fairness */
-    ANSWERS_A_TURN = 32, /* messages of other hosts processed per turn, for fairness */
+    MEETINGS_PER_ITERATION = 8, /* meetings advanced per iteration, for fairness */
+    ANSWERS_PER_ITERATION = 32, /* messages of other hosts processed per iteration, for fairness */
 };
 
 struct myrd_kernel_server {
@@ -453,7 +453,8 @@ static void receive_hosts(struct myrd_kernel_server *server)
     const uint64_t now = os_now_ms();
     struct mcp_ip ip;
     uint64_t number;
-    for (int h = 0; h < ANSWERS_A_TURN && myrd_hosts_receive(&server->hosts, &ip, &number); ++h) {
+    for (int h = 0; h < ANSWERS_PER_ITERATION && myrd_hosts_receive(&server->hosts, &ip, &number);
+         ++h) {
         for (struct myrd_meeting *m = server->meetings.first; NULL != m; m = m->next) {
             if (myrd_meeting_receive(m, &ip, number, now)) {
                 myrd_hosts_believe(&server->hosts, &ip, now);
@@ -467,7 +468,7 @@ static void receive_hosts(struct myrd_kernel_server *server)
 static void meet_some(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
-    for (int m = 0; m < MEETINGS_A_TURN; ++m) {
+    for (int m = 0; m < MEETINGS_PER_ITERATION; ++m) {
         struct myrd_meeting *meeting = myrd_meetings_next(&server->meetings, &server->users);
         if (NULL == meeting || meeting->next_at_ms > now) {
             return;
@@ -510,8 +511,8 @@ static int sooner(int a, int b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Returns the timeout of poll(). To be called at the beginning of a turn, when all users have time
- * left. */
+/* Returns the timeout of poll(). To be called at the beginning of an iteration, when all users have
+ * time left. */
 static int timeout(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
@@ -537,7 +538,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         myrd_log(MYRD_NOTICE, "%s", server->warning);
     }
     for (;;) {
-        myrd_users_turn(&server->users);
+        myrd_users_begin_iteration(&server->users);
         const uint32_t watched = watch_all(server, end);
         if (poll(server->watched, watched, timeout(server)) < 0) {
             if (EINTR == errno) {

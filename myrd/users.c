@@ -40,16 +40,16 @@ uint32_t myrd_users_connections(const struct myrd_users *users, uid_t uid)
     return u < users->count ? users->user[u].connections : 0;
 }
 
-void myrd_users_turn(struct myrd_users *users)
+void myrd_users_begin_iteration(struct myrd_users *users)
 {
-    ++users->turn;
+    ++users->iteration;
 }
 
 bool myrd_users_had_time(const struct myrd_users *users, uid_t uid)
 {
     const uint32_t u = find_account(users, uid);
-    return u < users->count && users->turn == users->user[u].turn &&
-           users->user[u].took_us >= MYRD_USERS_TURN_US;
+    return u < users->count && users->iteration == users->user[u].iteration &&
+           users->user[u].took_us >= MYRD_USERS_ITERATION_US;
 }
 
 void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us)
@@ -57,8 +57,8 @@ void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us)
     const uint32_t u = find_account(users, uid);
     if (u < users->count) {
         struct myrd_user *user = &users->user[u];
-        user->took_us = us + (users->turn == user->turn ? user->took_us : 0);
-        user->turn = users->turn;
+        user->took_us = us + (users->iteration == user->iteration ? user->took_us : 0);
+        user->iteration = users->iteration;
     }
 }
 

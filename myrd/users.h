@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fair sharing of the daemon's time among the users with connections. For each user the daemon
- * counts its connections, the service time in this iteration of the event loop (a turn), and the
+ * counts its connections, the service time in this iteration of the event loop, and the
  * requests to other hosts that the daemon has made for it. A user whose time is used up waits for
  * the next iteration. So no user waits for longer than it takes to serve each present user once,
  * whatever they request. Users of one account count as one (accounts.h). Called by kernel_server.c
@@ -16,7 +16,7 @@
 
 enum {
     MYRD_USERS_MOST = 4096,
-    MYRD_USERS_TURN_US = 500, /* service time per turn; requests beyond it wait */
+    MYRD_USERS_ITERATION_US = 500, /* service time per iteration; requests beyond it wait */
     /* The daemon requests a user's missing messages from other hosts on its own CPU time. A request
      * takes 1.3 us, and a series of them as much as 8 more. Each is charged to the user's share
      * with the time below, which permits 12,500 requests per second (1.6 % of a core), in bursts of
@@ -32,11 +32,11 @@ struct myrd_users {
     struct myrd_user {
         uid_t uid;
         uint32_t connections;
-        uint32_t turn;          /* the last turn in which it was served */
-        uint64_t took_us;       /* the time that it took in that turn */
+        uint32_t iteration;     /* the last iteration in which it was served */
+        uint64_t took_us;       /* the time that it took in that iteration */
         uint64_t asks_until_us; /* time until which its share is used up by requests */
     } user[MYRD_USERS_MOST];
-    uint32_t turn;
+    uint32_t iteration;
 };
 
 /* A connection of this user is added or removed. The caller limits the number of connections. */
@@ -44,9 +44,9 @@ void myrd_users_come(struct myrd_users *users, uid_t uid);
 void myrd_users_go(struct myrd_users *users, uid_t uid);
 uint32_t myrd_users_connections(const struct myrd_users *users, uid_t uid);
 
-/* myrd_users_turn() begins a turn. myrd_users_had_time() returns whether the user has used up its
- * time in this turn, and myrd_users_took() charges it. */
-void myrd_users_turn(struct myrd_users *users);
+/* myrd_users_begin_iteration() begins an iteration. myrd_users_had_time() returns whether the user
+ * has used up its time in this iteration, and myrd_users_took() charges it. */
+void myrd_users_begin_iteration(struct myrd_users *users);
 bool myrd_users_had_time(const struct myrd_users *users, uid_t uid);
 void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us);
 

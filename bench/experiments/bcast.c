@@ -68,7 +68,7 @@ static void measure_bcasts(const struct settings *settings, const struct sides *
             .name = mpi_side_names[i], .self = &broadcasts[i], .run = run_bcasts};
         contest_prepare(&contestants[i], sides->team, WARMUP, 0);
     }
-    turns_take(contestants, SIDES, sides->team, settings->budget / SIZES, &figures);
+    measure_interleaved(contestants, SIDES, sides->team, settings->budget / SIZES, &figures);
     struct row row = {0};
     row_add(&row, bytes);
     row_add_quartiles(&row, figures.time[A]);

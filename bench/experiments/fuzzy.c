@@ -45,8 +45,8 @@ static double share(const struct settings *settings)
     return settings->budget / (1 + POINTS + OVERLAPS);
 }
 
-static void take_turns(const struct settings *settings, const struct sides *sides, double work,
-                       struct figures *figures)
+static void measure_sides(const struct settings *settings, const struct sides *sides, double work,
+                          struct figures *figures)
 {
     static const double none = 0;
     const MPI_Comm a = sides->barriers[A].operation.comm, b = sides->barriers[B].operation.comm;
@@ -65,7 +65,7 @@ static void measure_fuzzy_barrier(const struct settings *settings, const struct 
                                   double work, struct curves *curves, const struct table *table)
 {
     struct figures figures;
-    take_turns(settings, sides, work, &figures);
+    measure_sides(settings, sides, work, &figures);
     for (int i = A; i < SIDES; i++) {
         curves->longer[i][curves->count] = figures.time[i].median / figures.time[PURE_A + i].median;
     }
@@ -85,7 +85,7 @@ static void measure_curves(const struct settings *settings, const struct sides *
                            struct curves *curves, const struct table *table)
 {
     struct figures figures;
-    take_turns(settings, sides, 0, &figures);
+    measure_sides(settings, sides, 0, &figures);
     for (int i = A; i < SIDES; i++) {
         curves->pure[i] = figures.time[PURE_A + i].median;
         curves->longer[i][0] = 1;

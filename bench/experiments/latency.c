@@ -25,7 +25,7 @@ static void measure_team(const struct settings *settings, MPI_Comm team, double 
         contestants[i] = mpi_side_contestant(&sides.barriers[i], mpi_side_names[i], false);
         contest_prepare(&contestants[i], team, 0, 0);
     }
-    turns_take(contestants, SIDES, team, seconds, figures);
+    measure_interleaved(contestants, SIDES, team, seconds, figures);
     sides_close(&sides);
 }
 

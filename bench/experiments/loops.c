@@ -114,7 +114,7 @@ static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm te
 void loops_compare(const struct settings *settings, struct loop *loops, size_t count, MPI_Comm team,
                    double seconds, struct figures *figures)
 {
-    struct contestant contestants[TURNS_MOST];
+    struct contestant contestants[CONTESTANTS_MOST];
     MPI_Barrier(team); /* all processes calibrate at the same time, because they will also work at
                           the same time */
     const double rate = work_rate();
@@ -128,7 +128,7 @@ void loops_compare(const struct settings *settings, struct loop *loops, size_t c
         contestants[i] = (struct contestant){
             .name = "loop", .self = &loops[i], .run = run_loop, .iterations = iterations};
     }
-    turns_take(contestants, count, team, seconds, figures);
+    measure_interleaved(contestants, count, team, seconds, figures);
 }
 
 void loops_compare_sides(const struct settings *settings, const struct sides *sides,

@@ -64,7 +64,7 @@ static void measure_overhead(const struct settings *settings, struct library *li
     for (int i = 0; i < CONTESTANTS; i++) {
         contest_prepare(&contestants[i], team, WARMUP, 0);
     }
-    turns_take(contestants, CONTESTANTS, team, seconds, figures);
+    measure_interleaved(contestants, CONTESTANTS, team, seconds, figures);
     library_meet(library, meeting.operation.comm);
     library_leave(&player.group);
     mpi_side_close(&meeting);

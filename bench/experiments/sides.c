@@ -75,8 +75,8 @@ void sides_close(struct sides *sides)
 
 /* ---- turns ---- */
 
-void turns_take(struct contestant *contestants, size_t count, MPI_Comm team, double seconds,
-                struct figures *figures)
+void measure_interleaved(struct contestant *contestants, size_t count, MPI_Comm team,
+                         double seconds, struct figures *figures)
 {
     const unsigned chunks = contest_rounds(contestants, count, team, seconds);
     contest_play(contestants, count, team, chunks);

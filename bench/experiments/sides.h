@@ -32,17 +32,17 @@ struct sides {
 void sides_open(struct sides *sides, const struct settings *settings, MPI_Comm team);
 void sides_close(struct sides *sides);
 
-enum { TURNS_MOST = 6 };
+enum { CONTESTANTS_MOST = 6 };
 
 struct figures {
-    struct nicbarr_quartiles time[TURNS_MOST]; /* time of each contestant's operation */
-    struct nicbarr_quartiles ratio;            /* second over first, of consecutive chunks */
-    struct nicbarr_quartiles difference;       /* second minus first, of consecutive chunks */
+    struct nicbarr_quartiles time[CONTESTANTS_MOST]; /* time of each contestant's operation */
+    struct nicbarr_quartiles ratio;                  /* second over first, of consecutive chunks */
+    struct nicbarr_quartiles difference;             /* second minus first, of consecutive chunks */
 };
 
 /* Measures prepared contestants alternately for `seconds`. The results are the same on all ranks of
  * the team. */
-void turns_take(struct contestant *contestants, size_t count, MPI_Comm team, double seconds,
-                struct figures *figures);
+void measure_interleaved(struct contestant *contestants, size_t count, MPI_Comm team,
+                         double seconds, struct figures *figures);
 
 #endif

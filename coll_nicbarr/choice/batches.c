@@ -6,7 +6,7 @@
 
 enum { LEAST_PAUSE = 10 };
 
-/* Returns a value that grows with each turn of the contest. */
+/* Returns a value that grows with each sample of the contest. */
 static int place_of(const struct nicbarr_contest *contest)
 {
     return (contest->rounds + contest->preliminary_done) * NICBARR_CONTESTANTS + contest->next;

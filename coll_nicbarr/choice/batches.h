@@ -8,7 +8,7 @@
  * length, and double only while a batch is not affordable. Then batches continue until the
  * result has sufficient confidence, or all rounds are complete.
  *
- * If the agreement of the ranks takes longer than a batch, no turn fits into the batch. Then
+ * If the agreement of the ranks takes longer than a batch, no sample fits into the batch. Then
  * the next batch is twice as long, so that a contest completes rounds even on the slowest
  * machine.
  *

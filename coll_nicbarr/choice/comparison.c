@@ -8,7 +8,7 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    UNCOUNTED = 2,   /* barriers at the start of a turn: Open MPI's own, and the warm-up */
+    UNCOUNTED = 2,   /* barriers at the start of a measurement: Open MPI's own, and the warm-up */
     PRELIMINARY = 2, /* barriers that count in the preliminary round */
     LOST_ROUNDS = 3  /* a challenger that has lost this many first rounds is out */
 };

@@ -16,10 +16,10 @@
  *   about the time of the last rank to arrive, and the maximum. A winner must be better in one of
  *   them, and not worse in the other.
  *
- * A turn of a variant consists of a barrier by Open MPI's own function, so that no rank is still in
- * the previous variant's barrier, then one barrier to warm up, and some that count. A preliminary
- * round drops challengers that are much slower. After more rounds, a rank test (statistics.h)
- * decides whether a challenger is better by more than 3 %. */
+ * A measurement of a variant consists of a barrier by Open MPI's own function, so that no rank is
+ * still in the previous variant's barrier, then one barrier to warm up, and some that count. A
+ * preliminary round drops challengers that are much slower. After more rounds, a rank test
+ * (statistics.h) decides whether a challenger is better by more than 3 %. */
 #ifndef NICBARR_COMPARISON_H
 #define NICBARR_COMPARISON_H
 
@@ -30,7 +30,7 @@ enum {
     NICBARR_COMPARISON_VARIANTS = 8, /* maximum number of variants */
     NICBARR_COMPARISON_ROUNDS =
         9, /* the minimum for an error probability of 1 in 100 with one outlier */
-    NICBARR_COMPARISON_BARRIERS = 8, /* barriers of a turn that count */
+    NICBARR_COMPARISON_BARRIERS = 8, /* barriers of a measurement that count */
     NICBARR_COMPARISON_VALUES = 2 * NICBARR_COMPARISON_VARIANTS * NICBARR_COMPARISON_BARRIERS,
     /* in place of a variant: Open MPI's own barrier, which does not count */
     NICBARR_COMPARISON_APART = -1
@@ -42,7 +42,7 @@ struct nicbarr_comparison {
     bool out[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more barriers */
     int rounds; /* number of complete rounds, without the preliminary round */
     bool preliminary_done;
-    int place, number; /* the current variant; the barrier of its turn, from 0 */
+    int place, number; /* the current variant; the barrier of its measurement, from 0 */
     double sample[NICBARR_COMPARISON_VARIANTS][NICBARR_COMPARISON_BARRIERS][2];
     double us[2][NICBARR_COMPARISON_VARIANTS]
              [NICBARR_COMPARISON_ROUNDS]; /* agreed medians of each round */
@@ -55,7 +55,7 @@ struct nicbarr_comparison {
 void nicbarr_comparison_begin(struct nicbarr_comparison *comparison, int count, bool shared_clock);
 
 /* Returns the variant that executes the next barrier, or NICBARR_COMPARISON_APART for Open MPI's
- * own function, between two turns. */
+ * own function, between two measurements. */
 int nicbarr_comparison_next(const struct nicbarr_comparison *comparison);
 
 /* Record a barrier, with the times at which this rank has arrived and left (microseconds). Returns

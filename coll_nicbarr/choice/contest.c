@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See contest.h. Invariant: after each agree_on_turn(), all ranks have the same measurements, and
+/* See contest.h. Invariant: after each agree_on_sample(), all ranks have the same measurements, and
  * every decision depends on these only. Therefore no decision needs a message of its own. */
 #include "coll_nicbarr/choice/contest.h"
 
@@ -11,13 +11,13 @@ enum {
     /* Minimum of rounds for a final choice. With three rounds of a few barriers each, one job out
      * of three chose a barrier that took 1.7 times as long as the best one. */
     LEAST_ROUNDS = 9,
-    /* A turn must be long compared with the skew between ranks when it starts, but short enough
+    /* A sample must be long compared with the skew between ranks when it starts, but short enough
      * that the machine rarely changes its speed within a round. Slow candidates get the shortest
-     * turns. */
+     * samples. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
     LATER_SHARES = 2, /* each batch after the first gets the budget divided by this */
-    /* Overhead of a turn, in repetitions: an agreement, and a warm-up that is not counted. */
+    /* Overhead of a sample, in repetitions: an agreement, and a warm-up that is not counted. */
     SET_OFF = 2,
 };
 
@@ -53,10 +53,10 @@ static double less(double a, double b)
 
 /* ---- agreement ---- */
 
-/* Agree on the turn's result, the time spent, and whether the turn failed on any rank. The largest
- * error code is returned on all ranks; codes may have either sign. */
-static int agree_on_turn(const struct nicbarr_contest_user *user, double *us, double since_us,
-                         double *spent_us, int error)
+/* Agree on the sample's result, the time spent, and whether the sample failed on any rank. The
+ * largest error code is returned on all ranks; codes may have either sign. */
+static int agree_on_sample(const struct nicbarr_contest_user *user, double *us, double since_us,
+                           double *spent_us, int error)
 {
     double values[NICBARR_CONTEST_VALUES] = {*us, user->now_us(user->context) - since_us, error,
                                              -error};
@@ -138,18 +138,18 @@ static void drop_contestants(struct nicbarr_contest *contest)
     }
 }
 
-/* Recompute from the latest estimates how many repetitions fit into a turn. */
+/* Recompute from the latest estimates how many repetitions fit into a sample. */
 static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 {
     int left = 0;
     for (int c = 0; c < contest->count; ++c) {
         left += !contest->of[c].dropped;
     }
-    const double turn_us = budget_us / (left * STAGES * STAGE);
+    const double sample_us = budget_us / (left * STAGES * STAGE);
     const double best_us = more(known_us(&contest->of[find_best(contest)]), least_us);
     for (int c = 0; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
-        const double us = more(known_us(one), least_us), fit = turn_us / us;
+        const double us = more(known_us(one), least_us), fit = sample_us / us;
         const int usual = us <= hopeless * best_us ? LEAST_REPETITIONS : 1;
         const int least = usual < contest->in_a_row ? contest->in_a_row : usual;
         one->repetitions = fit < least              ? least
@@ -158,7 +158,7 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
     }
 }
 
-/* ---- turns ---- */
+/* ---- samples ---- */
 
 /* Returns the candidate at a place of a round. Each round starts with another candidate, so that no
  * candidate always runs in the same phase of a machine whose speed changes periodically. */
@@ -183,8 +183,8 @@ static bool decides(int rounds)
     return 1 == rounds || 0 == rounds % STAGE;
 }
 
-/* Returns whether the candidate's turn fits into the time left. A candidate without a measurement
- * is assumed to take as long as an agreement. The first turn of a batch (`begun` is false) starts
+/* Returns whether the candidate's sample fits into the time left. A candidate without a measurement
+ * is assumed to take as long as an agreement. The first sample of a batch (`begun` is false) starts
  * whenever any time is left, so that each batch makes progress even if an earlier measurement was
  * slow only because of a disturbance. */
 static bool fits(const struct nicbarr_contest *contest, int candidate, double left_us,
@@ -219,8 +219,8 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
     contest->preliminary_done = true;
 }
 
-/* Record the result of a turn, and evaluate the round if this was its last turn. */
-static void record_turn(struct nicbarr_contest *contest, int place, double us, double budget_us)
+/* Record the result of a sample, and evaluate the round if this was its last sample. */
+static void record_sample(struct nicbarr_contest *contest, int place, double us, double budget_us)
 {
     struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
     *(contest->preliminary_done ? &one->round_us[contest->rounds] : &one->preliminary_us) = us;
@@ -308,8 +308,8 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     }
     /* Two agreements in a row, because the time of the second one is the only available estimate
      * for a candidate that was not measured yet. */
-    int error = agree_on_turn(user, &us, since_us, &before_us, 0);
-    error = 0 == error ? agree_on_turn(user, &us, since_us, &spent_us, 0) : error;
+    int error = agree_on_sample(user, &us, since_us, &before_us, 0);
+    error = 0 == error ? agree_on_sample(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;
     while (0 == error && nicbarr_contest_open(contest)) {
         const int place = next_place(contest, contest->rounds, contest->next);
@@ -318,10 +318,10 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
             break;
         }
         us = 0;
-        error = user->turn(user->context, c, contest->of[c].repetitions, &us);
-        error = agree_on_turn(user, &us, since_us, &spent_us, error);
+        error = user->sample(user->context, c, contest->of[c].repetitions, &us);
+        error = agree_on_sample(user, &us, since_us, &spent_us, error);
         if (0 == error) {
-            record_turn(contest, place, us, budget_us);
+            record_sample(contest, place, us, budget_us);
         }
         begun = true;
     }

@@ -6,17 +6,17 @@
  * supplies three functions for that. tune.c uses it to choose a communicator's barrier. It has no
  * clock, allocates no memory, and needs no lock, because one thread of each rank runs it.
  *
- * Choice. A turn is one measurement of one candidate. First each candidate has one turn (the
+ * Choice. A sample is one measurement of one candidate. First each candidate has one sample (the
  * preliminary round). Then the candidates alternate, round after round, so that changes of the
- * machine's speed affect all of them. The result of a turn is the time of the slowest rank; the
- * result of a candidate is the median over its rounds. After each turn the ranks agree on its
+ * machine's speed affect all of them. The result of a sample is the time of the slowest rank; the
+ * result of a candidate is the median over its rounds. After each sample the ranks agree on its
  * result. Therefore all ranks drop the same candidates, stop together, and make the same choice.
  * (Hoefler's ibbarr chose the n of dissemination by measurement. Here the whole algorithm is
  * chosen.)
  *
- * Duration. A contest is run in batches of turns, each with a time budget, and may be
- * continued at any time. Except for a batch's first turn, a turn begins only if it is likely to
- * end within the budget. Therefore at most one turn exceeds the budget, if it takes longer than
+ * Duration. A contest is run in batches of samples, each with a time budget, and may be
+ * continued at any time. Except for a batch's first sample, a sample begins only if it is likely to
+ * end within the budget. Therefore at most one sample exceeds the budget, if it takes longer than
  * expected.
  *
  * Candidates are in the order of simplicity. The first one is the reference, which is never
@@ -38,15 +38,15 @@ enum {
 /* A choice with less confidence is provisional. */
 #define NICBARR_CONTEST_SURE 0.95
 
-/* The functions of the user. All ranks call turn() and agree() in the same order and with the same
- * arguments, apart from the values. They return 0, or an error code of either sign. */
+/* The functions of the user. All ranks call sample() and agree() in the same order and with the
+ * same arguments, apart from the values. They return 0, or an error code of either sign. */
 struct nicbarr_contest_user {
     /* Execute `candidate` `repetitions` (>= 1) times in a row. *us becomes the time of one
-     * repetition in microseconds, as measured by this rank. Each turn is preceded and followed by
+     * repetition in microseconds, as measured by this rank. Each sample is preceded and followed by
      * an agree(). */
-    int (*turn)(void *context, int candidate, int repetitions, double *us);
+    int (*sample)(void *context, int candidate, int repetitions, double *us);
     /* Replace each of `values` by its maximum over all ranks. No rank returns before all have
-     * entered, so all ranks begin the next turn together. If one rank has failed, none begins
+     * entered, so all ranks begin the next sample together. If one rank has failed, none begins
      * it. */
     int (*agree)(void *context, double *values, int count);
     double (*now_us)(void *context); /* returns the time of a monotonic clock */
@@ -58,7 +58,7 @@ struct nicbarr_contestant {
     struct nicbarr_quartiles us;
     int rounds; /* number of rounds until it was dropped */
     bool dropped;
-    int repetitions;                         /* number of executions in a turn */
+    int repetitions;                         /* number of executions in a sample */
     double preliminary_us;                   /* result of the preliminary round */
     double round_us[NICBARR_CONTEST_ROUNDS]; /* results in the order of rounds */
 };
@@ -67,7 +67,7 @@ struct nicbarr_contestant {
 struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
-    /* Minimum of repetitions in each turn after the preliminary round; 0: as many as the budget
+    /* Minimum of repetitions in each sample after the preliminary round; 0: as many as the budget
      * allows. Collectives that do not synchronise all ranks need it, because the time of a single
      * call differs from the time per call of a long sequence. */
     int in_a_row;
@@ -92,13 +92,13 @@ void nicbarr_contest_begin(struct nicbarr_contest *contest, int count);
  * by the user's clock, counts against `budget_us`. If the budget is exhausted already, or all
  * rounds are complete, nothing is measured.
  *
- * Returns 0 or an error. After an error in a turn, all ranks return the same error. An error of
+ * Returns 0 or an error. After an error in a sample, all ranks return the same error. An error of
  * agree() is returned at once, because the ranks have no other means to agree on it. After an error
  * there is no result, and the contest is over. */
 int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
                           double since_us, double budget_us);
 
-/* Returns whether there are turns left. */
+/* Returns whether there are samples left. */
 bool nicbarr_contest_open(const struct nicbarr_contest *contest);
 
 /* A contest is run in batches, numbered from 0, so that a contest with an uncertain result can

@@ -34,7 +34,7 @@ int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
 
 /* ---- races ---- */
 
-static int take_turn(void *context, int candidate, int calls, double *us)
+static int take_sample(void *context, int candidate, int calls, double *us)
 {
     const struct nicbarr_race *race = context;
     int rc = OMPI_SUCCESS;
@@ -63,6 +63,6 @@ static double now_us(void *context)
 int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
                        double since_us, double budget_us)
 {
-    const struct nicbarr_contest_user user = {take_turn, agree_on_values, now_us, (void *)race};
+    const struct nicbarr_contest_user user = {take_sample, agree_on_values, now_us, (void *)race};
     return nicbarr_contest_go_on(contest, &user, since_us, budget_us);
 }

@@ -25,12 +25,13 @@ enum { NICBARR_MOST_VALUES = 128 };
 int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     double *values, int count);
 
-/* A contest (contest.h) of implementations of a collective on `comm`. A turn is a number of
+/* A contest (contest.h) of implementations of a collective on `comm`. A sample is a number of
  * consecutive calls, preceded by one that synchronises the ranks and is not measured. */
 struct nicbarr_race {
     const mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
-    /* Execute call number `number` (from 0) of a turn of `candidate`. Returns Open MPI's error. */
+    /* Execute call number `number` (from 0) of a sample of `candidate`. Returns Open MPI's
+     * error. */
     int (*call)(void *context, int candidate, int number);
     void *context;
 };

@@ -156,7 +156,7 @@ static double chain_us(struct play *play)
 
 /* Predict the cost with shared cores, as the number of context switches per core: in each
  * iteration, every core runs its next process until that process has to wait. */
-static double turns(struct play *play, uint32_t processors)
+static double context_switches(struct play *play, uint32_t processors)
 {
     uint32_t count = 0, done = 0;
     uint32_t *next = calloc(processors, sizeof(*next));
@@ -184,7 +184,7 @@ double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
         return 0;
     }
     const double us = size > machine->processors
-                          ? turns(&play, machine->processors) * machine->switch_us
+                          ? context_switches(&play, machine->processors) * machine->switch_us
                           : chain_us(&play);
     play_end(&play);
     return us;

@@ -22,7 +22,7 @@ struct trips {
     struct nicbarr_round_trips *results; /* [NICBARR_NICS_MOST] */
     struct myr_nic_group groups[NICBARR_NICS_MOST][NICBARR_ROUND_TRIPS];
     double failed[NICBARR_NICS_MOST]; /* non-zero if the NIC failed on any rank */
-    int turns[NICBARR_NICS_MOST];
+    int repetitions[NICBARR_NICS_MOST];
 };
 
 static bool takes_part(const struct trips *trips, uint32_t peers)
@@ -40,7 +40,7 @@ static int join_groups(struct trips *trips)
     int count = 0;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         struct nicbarr_round_trips *result = &trips->results[nic];
-        if (0 == trips->turns[nic]) {
+        if (0 == trips->repetitions[nic]) {
             continue;
         }
         nicbarr_model_peers(trips->module->nodes.nodes, nicbarr_kind(nic)->caps.sends, result);
@@ -68,14 +68,14 @@ static bool play_round_trips(struct trips *trips, uint32_t nic, uint32_t i)
     struct nicbarr_round_trips *result = &trips->results[nic];
     struct myr_error error; /* ignored, because a failure only removes the model from the report */
     double us[MOST];
-    for (int turn = -1; turn < trips->turns[nic]; ++turn) {
+    for (int repetition = -1; repetition < trips->repetitions[nic]; ++repetition) {
         const double start = nicbarr_now_us();
         if (!nicbarr_group_try(&trips->groups[nic][i], &error)) {
             return false;
         }
-        us[turn < 0 ? 0 : turn] = nicbarr_now_us() - start;
+        us[repetition < 0 ? 0 : repetition] = nicbarr_now_us() - start;
     }
-    result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->turns[nic]).median;
+    result->of[i].median_us = nicbarr_quartiles(us, (uint32_t)trips->repetitions[nic]).median;
     result->of[i].least_us = us[0]; /* nicbarr_quartiles() has sorted the samples */
     return true;
 }
@@ -105,14 +105,14 @@ static int measure_all(struct trips *trips)
 }
 
 int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        const int turns[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning)
+                        const int repetitions[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning)
 {
     struct trips trips = {.module = module, .comm = comm, .results = tuning->round_trips};
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        trips.turns[nic] = 0 == turns[nic]       ? 0
-                           : turns[nic] < FEWEST ? FEWEST
-                           : turns[nic] > MOST   ? MOST
-                                                 : turns[nic];
+        trips.repetitions[nic] = 0 == repetitions[nic]       ? 0
+                                 : repetitions[nic] < FEWEST ? FEWEST
+                                 : repetitions[nic] > MOST   ? MOST
+                                                             : repetitions[nic];
     }
     int rc = join_groups(&trips);
     rc = OMPI_SUCCESS == rc ? measure_all(&trips) : rc;

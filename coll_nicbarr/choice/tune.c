@@ -118,10 +118,10 @@ static void predict(struct nicbarr_tuner *tuner)
 
 /* Measure the raw limits. Only the report needs them, so they are measured only if rank 0 writes
  * one. This happens after the contest, so that they cannot affect the choice. Across nodes, a
- * ping-pong takes about as long as a candidate's turn. */
+ * ping-pong takes about as long as a candidate's sample. */
 static int probe(struct nicbarr_tuner *tuner)
 {
-    int turns[NICBARR_NICS_MOST] = {0};
+    int repetitions[NICBARR_NICS_MOST] = {0};
     double wanted = tuner->root && nicbarr_report_wanted();
     const int rc = nicbarr_maximum(tuner->module, tuner->comm, &wanted, 1);
     if (OMPI_SUCCESS != rc || 0 == wanted) {
@@ -131,9 +131,9 @@ static int probe(struct nicbarr_tuner *tuner)
         return nicbarr_limits(tuner->module, tuner->comm, &tuner->tuning.limits);
     }
     for (int c = tuner->contenders.count - 1; c > 0; --c) {
-        turns[tuner->contenders.choice[c].nic] = tuner->contest.of[c].repetitions;
+        repetitions[tuner->contenders.choice[c].nic] = tuner->contest.of[c].repetitions;
     }
-    return nicbarr_round_trips(tuner->module, tuner->comm, turns, &tuner->tuning);
+    return nicbarr_round_trips(tuner->module, tuner->comm, repetitions, &tuner->tuning);
 }
 
 static double involuntary_switches(void)

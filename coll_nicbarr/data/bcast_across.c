@@ -37,7 +37,7 @@ void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_co
         .left = bytes,
         .node = module->nodes.of[root],
         .root = root == ompi_comm_rank((ompi_communicator_t *)comm),
-        .turn = carrier->begun++,
+        .ticket = carrier->begun++,
     };
 }
 
@@ -73,7 +73,7 @@ bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed
 {
     struct myr_nic_group *group = &carrier->group;
     bool complete = false;
-    if (handed->turn != carrier->served) {
+    if (handed->ticket != carrier->served) {
         return false;
     }
     do {
@@ -228,7 +228,7 @@ static bool remind_bcast_across(nicbarr_request_t *request, bool check)
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
     const struct nicbarr_handed *handed = &request->of.bcast.handed;
     const struct nicbarr_wait wait = {.block = handed->sent};
-    if (handed->turn != carrier->served ||
+    if (handed->ticket != carrier->served ||
         !nicbarr_request_remind(request, &carrier->group, wait, check)) {
         return false;
     }

@@ -159,7 +159,7 @@ void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carri
         .gaps = gaps,
         .extent = NULL == gaps ? (size_t)extent : nicbarr_packed_bytes(1, type),
         .left = (uint32_t)count,
-        .turn = carrier->begun++,
+        .ticket = carrier->begun++,
     };
 }
 
@@ -174,7 +174,7 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
         .apart = bytes,
         .extent = 1,
         .left = (uint32_t)bytes,
-        .turn = carrier->begun++,
+        .ticket = carrier->begun++,
     };
 }
 
@@ -272,7 +272,7 @@ void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carrie
 
 bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
-    if (carried->turn != carrier->served) {
+    if (carried->ticket != carrier->served) {
         return false;
     }
     while (0 != carried->left) {

@@ -55,7 +55,7 @@ struct nicbarr_carried {
     uint32_t left;                       /* number of elements that are not complete */
     uint32_t count; /* number of elements in the current epoch; 0: no epoch is under way */
     uint32_t epoch;
-    uint32_t turn;
+    uint32_t ticket;
     int rc; /* the first MPI error; the operation continues nevertheless, to stay in step with the
                others */
 };
@@ -69,7 +69,7 @@ struct nicbarr_handed {
     bool root;        /* this process is the root */
     bool begun, sent; /* state of the current block; if this process is not the root, `sent` is set
                          together with `begun` */
-    uint32_t turn;
+    uint32_t ticket;
     int rc; /* the first MPI error, as in struct nicbarr_carried */
 };
 

@@ -136,7 +136,7 @@ bool nicbarr_rooted_go_on(const mca_coll_nicbarr_module_t *module, ompi_communic
                           struct nicbarr_returning *returning)
 {
     struct nicbarr_result *result = &returning->result;
-    while (carried->turn == carrier->served) {
+    while (carried->ticket == carrier->served) {
         if (0 == carried->count) {
             nicbarr_carrier_arrive(carrier, carried);
         }

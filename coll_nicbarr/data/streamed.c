@@ -49,7 +49,7 @@ static void begin_stream(nicbarr_request_t *request)
         (struct nicbarr_rest){NULL != packed ? packed : whole.data, bytes, NULL};
     request->of.stream.part.known = false;
     request->of.stream.rc = copy_own_block(what, streamer->ring.rank);
-    request->of.stream.turn = streamer->begun++;
+    request->of.stream.ticket = streamer->begun++;
 }
 
 static bool go_on(nicbarr_request_t *request, struct myr_ring *ring)
@@ -79,7 +79,7 @@ static int unpack_stream(const nicbarr_request_t *request)
 static bool test_stream(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
-    if (request->of.stream.turn != streamer->done || !go_on(request, &streamer->ring)) {
+    if (request->of.stream.ticket != streamer->done || !go_on(request, &streamer->ring)) {
         return false;
     }
     request->super.req_status.MPI_ERROR = unpack_stream(request);

@@ -13,7 +13,7 @@
 
 enum {
     AT_ONCE = 4,  /* number of budgets for the batches within the first call */
-    IN_A_ROW = 10 /* minimum of calls in a turn of a loosely synchronous collective */
+    IN_A_ROW = 10 /* minimum of calls in a sample of a loosely synchronous collective */
 };
 
 /* Returns whether processes may leave the collective before others have entered it. If so, the time

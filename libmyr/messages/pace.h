@@ -17,7 +17,7 @@ struct myr_pace {
 enum { MYR_PACE_BUSY = 16 /* one of this number of busy calls polls the network */ };
 
 /* Returns whether the network must be polled in a call that has done `steps` of other work. */
-static inline bool myr_pace_turn(struct myr_pace *pace, uint32_t steps)
+static inline bool myr_pace_polls(struct myr_pace *pace, uint32_t steps)
 {
     pace->busy = 0 == steps ? 0 : (pace->busy + 1) % MYR_PACE_BUSY;
     return 0 == pace->busy;

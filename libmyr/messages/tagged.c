@@ -463,7 +463,7 @@ static uint32_t go_on(struct myr_tagged *t)
     if (NULL != t->waiting_peers || NULL != t->pulled.first) {
         tagged_send_waiting(t);
     }
-    if (myr_pace_turn(&t->pace, steps) && 0 != myr_pace_poll(&t->pace, t->nic) &&
+    if (myr_pace_polls(&t->pace, steps) && 0 != myr_pace_poll(&t->pace, t->nic) &&
         tagged_take_long(t)) {
         ++steps;
     }

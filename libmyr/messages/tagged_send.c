@@ -295,8 +295,8 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
 static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           struct tagged_head *head, const struct tagged_more *more)
 {
-    const bool in_turn = !is_message(head->kind) || NULL == peer->messages.first;
-    if (in_turn && send_tagged_message(t, peer, head, more, NULL, 0)) {
+    const bool in_order = !is_message(head->kind) || NULL == peer->messages.first;
+    if (in_order && send_tagged_message(t, peer, head, more, NULL, 0)) {
         return true;
     }
     struct tagged_out *out = new_out(t);

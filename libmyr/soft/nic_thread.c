@@ -42,7 +42,7 @@ static void pause_until_stopped(const struct myr_soft_thread *thread)
 static void *run_soft_nic(void *opaque)
 {
     struct myr_soft_thread *thread = opaque;
-    for (uint32_t turn = 1; !atomic_load(&thread->stopping); ++turn) {
+    for (uint32_t iteration = 1; !atomic_load(&thread->stopping); ++iteration) {
         /* Stop polling, because pending packets would never be read. */
         if (0 != myr_soft_given_up(thread->nic)) {
             pause_until_stopped(thread);
@@ -50,7 +50,7 @@ static void *run_soft_nic(void *opaque)
             myr_soft_await(thread->nic, thread->stop, LONGEST_NS);
         }
         (void)myr_soft_poll(thread->nic);
-        if (0 == turn % CHECK_EVERY) {
+        if (0 == iteration % CHECK_EVERY) {
             (void)myr_soft_broken(thread->nic);
         }
     }

@@ -21,7 +21,7 @@ struct machine {
     double cost_us[2], agreement_us, now_us;
 };
 
-static int turn(void *context, int candidate, int repetitions, double *us)
+static int sample(void *context, int candidate, int repetitions, double *us)
 {
     struct machine *machine = context;
     *us = machine->cost_us[candidate];
@@ -46,7 +46,7 @@ static double now_us(void *context)
 static void play(struct machine *machine, struct nicbarr_batches *batches,
                  struct nicbarr_contest *contest)
 {
-    const struct nicbarr_contest_user user = {turn, agree, now_us, machine};
+    const struct nicbarr_contest_user user = {sample, agree, now_us, machine};
     assert_true(nicbarr_batches_left(batches, contest));
     assert_int_equal(
         nicbarr_contest_go_on(contest, &user, machine->now_us, nicbarr_batches_next_us(batches)),

@@ -67,10 +67,10 @@ struct rank {
     uint32_t number;
     uint64_t random;
     double clock_us;
-    uint64_t history;                   /* a hash of the rank's iterations and their order */
-    int turns, of[NICBARR_CONTESTANTS]; /* number of iterations, also for each candidate */
-    int round, repetitions;             /* of the current iteration */
-    int fails_at, error;                /* the iteration that fails, from 1; 0: none */
+    uint64_t history;                     /* a hash of the rank's iterations and their order */
+    int samples, of[NICBARR_CONTESTANTS]; /* number of iterations, also for each candidate */
+    int round, repetitions;               /* of the current iteration */
+    int fails_at, error;                  /* the iteration that fails, from 1; 0: none */
     int agrees;
     int returned;
     struct nicbarr_contest *contest; /* an allocation of its own, checked by sanitizers */
@@ -81,7 +81,7 @@ static struct rank ranks[MOST_RANKS];
 
 /* ---- callbacks of the tuning run ---- */
 
-static int turn(void *context, int candidate, int repetitions, double *us)
+static int sample(void *context, int candidate, int repetitions, double *us)
 {
     struct rank *rank = context;
     const struct world *all = rank->world;
@@ -91,10 +91,10 @@ static int turn(void *context, int candidate, int repetitions, double *us)
     CREW_CHECK(rank->round <= ROUNDS, "%d rounds", rank->round);
     rank->repetitions = repetitions;
     rank->history = (rank->history * 31 + (uint64_t)candidate) * 4099 + (uint64_t)repetitions;
-    ++rank->turns;
+    ++rank->samples;
     *us = all->cost(rank, candidate) * all->speed[rank->round];
     rank->clock_us += *us * repetitions;
-    return rank->turns == rank->fails_at ? rank->error : 0;
+    return rank->samples == rank->fails_at ? rank->error : 0;
 }
 
 static double now_us(void *context)
@@ -159,7 +159,7 @@ static void *compete(void *opaque)
 {
     struct rank *rank = opaque;
     struct world *all = rank->world;
-    const struct nicbarr_contest_user user = {turn, agree, now_us, rank};
+    const struct nicbarr_contest_user user = {sample, agree, now_us, rank};
     nicbarr_contest_begin(rank->contest, all->count);
     rank->contest->in_a_row = all->in_a_row;
     rank->returned = nicbarr_contest_go_on(rank->contest, &user, all->since_us, all->budget_us);
@@ -215,7 +215,7 @@ static int run(void)
     for (uint32_t r = 1; r < world.ranks; ++r) {
         const struct nicbarr_contest *one = ranks[0].contest, *other = ranks[r].contest;
         assert_int_equal(ranks[r].returned, ranks[0].returned);
-        assert_int_equal(ranks[r].turns, ranks[0].turns);
+        assert_int_equal(ranks[r].samples, ranks[0].samples);
         assert_int_equal(ranks[r].agrees, ranks[0].agrees);
         assert_int_equal(other->chosen, one->chosen);
         assert_true(other->confidence == one->confidence);
@@ -511,7 +511,7 @@ static void budget(void **state)
 }
 
 /* Iterations of candidates with different costs have a similar length. */
-static void turns_have_similar_lengths(void **state)
+static void samples_have_similar_lengths(void **state)
 {
     (void)state;
     prepare(1, 4, 96000, NULL);
@@ -576,7 +576,7 @@ static void many_in_a_row_keep_to_the_budget(void **state)
         world.costs[c] = 640;
     }
     assert_int_equal(run(), 0);
-    assert_int_equal(ranks[0].turns, 8 + 6);
+    assert_int_equal(ranks[0].samples, 8 + 6);
     assert_true(8 * 640 + 6 * 6400 == ranks[0].contest->spent_us);
     assert_int_equal(ranks[0].contest->rounds, 0);
     finish();
@@ -608,7 +608,7 @@ static void single_candidate(void **state)
     assert_int_equal(run(), 0);
     assert_int_equal(ranks[0].contest->chosen, 0);
     assert_int_equal(ranks[0].contest->of[0].rounds, 0);
-    assert_int_equal(ranks[0].turns, 0);
+    assert_int_equal(ranks[0].samples, 0);
     assert_int_equal(ranks[0].agrees, 0);
     finish();
 }
@@ -623,17 +623,17 @@ static void errors(void **state)
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 150; ++contest) {
         prepare(some_ranks(&random), some_candidates(&random, 2), 50000, &random);
-        const int turn = 1 + (int)crew_below(&random, (uint32_t)(world.count * 7));
+        const int failing_sample = 1 + (int)crew_below(&random, (uint32_t)(world.count * 7));
         const int sign = contest % 3;
         const uint32_t failing = 1 + crew_below(&random, world.ranks);
         for (uint32_t r = 0; r < failing; ++r) {
-            ranks[r].fails_at = turn;
+            ranks[r].fails_at = failing_sample;
             ranks[r].error = (1 + (int)r) * (0 == sign || (2 == sign && r % 2) ? -1 : 1);
         }
         const int error = run();
         assert_in_range(abs(error), 1, failing);
         assert_int_equal(error, ranks[abs(error) - 1].error);
-        assert_int_equal(ranks[0].turns, turn);
+        assert_int_equal(ranks[0].samples, failing_sample);
         finish();
     }
 }
@@ -748,7 +748,7 @@ int main(void)
         cmocka_unit_test(one_disturbance),
         cmocka_unit_test(dropped_candidate_is_not_chosen),
         cmocka_unit_test(budget),
-        cmocka_unit_test(turns_have_similar_lengths),
+        cmocka_unit_test(samples_have_similar_lengths),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(many_in_a_row_keep_to_the_budget),
         cmocka_unit_test(batches),

@@ -145,7 +145,7 @@ static void skewed(struct machine *machine)
 }
 
 /* Compute the time per repetition of an iteration that begins now, as each rank measures it. */
-static void turn_of_all(struct machine *machine, int candidate, int repetitions, double us[RANKS])
+static void sample_of_all(struct machine *machine, int candidate, int repetitions, double us[RANKS])
 {
     uint64_t *random = &machine->random;
     while (machine->load_us > 0 && machine->clock_us > machine->load_changes_us) {
@@ -202,7 +202,7 @@ struct rank {
 static struct event events[MOST_EVENTS];
 static int recorded;
 
-static int turn(void *context, int candidate, int repetitions, double *us)
+static int sample(void *context, int candidate, int repetitions, double *us)
 {
     struct rank *rank = context;
     struct event *event = &events[rank->next];
@@ -210,7 +210,7 @@ static int turn(void *context, int candidate, int repetitions, double *us)
         assert_true(rank->next < MOST_EVENTS);
         const double before_us = rank->machine->clock_us;
         *event = (struct event){.candidate = candidate, .repetitions = repetitions};
-        turn_of_all(rank->machine, candidate, repetitions, event->us);
+        sample_of_all(rank->machine, candidate, repetitions, event->us);
         event->clock_us = rank->machine->clock_us;
         recorded = rank->next + 1;
         rank->longest_us = fmax(rank->longest_us, event->clock_us - before_us);
@@ -280,7 +280,7 @@ static void batch(struct machine *machine, struct nicbarr_contest contests[RANKS
     recorded = 0;
     for (int r = 0; r < RANKS; ++r) {
         struct rank rank = {.machine = 0 == r ? machine : NULL, .number = r, .clock_us = start_us};
-        const struct nicbarr_contest_user user = {turn, agree, now_us, &rank};
+        const struct nicbarr_contest_user user = {sample, agree, now_us, &rank};
         assert_int_equal(nicbarr_contest_go_on(&contests[r], &user, start_us, allowed_us), 0);
         assert_false(rank.diverged);
         assert_int_equal(rank.next, recorded);
@@ -346,7 +346,7 @@ static void barrier_of_all(struct machine *machine, int candidate, double entere
             (machine->skew_us > 0 ? exponential(&machine->random, machine->skew_us) : 0);
         last_us = fmax(last_us, entered_us[r]);
     }
-    turn_of_all(machine, candidate, 1, us);
+    sample_of_all(machine, candidate, 1, us);
     for (int r = 0; r < RANKS; ++r) {
         left_us[r] = last_us + us[r] + clocks_us[r];
         entered_us[r] += clocks_us[r];

@@ -10,40 +10,41 @@
 
 /* The maximum number of bursts that a packet can trigger. A packet can complete two epochs, because
  * messages of the second epoch may have arrived before the last one of the first. */
-enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_TURNS + 4 };
+enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_ITERATIONS + 4 };
 
 /* A loop that the verifier accepts on all kernels. On kernels without bpf_loop() the body is called
  * for each element of an array map, which has as many elements as a loop may have iterations. The
  * verifier removes the variant that is not used. The body of a loop is
  *
- *     static __always_inline long TURN(uint32_t turn, void *context)
+ *     static __always_inline long BODY(uint32_t iteration, void *context)
  *
- * which breaks out by returning 1. Its context must begin with a struct play, and WALKED(TURN) must
+ * which breaks out by returning 1. Its context must begin with a struct play, and WALKED(BODY) must
  * follow it. Loops may be nested. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_PEERS);
     __type(key, uint32_t);
     __type(value, uint32_t);
-} turns SEC(".maps");
+} iterations SEC(".maps");
 
-#define WALKED(turn)                                                                               \
-    static long turn##_walked(void *map, const uint32_t *place, void *value, struct play *context) \
+#define WALKED(iteration)                                                                          \
+    static long iteration##_walked(void *map, const uint32_t *place, void *value,                  \
+                                   struct play *context)                                           \
     {                                                                                              \
         (void)map;                                                                                 \
         (void)value;                                                                               \
-        return *place >= context->turns ? 1 : turn(*place, context);                               \
+        return *place >= context->iterations ? 1 : iteration(*place, context);                     \
     }
-#define LOOP(count, turn, play, context)                                                           \
+#define LOOP(count, iteration, play, context)                                                      \
     do {                                                                                           \
         const uint32_t count_ = (count);                                                           \
         if (loops) {                                                                               \
-            bpf_loop(count_, turn, context, 0);                                                    \
+            bpf_loop(count_, iteration, context, 0);                                               \
         } else {                                                                                   \
-            const uint32_t outer_ = (play)->turns;                                                 \
-            (play)->turns = count_;                                                                \
-            bpf_for_each_map_elem(&turns, turn##_walked, context, 0);                              \
-            (play)->turns = outer_;                                                                \
+            const uint32_t outer_ = (play)->iterations;                                            \
+            (play)->iterations = count_;                                                           \
+            bpf_for_each_map_elem(&iterations, iteration##_walked, context, 0);                    \
+            (play)->iterations = outer_;                                                           \
         }                                                                                          \
     } while (0)
 
@@ -55,7 +56,7 @@ struct play {
     struct mcp_burst burst;     /* to be sent, from `first` on */
     uint32_t completed;         /* epochs completed before this burst */
     struct mcp_message message; /* the message being sent; in here, because stacks are small */
-    uint32_t turns;             /* maximum number of iterations of the running loop (WALKED) */
+    uint32_t iterations;        /* maximum number of iterations of the running loop (WALKED) */
 };
 
 /* Turns the packet into the message. A broadcast's block is in this CPU's payload buffer already.
@@ -100,10 +101,10 @@ static __always_inline void next_message(struct play *play)
 }
 
 /* Sends the next message. */
-static __always_inline long send_on(uint32_t turn, void *context)
+static __always_inline long send_on(uint32_t iteration, void *context)
 {
     struct play *play = context;
-    (void)turn;
+    (void)iteration;
     next_message(play);
     send_clone(play);
     return 0;
@@ -111,10 +112,10 @@ static __always_inline long send_on(uint32_t turn, void *context)
 WALKED(send_on)
 
 /* Sends the burst and computes the next one. Returns 1 when nothing is left to do. */
-static __always_inline long play_on(uint32_t turn, void *context)
+static __always_inline long play_on(uint32_t iteration, void *context)
 {
     struct play *play = context;
-    (void)turn;
+    (void)iteration;
     LOOP(play->burst.end - play->burst.first, send_on, play, play);
     play->completed += play->burst.done;
     if (!hold(play->group, play->key)) {

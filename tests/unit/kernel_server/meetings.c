@@ -118,11 +118,11 @@ void meetings_share_time_between_users(void **state)
     myrd_users_come(&users, ALICE);
     myrd_users_come(&users, BOB);
     assert_ptr_equal(myrd_meetings_next(&meetings, &users), alices);
-    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US);
+    myrd_users_took(&users, ALICE, MYRD_USERS_ITERATION_US);
     assert_ptr_equal(myrd_meetings_next(&meetings, &users), bobs);
-    myrd_users_took(&users, BOB, MYRD_USERS_TURN_US);
+    myrd_users_took(&users, BOB, MYRD_USERS_ITERATION_US);
     assert_null(myrd_meetings_next(&meetings, &users));
-    myrd_users_turn(&users);
+    myrd_users_begin_iteration(&users);
     assert_ptr_equal(myrd_meetings_next(&meetings, &users), alices);
     myrd_meetings_leave(&meetings, alices, NOW);
     myrd_meetings_leave(&meetings, bobs, NOW);

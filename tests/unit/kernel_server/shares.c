@@ -29,9 +29,9 @@ void users_wait_when_their_time_is_used_up(void **state)
     myrd_users_come(&users, ALICE);
     assert_int_equal(myrd_users_connections(&users, ALICE), 2);
     for (int round = 0; round < 3; ++round) {
-        myrd_users_turn(&users);
+        myrd_users_begin_iteration(&users);
         assert_false(myrd_users_had_time(&users, ALICE));
-        myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US - 1);
+        myrd_users_took(&users, ALICE, MYRD_USERS_ITERATION_US - 1);
         assert_false(myrd_users_had_time(&users, ALICE));
         myrd_users_took(&users, ALICE, 1);
         assert_true(myrd_users_had_time(&users, ALICE));
@@ -43,7 +43,7 @@ void users_wait_when_their_time_is_used_up(void **state)
     assert_int_equal(myrd_users_connections(&users, ALICE), 0);
     assert_int_equal(myrd_users_connections(&users, BOB), 1);
     assert_int_equal(users.count, 1);
-    myrd_users_took(&users, ALICE, MYRD_USERS_TURN_US); /* ALICE has disconnected */
+    myrd_users_took(&users, ALICE, MYRD_USERS_ITERATION_US); /* ALICE has disconnected */
     assert_false(myrd_users_had_time(&users, ALICE));
 }
 
@@ -168,8 +168,8 @@ void subordinates_share_a_quota(void **state)
     myrd_users_come(&users, FIRST + 1);
     myrd_users_come(&users, ALICE);
     assert_int_equal(myrd_users_connections(&users, FIRST + 2), 2);
-    myrd_users_turn(&users);
-    myrd_users_took(&users, FIRST, MYRD_USERS_TURN_US);
+    myrd_users_begin_iteration(&users);
+    myrd_users_took(&users, FIRST, MYRD_USERS_ITERATION_US);
     assert_true(myrd_users_had_time(&users, FIRST + 1));
     assert_false(myrd_users_had_time(&users, ALICE));
     myrd_users_go(&users, FIRST + 1);
