@@ -206,7 +206,7 @@ cpp_checked() {
 tidied() {
     wanted clang-tidy 14 &&
         printf '%s\0' firmware/*.c firmware/soft/*.c firmware/sim/*.c \
-            libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,comparison,batches,remeasure,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_lines,cache_places,cache_writer,report_file,regular_file}.c |
+            libmyr/*.c libmyr/*/*.c myr/*.c myrd/*.c tools/*.c bench/nicsim/*.c coll_nicbarr/{schedule,nics,hello,census,digest,shape,kinds}.c coll_nicbarr/choice/{model,statistics,contest,comparison,batches,remeasure,candidates,evidence}.c coll_nicbarr/files/{network,cache_file,cache_lines,cache_locations,cache_writer,report_file,regular_file}.c |
         DEFINED=$(paths_defined) xargs -0 -n 20 -P "$(nproc)" sh -c \
             'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I. $DEFINED' sh
 }

@@ -33,7 +33,7 @@ void job_open(struct job *job)
     job->masks = bench_alloc((size_t)job->size, sizeof(mask));
     MPI_Allgather(&mask, sizeof(mask), MPI_BYTE, job->masks, sizeof(mask), MPI_BYTE,
                   MPI_COMM_WORLD);
-    job->placement = raw_place(job->masks, (unsigned)job->size);
+    job->placement = raw_compute_placement(job->masks, (unsigned)job->size);
 }
 
 void job_close(struct job *job)

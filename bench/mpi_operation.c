@@ -201,17 +201,17 @@ static void start_dup(struct mpi_operation *operation)
  * floats are exact in any order with up to two million processes. */
 enum { CONTRIBUTIONS = 7 };
 
-static float contribution(unsigned rank, unsigned place)
+static float contribution(unsigned rank, unsigned element)
 {
-    return (float)(1 + (3 * rank + place) % CONTRIBUTIONS);
+    return (float)(1 + (3 * rank + element) % CONTRIBUTIONS);
 }
 
 static bool check_sum(struct mpi_operation *operation, unsigned round)
 {
     float sums[CONTRIBUTIONS] = {0};
     for (unsigned rank = 0; rank < (unsigned)operation->size; rank++)
-        for (unsigned place = 0; place < CONTRIBUTIONS; place++)
-            sums[place] += contribution(rank, place);
+        for (unsigned element = 0; element < CONTRIBUTIONS; element++)
+            sums[element] += contribution(rank, element);
 
     const bool here = has_result(operation);
     float *send = operation->send;
@@ -240,9 +240,9 @@ static bool check_bcast(struct mpi_operation *operation, unsigned round)
     return right;
 }
 
-static unsigned char gathered(unsigned rank, unsigned round, size_t place)
+static unsigned char gathered(unsigned rank, unsigned round, size_t element)
 {
-    return (unsigned char)(1 + (rank + round + place) % 255);
+    return (unsigned char)(1 + (rank + round + element) % 255);
 }
 
 static bool check_gather(struct mpi_operation *operation, unsigned round)

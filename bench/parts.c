@@ -79,34 +79,34 @@ void parts_record_close(struct parts_record *record)
 
 /* ---- a segment with a record ---- */
 
-bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes)
+bool parts_memory_open(struct parts_memory *memory, enum parts_way way, size_t bytes)
 {
     const struct myr_key key = {1, 2, 3, 4};
     struct myr_error error;
-    if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &place->segment, &error)) {
+    if (MYR_OK != myr_segment_join(NULL, SEGMENT_BYTES, &memory->segment, &error)) {
         fprintf(stderr, "parts: %s\n", error.text);
         return false;
     }
-    myr_waiter_init(&place->waiter, place->segment, no_progress, &policies[way]);
-    place->record = myr_record_join(place->segment, &key, 1, bytes, 0, &error);
-    if (NULL == place->record) {
+    myr_waiter_init(&memory->waiter, memory->segment, no_progress, &policies[way]);
+    memory->record = myr_record_join(memory->segment, &key, 1, bytes, 0, &error);
+    if (NULL == memory->record) {
         fprintf(stderr, "parts: %s\n", error.text);
-        myr_segment_leave(place->segment);
+        myr_segment_leave(memory->segment);
         return false;
     }
     return true;
 }
 
-void parts_place_close(struct parts_place *place)
+void parts_memory_close(struct parts_memory *memory)
 {
-    myr_record_leave(place->segment, place->record);
-    myr_segment_leave(place->segment);
+    myr_record_leave(memory->segment, memory->record);
+    myr_segment_leave(memory->segment);
 }
 
 /* ---- split barriers ---- */
 
 struct parts_arrivals {
-    struct parts_place place;
+    struct parts_memory memory;
     uint32_t size;
     struct myr_group *groups;
     struct myr_arrival *arrivals;
@@ -122,15 +122,15 @@ struct parts_arrivals *parts_arrivals_open(uint32_t size)
     arrivals->groups = calloc(size, sizeof(*arrivals->groups));
     arrivals->arrivals = calloc(size, sizeof(*arrivals->arrivals));
     if (NULL == arrivals->groups || NULL == arrivals->arrivals ||
-        !parts_place_open(&arrivals->place, PARTS_YIELDING, myr_group_arrival_bytes(size))) {
+        !parts_memory_open(&arrivals->memory, PARTS_YIELDING, myr_group_arrival_bytes(size))) {
         free(arrivals->groups);
         free(arrivals->arrivals);
         free(arrivals);
         return NULL;
     }
     for (uint32_t r = 0; r < size; ++r) {
-        myr_group_init(&arrivals->groups[r], arrivals->place.record, &arrivals->place.waiter, size,
-                       r);
+        myr_group_init(&arrivals->groups[r], arrivals->memory.record, &arrivals->memory.waiter,
+                       size, r);
     }
     return arrivals;
 }
@@ -145,7 +145,7 @@ bool parts_arrivals_play(struct parts_arrivals *arrivals)
 
 void parts_arrivals_close(struct parts_arrivals *arrivals)
 {
-    parts_place_close(&arrivals->place);
+    parts_memory_close(&arrivals->memory);
     free(arrivals->groups);
     free(arrivals->arrivals);
     free(arrivals);
@@ -316,12 +316,12 @@ struct parts_match *parts_match_open(uint32_t waiting, uint32_t sources)
     }
     memset(match->table, 0, bytes);
     mcp_match_init(match->table, room, room);
-    mcp_match_place place;
+    mcp_match_index index;
     for (uint32_t i = 0; i < waiting; ++i) {
         const struct mcp_pattern receive = {.envelope = {HERE, i % sources, i}};
         const struct mcp_envelope message = {ELSEWHERE, i % sources, i};
-        (void)mcp_match_post(match->table, &receive, &place);
-        (void)mcp_match_arrive(match->table, &message, &place);
+        (void)mcp_match_post(match->table, &receive, &index);
+        (void)mcp_match_arrive(match->table, &message, &index);
     }
     return match;
 }
@@ -332,13 +332,13 @@ bool parts_match_play(struct parts_match *match, enum parts_match_way way)
     const struct mcp_envelope message = {HERE, match->next, PLAYED_TAG};
     const struct mcp_pattern receive = {.envelope = message,
                                         .open = PARTS_MATCH_OPEN == way ? MCP_OPEN_SOURCE : 0};
-    mcp_match_place place;
+    mcp_match_index index;
     if (PARTS_MATCH_UNEXPECTED == way) {
-        return MCP_WAITS == mcp_match_arrive(match->table, &message, &place) &&
-               MCP_MATCHED == mcp_match_post(match->table, &receive, &place);
+        return MCP_WAITS == mcp_match_arrive(match->table, &message, &index) &&
+               MCP_MATCHED == mcp_match_post(match->table, &receive, &index);
     }
-    return MCP_WAITS == mcp_match_post(match->table, &receive, &place) &&
-           MCP_MATCHED == mcp_match_arrive(match->table, &message, &place);
+    return MCP_WAITS == mcp_match_post(match->table, &receive, &index) &&
+           MCP_MATCHED == mcp_match_arrive(match->table, &message, &index);
 }
 
 void parts_match_close(struct parts_match *match)

@@ -8,14 +8,14 @@
 #include "libmyr/node/segment.h"
 
 /* A segment with one record, for this process alone or for a pair. */
-struct parts_place {
+struct parts_memory {
     struct myr_segment *segment;
     struct myr_waiter waiter;
     struct myr_record *record;
 };
 
 /* Creates the segment. On failure prints a message and returns false. */
-bool parts_place_open(struct parts_place *place, enum parts_way way, size_t bytes);
-void parts_place_close(struct parts_place *place);
+bool parts_memory_open(struct parts_memory *memory, enum parts_way way, size_t bytes);
+void parts_memory_close(struct parts_memory *memory);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 };
 
 struct parts_pair {
-    struct parts_place place;
+    struct parts_memory memory;
     cpu_set_t before; /* affinity of this process before the pair was opened */
     pid_t partner;
     bool barrier; /* true: a barrier; false: a ping-pong */
@@ -73,7 +73,7 @@ static bool make_plan(struct parts_pair *pair, uint32_t rank)
  * has its own state. */
 static bool pair_begin(struct parts_pair *pair, uint32_t rank)
 {
-    myr_group_init(&pair->group, pair->place.record, &pair->place.waiter, 2, rank);
+    myr_group_init(&pair->group, pair->memory.record, &pair->memory.waiter, 2, rank);
     return !pair->barrier || make_plan(pair, rank);
 }
 
@@ -141,12 +141,12 @@ static struct parts_pair *pair_open(enum parts_way way, struct parts_pair is)
         processors[1] = processor_for(&pair->before, way, 1);
     }
     if (processors[0] < 0 || processors[1] < 0 ||
-        !parts_place_open(&pair->place, way, SLOT_BYTES)) {
+        !parts_memory_open(&pair->memory, way, SLOT_BYTES)) {
         free(pair);
         return NULL;
     }
-    uint8_t *slots = myr_group_slots(
-        &(struct myr_group){.record = pair->place.record, .size = 2}); /* after the arrival words */
+    uint8_t *slots = myr_group_slots(&(struct myr_group){.record = pair->memory.record,
+                                                         .size = 2}); /* after the arrival words */
     uint8_t *end = slots + SLOT_BYTES - myr_group_arrival_bytes(2);
     pair->last = (myr_word *)(end - MYR_LINE);
     pair->ball[0] = (myr_word *)slots;
@@ -168,7 +168,7 @@ static struct parts_pair *pair_open(enum parts_way way, struct parts_pair is)
             waitpid(pair->partner, NULL, 0);
         }
         sched_setaffinity(0, sizeof(pair->before), &pair->before);
-        parts_place_close(&pair->place);
+        parts_memory_close(&pair->memory);
         free(pair);
         return NULL;
     }
@@ -193,6 +193,6 @@ void parts_pair_close(struct parts_pair *pair)
     waitpid(pair->partner, NULL, 0);
     sched_setaffinity(0, sizeof(pair->before), &pair->before);
     myr_plan_destroy(&pair->group.plan);
-    parts_place_close(&pair->place);
+    parts_memory_close(&pair->memory);
     free(pair);
 }

@@ -175,7 +175,7 @@ static unsigned equal_masks(const cpu_set_t *masks, unsigned size, unsigned rank
     return equal;
 }
 
-struct raw_placement raw_place(const cpu_set_t *masks, unsigned size)
+struct raw_placement raw_compute_placement(const cpu_set_t *masks, unsigned size)
 {
     cpu_set_t all;
     CPU_ZERO(&all);
@@ -225,7 +225,7 @@ void raw_join(struct raw_team *team, void *memory, const cpu_set_t *masks, unsig
               unsigned size)
 {
     *team = (struct raw_team){.rank = rank, .size = size, .areas = memory};
-    team->yield = raw_place(masks, size).crowded;
+    team->yield = raw_compute_placement(masks, size).crowded;
     find_leaf(team, masks);
 }
 

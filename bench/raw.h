@@ -62,7 +62,7 @@ struct raw_team {
 };
 
 /* Computes the placement of `size` members from their affinity masks. */
-struct raw_placement raw_place(const cpu_set_t *masks, unsigned size);
+struct raw_placement raw_compute_placement(const cpu_set_t *masks, unsigned size);
 
 /* Returns the bytes of memory that a team of `size` members shares. */
 size_t raw_bytes(unsigned size);

@@ -219,7 +219,7 @@ static bool wait_for_members(pid_t *members, unsigned count)
 static void report_patterns(const struct settings *settings, const cpu_set_t *masks,
                             const struct results *results)
 {
-    struct raw_placement placement = raw_place(masks, settings->processes);
+    struct raw_placement placement = raw_compute_placement(masks, settings->processes);
     printf("# raw limit: %u processes on %u processors, %s, waiting by %s\n", settings->processes,
            placement.processors, placement.bound ? "bound" : "not bound",
            placement.crowded ? "sched_yield" : "polling");

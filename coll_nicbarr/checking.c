@@ -312,43 +312,43 @@ static int check_scatter(const void *from, nicbarr_count_t scount, ompi_datatype
 }
 
 static int check_allgatherv(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype,
-                            void *to, nicbarr_counts_t rcounts, nicbarr_places_t places,
+                            void *to, nicbarr_counts_t rcounts, nicbarr_displs_t displs,
                             ompi_datatype_t *rtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *base)
 {
     CHECK(allgatherv, of_counts(CALL_allgatherv, ROOT_NONE), NULL, NULL,
-          (from, scount, stype, to, rcounts, places, rtype, comm, below));
+          (from, scount, stype, to, rcounts, displs, rtype, comm, below));
 }
 
 static int check_gatherv(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
-                         nicbarr_counts_t rcounts, nicbarr_places_t places, ompi_datatype_t *rtype,
+                         nicbarr_counts_t rcounts, nicbarr_displs_t displs, ompi_datatype_t *rtype,
                          int root, ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     CHECK(gatherv, of_counts(CALL_gatherv, root), NULL, NULL,
-          (from, scount, stype, to, rcounts, places, rtype, root, comm, below));
+          (from, scount, stype, to, rcounts, displs, rtype, root, comm, below));
 }
 
-static int check_scatterv(const void *from, nicbarr_counts_t scounts, nicbarr_places_t places,
+static int check_scatterv(const void *from, nicbarr_counts_t scounts, nicbarr_displs_t displs,
                           ompi_datatype_t *stype, void *to, nicbarr_count_t rcount,
                           ompi_datatype_t *rtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *base)
 {
     CHECK(scatterv, of_counts(CALL_scatterv, root), NULL, NULL,
-          (from, scounts, places, stype, to, rcount, rtype, root, comm, below));
+          (from, scounts, displs, stype, to, rcount, rtype, root, comm, below));
 }
 
-static int check_alltoallv(const void *from, nicbarr_counts_t scounts, nicbarr_places_t splaces,
+static int check_alltoallv(const void *from, nicbarr_counts_t scounts, nicbarr_displs_t splaces,
                            ompi_datatype_t *stype, void *to, nicbarr_counts_t rcounts,
-                           nicbarr_places_t rplaces, ompi_datatype_t *rtype,
+                           nicbarr_displs_t rplaces, ompi_datatype_t *rtype,
                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     CHECK(alltoallv, of_counts(CALL_alltoallv, ROOT_NONE), NULL, NULL,
           (from, scounts, splaces, stype, to, rcounts, rplaces, rtype, comm, below));
 }
 
-static int check_alltoallw(const void *from, nicbarr_counts_t scounts, nicbarr_places_t splaces,
+static int check_alltoallw(const void *from, nicbarr_counts_t scounts, nicbarr_displs_t splaces,
                            ompi_datatype_t *const *stypes, void *to, nicbarr_counts_t rcounts,
-                           nicbarr_places_t rplaces, ompi_datatype_t *const *rtypes,
+                           nicbarr_displs_t rplaces, ompi_datatype_t *const *rtypes,
                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     CHECK(alltoallw, of_counts(CALL_alltoallw, ROOT_NONE), NULL, NULL,

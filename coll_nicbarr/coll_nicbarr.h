@@ -72,7 +72,7 @@
  *
  * files/: cache and report
  *   cache.c                 measurements of earlier jobs: read by node_cache.c, extended by
- *                           cache_writer.c; cache_places.c, cache_file.c, cache_lines.c (pure)
+ *                           cache_writer.c; cache_locations.c, cache_file.c, cache_lines.c (pure)
  *   report.c                measurements as JSON; report_file.c: the file (pure)
  *   network.c               this host's network (pure)
  *   this_host.c             names of host and processor

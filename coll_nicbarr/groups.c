@@ -139,25 +139,25 @@ static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (NULL == counts) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    int *places = counts + size;
+    int *displs = counts + size;
     for (uint32_t n = 0; n < nodes->nodes; ++n) {
         counts[nodes->ranks[n]] = (int)bytes;
-        places[nodes->ranks[n]] = (int)(n * bytes);
+        displs[nodes->ranks[n]] = (int)(n * bytes);
     }
     const int rc = module->allgatherv.function(
         own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE, letters, NICBARR_COUNTS(counts),
-        NICBARR_PLACES(places), MPI_BYTE, comm, module->allgatherv.module);
+        NICBARR_DISPLS(displs), MPI_BYTE, comm, module->allgatherv.module);
     free(counts);
     return rc;
 }
 
-/* Collect the blobs at `place` in the nodes' messages. Returns false if one is missing. */
-static bool collect(const uint8_t *letters, size_t bytes, size_t place, uint32_t nodes,
+/* Collect the blobs at `offset` in the nodes' messages. Returns false if one is missing. */
+static bool collect(const uint8_t *letters, size_t bytes, size_t offset, uint32_t nodes,
                     uint32_t blob, uint8_t *blobs)
 {
     bool all = true;
     for (uint32_t n = 0; n < nodes; ++n) {
-        const uint8_t *at = letters + n * bytes + place;
+        const uint8_t *at = letters + n * bytes + offset;
         uint32_t good;
         memcpy(&good, at, sizeof(good));
         memcpy(blobs + (size_t)n * blob, at + sizeof(good), blob);
@@ -170,7 +170,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
                         int count, const uint8_t *letters, size_t bytes, struct myr_error *errors)
 {
     uint8_t *blobs = 0 == bytes ? NULL : malloc((size_t)module->nodes.nodes * MYR_BLOB_MOST);
-    size_t place = 0;
+    size_t offset = 0;
     for (int j = 0; j < count; ++j) {
         const uint32_t blob = blob_bytes(&list[j]);
         const uint32_t nodes = 0 == list[j].peers ? module->nodes.nodes : list[j].peers + 1;
@@ -182,7 +182,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
         } else if (NULL != list[j].group && 0 == blob) {
             connect_group(module, &list[j], NULL, error);
         } else if (NULL != list[j].group && !list[j].failed) {
-            if (NULL != blobs && collect(letters, bytes, place, nodes, blob, blobs)) {
+            if (NULL != blobs && collect(letters, bytes, offset, nodes, blob, blobs)) {
                 connect_group(module, &list[j], blobs, error);
             } else {
                 list[j].failed = true;
@@ -191,7 +191,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
                                "a process on another node cannot create its part of the group");
             }
         }
-        place += 0 == blob ? 0 : sizeof(uint32_t) + blob;
+        offset += 0 == blob ? 0 : sizeof(uint32_t) + blob;
     }
     free(blobs);
 }

@@ -14,8 +14,8 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/choice/order.h coll_nicbarr/choice/order.c coll_nicbarr/choice/statistics.h \
     coll_nicbarr/choice/statistics.c coll_nicbarr/choice/evidence.h coll_nicbarr/choice/evidence.c \
     coll_nicbarr/files/network.h coll_nicbarr/files/network.c coll_nicbarr/files/regular_file.h \
-    coll_nicbarr/files/regular_file.c coll_nicbarr/files/cache_places.h \
-    coll_nicbarr/files/cache_places.c coll_nicbarr/barrier_transitions.h \
+    coll_nicbarr/files/regular_file.c coll_nicbarr/files/cache_locations.h \
+    coll_nicbarr/files/cache_locations.c coll_nicbarr/barrier_transitions.h \
     coll_nicbarr/barrier_transitions.c
 coll_nicbarr_libnicbarr_pure_la_LIBADD = -lm
 

@@ -120,11 +120,11 @@ static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *modul
 /* Returns the index of a lost node, or LOST if the node is not lost. Called with the lock held. */
 static uint32_t find_lost(const struct myr_nic_name *name)
 {
-    uint32_t place = 0;
-    while (place < LOST && (NULL == name || name != lost.of[place].name)) {
-        ++place;
+    uint32_t index = 0;
+    while (index < LOST && (NULL == name || name != lost.of[index].name)) {
+        ++index;
     }
-    return place;
+    return index;
 }
 
 static void remember_lost(const struct myr_nic_name *name)
@@ -133,12 +133,12 @@ static void remember_lost(const struct myr_nic_name *name)
         return;
     }
     pthread_mutex_lock(&lost.lock);
-    uint32_t place = find_lost(name);
-    if (LOST == place) {
-        place = lost.next++ % LOST;
+    uint32_t index = find_lost(name);
+    if (LOST == index) {
+        index = lost.next++ % LOST;
     }
-    lost.of[place].name = name;
-    lost.of[place].when_ms = nicbarr_now_ms();
+    lost.of[index].name = name;
+    lost.of[index].when_ms = nicbarr_now_ms();
     pthread_mutex_unlock(&lost.lock);
 }
 
@@ -146,10 +146,10 @@ static void remember_lost(const struct myr_nic_name *name)
 static bool still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
 {
     pthread_mutex_lock(&lost.lock);
-    const uint32_t place = find_lost(name);
-    bool is_lost = LOST != place;
-    if (is_lost && 0 != heard_ms && (int32_t)(heard_ms - lost.of[place].when_ms) > 0) {
-        lost.of[place].name = NULL;
+    const uint32_t index = find_lost(name);
+    bool is_lost = LOST != index;
+    if (is_lost && 0 != heard_ms && (int32_t)(heard_ms - lost.of[index].when_ms) > 0) {
+        lost.of[index].name = NULL;
         is_lost = false;
     }
     pthread_mutex_unlock(&lost.lock);

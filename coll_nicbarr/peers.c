@@ -77,15 +77,15 @@ static uint64_t kv_key(opal_jobid_t job)
     return nicbarr_digest(0, words, sizeof(words)) | UINT64_C(1) << 63;
 }
 
-static uint64_t place_of(const void *memory)
+static uint64_t offset_of(const void *memory)
 {
     return (uint64_t)((const uint8_t *)memory -
                       myr_segment_base(mca_coll_nicbarr_component.segment));
 }
 
-static void *memory_at(uint64_t place)
+static void *memory_at(uint64_t offset)
 {
-    return myr_segment_base(mca_coll_nicbarr_component.segment) + place;
+    return myr_segment_base(mca_coll_nicbarr_component.segment) + offset;
 }
 
 /* Create the table of a job, unless another process of the node has done so. */
@@ -98,8 +98,8 @@ static void make_roll(opal_jobid_t job, uint32_t size)
     if (NULL != roll) {
         memset(roll, 0, bytes);
         roll->size = size;
-        (void)myr_kv_add(segment, kv_key(job), place_of(roll));
-        if (place_of(roll) != myr_kv_get(segment, kv_key(job))) {
+        (void)myr_kv_add(segment, kv_key(job), offset_of(roll));
+        if (offset_of(roll) != myr_kv_get(segment, kv_key(job))) {
             myr_segment_free(segment, roll);
         }
     }
@@ -113,8 +113,8 @@ static struct roll *roll_of(opal_jobid_t job)
     if (NULL != own_roll && job == opal_proc_local_get()->proc_name.jobid) {
         return own_roll;
     }
-    const uint64_t place = NULL == segment ? 0 : myr_kv_get(segment, kv_key(job));
-    return 0 == place ? NULL : memory_at(place);
+    const uint64_t offset = NULL == segment ? 0 : myr_kv_get(segment, kv_key(job));
+    return 0 == offset ? NULL : memory_at(offset);
 }
 
 static struct words *room_for(size_t count)
@@ -144,7 +144,7 @@ static void tell_node(struct roll *roll, uint32_t process, struct words *words,
     if (NULL != words) {
         words->count = (uint32_t)count;
         memcpy(words->bytes, bytes, count);
-        atomic_store_explicit(&roll->at[process], (uint32_t)place_of(words), memory_order_release);
+        atomic_store_explicit(&roll->at[process], (uint32_t)offset_of(words), memory_order_release);
     }
 }
 
@@ -168,10 +168,10 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
 {
     struct roll *roll = roll_of(name->jobid);
     const bool listed = NULL != roll && name->vpid < roll->size;
-    const uint32_t place =
+    const uint32_t offset =
         listed ? atomic_load_explicit(&roll->at[name->vpid], memory_order_acquire) : 0;
-    if (0 != place) {
-        const struct words *words = memory_at(place);
+    if (0 != offset) {
+        const struct words *words = memory_at(offset);
         return nicbarr_hello_read(words->bytes, words->count, hello);
     }
     uint8_t bytes[NICBARR_HELLO_BYTES];

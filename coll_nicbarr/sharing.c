@@ -32,19 +32,19 @@ static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, 
         most = peers[r]->segment > most ? peers[r]->segment : most;
     }
     /* by segment; 0: not numbered yet */
-    uint32_t *place_of = calloc((size_t)most + 1, sizeof(*place_of));
+    uint32_t *node_of = calloc((size_t)most + 1, sizeof(*node_of));
     *nodes = (struct addressees){.first = malloc(size * sizeof(*nodes->first)), .all_have = true};
-    const bool good = NULL != place_of && NULL != nodes->first;
+    const bool good = NULL != node_of && NULL != nodes->first;
     for (uint32_t r = 0; good && r < size; ++r) {
-        uint32_t *place = &place_of[peers[r]->segment];
-        if (0 == *place) {
+        uint32_t *node = &node_of[peers[r]->segment];
+        if (0 == *node) {
             nodes->first[nodes->count] = peers[r];
-            *place = ++nodes->count;
+            *node = ++nodes->count;
         }
-        nodes->own = r == rank ? *place - 1 : nodes->own;
+        nodes->own = r == rank ? *node - 1 : nodes->own;
         nodes->all_have = nodes->all_have && nicbarr_peer_has_key(peers[r]);
     }
-    free(place_of);
+    free(node_of);
     return good;
 }
 

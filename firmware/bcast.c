@@ -45,17 +45,17 @@ MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint3
     return has_had(group, number, held) ? MCP_KNOWN : MCP_RECORDED;
 }
 
-MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_t root)
+MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t index, uint32_t root)
 {
-    const struct mcp_peer *to = peer_at(group, place);
+    const struct mcp_peer *to = peer_at(group, index);
     return sends(group, distance(group, root, group->node), distance(group, group->node, to->node),
                  to->at);
 }
 
-MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint32_t root,
+MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t index, uint32_t root,
                                   uint32_t number, uint32_t bytes, struct mcp_message *message)
 {
-    address_message(group, message, place, MCP_BCAST, root, number);
+    address_message(group, message, index, MCP_BCAST, root, number);
     message->bytes = bytes;
 }
 
@@ -65,11 +65,11 @@ INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
 {
     const uint32_t from_root = distance(group, root, group->node);
     for (uint32_t w = 0; BELOW(w, group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
-        const uint32_t place = group->nsends + w;
-        const struct mcp_peer *from = peer_at(group, place);
+        const uint32_t index = group->nsends + w;
+        const struct mcp_peer *from = peer_at(group, index);
         const uint32_t further = distance(group, from->node, group->node);
         if (further <= from_root && sends(group, from_root - further, further, from->at)) {
-            return found(group, place);
+            return found(group, index);
         }
     }
     return 0;
@@ -78,11 +78,11 @@ INSIDE uint32_t parent(struct mcp_group *group, uint32_t root)
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message)
 {
-    const uint32_t place = has_root(group, root) ? parent(group, root) : 0;
-    if (0 == place || 0 != myr_load_relaxed(&group->failed)) {
+    const uint32_t index = has_root(group, root) ? parent(group, root) : 0;
+    if (0 == index || 0 != myr_load_relaxed(&group->failed)) {
         return false;
     }
-    address_message(group, message, place, MCP_BCAST_ASK, root, number);
+    address_message(group, message, index, MCP_BCAST_ASK, root, number);
     return true;
 }
 
@@ -101,15 +101,15 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message)
 {
-    const uint32_t place = has_root(group, root) ? child(group, node, root) : UINT32_MAX;
-    if (UINT32_MAX == place) {
+    const uint32_t index = has_root(group, root) ? child(group, node, root) : UINT32_MAX;
+    if (UINT32_MAX == index) {
         return false;
     }
     if (held == number && 0 != bytes) { /* a new group's slots contain a number, but no block */
-        mcp_bcast_message(group, place, root, number, bytes, message);
+        mcp_bcast_message(group, index, root, number, bytes, message);
         return true;
     }
-    address_message(group, message, place, MCP_BCAST_LATER, root, number);
+    address_message(group, message, index, MCP_BCAST_LATER, root, number);
     say_failure(group, message);
     return MCP_FAIL == message->header.type || !has_had(group, number, held);
 }
@@ -117,8 +117,8 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held)
 {
-    const uint32_t place = has_root(group, root) ? parent(group, root) : 0;
-    if (0 == place || peer_at(group, place)->node != node) {
+    const uint32_t index = has_root(group, root) ? parent(group, root) : 0;
+    if (0 == index || peer_at(group, index)->node != node) {
         return MCP_IMPLAUSIBLE;
     }
     return has_had(group, number, held) ? MCP_KNOWN : MCP_RECORDED;

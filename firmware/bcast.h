@@ -67,7 +67,7 @@ static inline uint32_t mcp_bcast_credit(uint32_t window, uint32_t epoch)
 }
 
 /* Returns the offset of a broadcast's slot in the window (bytes). */
-static inline uint32_t mcp_bcast_place(uint32_t window, uint32_t slot_bytes, uint32_t number)
+static inline uint32_t mcp_bcast_offset(uint32_t window, uint32_t slot_bytes, uint32_t number)
 {
     return (number & (window - 1)) * slot_bytes;
 }
@@ -81,10 +81,10 @@ MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint3
 
 /* Returns whether the message at this index of the table of sends is for a child in the tree of
  * `root`. */
-MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t place, uint32_t root);
+MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t index, uint32_t root);
 
 /* Fills in the message that forwards a block from its slot to the child at this index. */
-MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t place, uint32_t root,
+MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t index, uint32_t root,
                                   uint32_t number, uint32_t bytes, struct mcp_message *message);
 
 /* Makes `message` the ASK to the parent for a block that this node misses. Returns false if this

@@ -58,9 +58,9 @@ static inline void *mcp_at(const struct mcp_board *board, mcp_offset offset)
     return board->memory + offset;
 }
 
-static inline mcp_offset mcp_offset_of(const struct mcp_board *board, const void *place)
+static inline mcp_offset mcp_offset_of(const struct mcp_board *board, const void *pointer)
 {
-    return (mcp_offset)((const uint8_t *)place - board->memory);
+    return (mcp_offset)((const uint8_t *)pointer - board->memory);
 }
 
 #endif

@@ -180,7 +180,7 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
                                       const struct mcp_collective_part *part, const void *payload,
                                       uint32_t bytes)
 {
-    if (0 != group->places) {
+    if (0 != group->buffer_blocks) {
         uint32_t offset;
         const enum mcp_recorded claimed =
             mcp_group_claim(group, part->slot, part->epoch, &bytes, &offset);
@@ -197,15 +197,15 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
 /* Replays an ARRIVE that arrived before the group was open. Early messages with a payload were
  * dropped. */
 static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
-                       struct mcp_group *group, uint32_t place)
+                       struct mcp_group *group, uint32_t index)
 {
     struct mcp_header header = {.magic = MCP_MAGIC,
                                 .version = MCP_WIRE_VERSION,
                                 .type = MCP_ARRIVE,
                                 .key = group->key,
-                                .check = c->early[place].check,
-                                .collective = c->early[place].part};
-    c->early[place].key = 0;
+                                .check = c->early[index].check,
+                                .collective = c->early[index].part};
+    c->early[index].key = 0;
     if (!mcp_genuine(&header, &group->secret, NULL)) {
         ++counters->dropped_forged;
     } else if (MCP_IMPLAUSIBLE == take_arrival(group, &header.collective, NULL, 0)) {
@@ -228,10 +228,10 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
 
 static void remember(struct mcp_collective *c, const struct mcp_group *group)
 {
-    const uint32_t place = c->next_late++ % MCP_LATE;
-    c->late[place].key = group->key;
-    c->late[place].ending = mcp_ending_of(group, false);
-    c->late_secret[place] = group->secret;
+    const uint32_t index = c->next_late++ % MCP_LATE;
+    c->late[index].key = group->key;
+    c->late[index].ending = mcp_ending_of(group, false);
+    c->late_secret[index] = group->secret;
 }
 
 void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
@@ -318,10 +318,10 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     } else if (MCP_ARRIVE == header->type && 0 != header->payload_bytes) {
         ++counters->early; /* dropped: this node will request it again */
     } else if (MCP_ARRIVE == header->type) {
-        const uint32_t place = c->next_early++ % MCP_EARLY;
-        c->early[place].key = header->key;
-        c->early[place].check = header->check;
-        c->early[place].part = header->collective;
+        const uint32_t index = c->next_early++ % MCP_EARLY;
+        c->early[index].key = header->key;
+        c->early[index].check = header->check;
+        c->early[index].part = header->collective;
         ++counters->early;
     } else {
         ++counters->dropped_foreign;

@@ -8,7 +8,7 @@
 static struct mcp_bcast_slot *slot_of(struct mcp_group *group, uint32_t number)
 {
     return (struct mcp_bcast_slot *)(mcp_group_window(group) +
-                                     mcp_bcast_place(group->window, group->slot_bytes, number));
+                                     mcp_bcast_offset(group->window, group->slot_bytes, number));
 }
 
 enum mcp_recorded mcp_collective_take_block(struct mcp_board *board, struct mcp_counters *counters,

@@ -44,7 +44,7 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
 
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
-    const uint32_t most = done(group) + (0 != group->places ? 1 : MCP_OUTSTANDING);
+    const uint32_t most = done(group) + (0 != group->buffer_blocks ? 1 : MCP_OUTSTANDING);
     const uint32_t begun = myr_epoch_reached(most, epoch) ? epoch : most;
     if (!myr_epoch_reached(group->started, begun) && 0 == myr_load_relaxed(&group->failed)) {
         group->started = begun;
@@ -174,11 +174,11 @@ INSIDE enum iteration iterate(struct mcp_group *group)
     return ITERATION_STUCK;
 }
 
-MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
+MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t index, uint32_t epoch,
                                   struct mcp_message *message)
 {
-    const struct mcp_peer *to = peer_at(group, place);
-    address_message(group, message, place, MCP_ARRIVE, to->slot, epoch);
+    const struct mcp_peer *to = peer_at(group, index);
+    address_message(group, message, index, MCP_ARRIVE, to->slot, epoch);
     message->bytes = to->blocks * group->unit[epoch % 2];
 }
 
@@ -251,9 +251,9 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 #endif
 
 /* Returns the last epoch in which the message at this index of the table of sends was sent. */
-INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t place)
+INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t index)
 {
-    return done(group) + (place < group->first_send + group->sent);
+    return done(group) + (index < group->first_send + group->sent);
 }
 
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
@@ -266,8 +266,8 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
             if (myr_epoch_reached(last, epoch)) {
                 /* A peer that requests an epoch's data gets that epoch. It never requests one older
                  * than the last complete epoch, which is the oldest in the buffer. */
-                mcp_group_message(group, s, 0 != group->places ? epoch : last, message);
-                return 0 == group->places || myr_epoch_reached(epoch, done(group));
+                mcp_group_message(group, s, 0 != group->buffer_blocks ? epoch : last, message);
+                return 0 == group->buffer_blocks || myr_epoch_reached(epoch, done(group));
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
             say_failure(group, message);
@@ -308,10 +308,10 @@ MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t mi
     return MCP_RECORDED;
 }
 
-MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
+MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t index,
                                   struct mcp_message *message)
 {
-    address_message(group, message, place, MCP_LATER, 0, done(group) + 1);
+    address_message(group, message, index, MCP_LATER, 0, done(group) + 1);
     say_failure(group, message);
 }
 

@@ -81,9 +81,9 @@ struct mcp_group {
     MCP_APART uint64_t key;   /* 0 if the group is not open */
     struct mcp_secret secret; /* authenticates its packets */
     uint32_t nsteps, nsends, nwaits;
-    uint16_t node, last_node;   /* this NIC's number in the group; the highest number */
-    uint32_t places, unit_most; /* capacity of a buffer in blocks (0 if no data), and the maximum
-                                   bytes of a block */
+    uint16_t node, last_node;          /* this NIC's number in the group; the highest number */
+    uint32_t buffer_blocks, unit_most; /* capacity of a buffer in blocks (0 if no data), and the
+                                   maximum bytes of a block */
     /* of a group that broadcasts (bcast.h): the number of slots, a power of two (0: no broadcasts),
      * and the distance between two slots */
     uint32_t window, slot_bytes;
@@ -177,7 +177,7 @@ static inline uint32_t *mcp_group_claims(struct mcp_group *group)
 static inline uint8_t *mcp_group_buffer(struct mcp_group *group, uint32_t epoch)
 {
     return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits) +
-           (size_t)(epoch % 2) * group->places * group->unit_most;
+           (size_t)(epoch % 2) * group->buffer_blocks * group->unit_most;
 }
 
 /* Returns the slots of a group that broadcasts, which take the place of the buffers. */
@@ -197,8 +197,8 @@ enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
  *
  * The caller then fills in the secret, the steps, and the two tables of peers in the order of
  * steps: the peers to send to, and the peers to wait for. The slots of waits do not matter, because
- * a wait's slot is its index in the table. If the group carries data, the caller also sets `places`
- * and `unit_most`; if it broadcasts, `window` and `slot_bytes`. */
+ * a wait's slot is its index in the table. If the group carries data, the caller also sets
+ * `buffer_blocks` and `unit_most`; if it broadcasts, `window` and `slot_bytes`. */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
@@ -263,7 +263,7 @@ MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst
 #endif
 
 /* Fills in the message at this index of the table of sends, for this epoch. */
-MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t place, uint32_t epoch,
+MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t index, uint32_t epoch,
                                   struct mcp_message *message);
 
 /* Returns whether an epoch is under way that waits for messages. */
@@ -302,7 +302,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing);
 
 /* Fills in the FAIL for the peer at this index of the tables, once the group has failed. */
-MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t place,
+MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t index,
                                   struct mcp_message *message);
 
 #ifndef __bpf__

@@ -12,45 +12,45 @@
 
 /* The tables are laid out as in struct mcp_kernel_group. Each index is masked to the size of its
  * table, as is each bound that is read from memory, so that the verifier sees its range. */
-INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t index)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
-    return arrivals + (place & (MCP_KERNEL_MESSAGES - 1));
+    return arrivals + (index & (MCP_KERNEL_MESSAGES - 1));
 }
 
-INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
+INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t index)
 {
     struct mcp_step *steps = (struct mcp_step *)(arrival_at(group, 0) + MCP_KERNEL_MESSAGES);
-    return steps + (place & (MCP_KERNEL_STEPS - 1));
+    return steps + (index & (MCP_KERNEL_STEPS - 1));
 }
 
-INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
+INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t index)
 {
     struct mcp_peer *peers = (struct mcp_peer *)(step_at(group, 0) + MCP_KERNEL_STEPS);
-    return peers + (place & (MCP_KERNEL_PEERS - 1));
+    return peers + (index & (MCP_KERNEL_PEERS - 1));
 }
 
-INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t index)
 {
     uint32_t *heard = (uint32_t *)(peer_at(group, 0) + MCP_KERNEL_PEERS);
-    return heard + (place & (MCP_KERNEL_MESSAGES - 1));
+    return heard + (index & (MCP_KERNEL_MESSAGES - 1));
 }
 
-INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t index)
 {
     uint32_t *claims = heard_at(group, 0) + MCP_KERNEL_MESSAGES;
-    return claims + (place & (MCP_KERNEL_MESSAGES - 1));
+    return claims + (index & (MCP_KERNEL_MESSAGES - 1));
 }
 
 /* The condition of a loop. It has two comparisons because older verifiers do not track the minimum
  * of two bounds. */
-#define BELOW(place, count, most) ((place) < (most) && (place) < (count))
+#define BELOW(index, count, most) ((index) < (most) && (index) < (count))
 
 /* Passes on the result of a search loop. Writing it to memory and reading it back hides it from the
  * verifier, which would otherwise follow each possible result as a separate path. */
-INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t found(struct mcp_group *group, uint32_t index)
 {
-    *(volatile uint32_t *)&group->found = place;
+    *(volatile uint32_t *)&group->found = index;
     return *(volatile uint32_t *)&group->found;
 }
 
@@ -58,37 +58,37 @@ INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
 
 #define INSIDE static inline
 
-INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t place)
+INSIDE struct mcp_step *step_at(struct mcp_group *group, uint32_t index)
 {
-    return &mcp_group_steps(group)[place];
+    return &mcp_group_steps(group)[index];
 }
 
-INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t place)
+INSIDE struct mcp_peer *peer_at(struct mcp_group *group, uint32_t index)
 {
-    return &mcp_group_sends(group)[place];
+    return &mcp_group_sends(group)[index];
 }
 
-INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t index)
 {
-    return &mcp_group_arrivals(group)[place];
+    return &mcp_group_arrivals(group)[index];
 }
 
-INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t *heard_at(struct mcp_group *group, uint32_t index)
 {
-    return &mcp_group_heard(group)[place];
+    return &mcp_group_heard(group)[index];
 }
 
-INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t index)
 {
-    return &mcp_group_claims(group)[place];
+    return &mcp_group_claims(group)[index];
 }
 
-#define BELOW(place, count, most) ((place) < (count))
+#define BELOW(index, count, most) ((index) < (count))
 
-INSIDE uint32_t found(struct mcp_group *group, uint32_t place)
+INSIDE uint32_t found(struct mcp_group *group, uint32_t index)
 {
     (void)group;
-    return place;
+    return index;
 }
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "firmware/atomics.h"
 
-enum { NONE = MCP_NO_PLACE };
+enum { NONE = MCP_NO_MATCH };
 
 enum kind { FREE, RECEIVE, MESSAGE };
 
@@ -23,7 +23,7 @@ struct link {
     uint32_t lane;         /* lane number + 1; 0 if it is in no lane of this class */
 };
 
-struct place {
+struct entry {
     uint64_t number; /* receives are numbered in the order of posting */
     struct mcp_envelope envelope;
     uint8_t kind; /* enum kind */
@@ -43,8 +43,8 @@ struct mcp_match {
     uint32_t lanes_of_receives[MCP_MATCH_CLASSES];
     uint32_t receives, messages;
     uint32_t receives_most, messages_most;
-    uint32_t free_place, free_lane; /* index + 1 */
-    uint32_t places_used, lanes_used;
+    uint32_t free_entry, free_lane; /* index + 1 */
+    uint32_t entries_used, lanes_used;
     uint32_t buckets; /* a power of two */
 };
 
@@ -64,19 +64,19 @@ static uint32_t buckets_for(uint32_t lanes)
     return buckets;
 }
 
-static size_t places_at(void)
+static size_t entries_at(void)
 {
     return myr_whole_lines(sizeof(struct mcp_match));
 }
 
-static size_t lanes_at(uint32_t places)
+static size_t lanes_at(uint32_t entries)
 {
-    return places_at() + myr_whole_lines(places * sizeof(struct place));
+    return entries_at() + myr_whole_lines(entries * sizeof(struct entry));
 }
 
-static size_t buckets_at(uint32_t places, uint32_t lanes)
+static size_t buckets_at(uint32_t entries, uint32_t lanes)
 {
-    return lanes_at(places) + myr_whole_lines(lanes * sizeof(struct lane));
+    return lanes_at(entries) + myr_whole_lines(lanes * sizeof(struct lane));
 }
 
 size_t mcp_match_bytes(uint32_t receives, uint32_t messages)
@@ -88,25 +88,25 @@ size_t mcp_match_bytes(uint32_t receives, uint32_t messages)
     return buckets_at(receives + messages, lanes) + buckets_for(lanes) * sizeof(uint32_t);
 }
 
-static uint32_t places_of(const struct mcp_match *match)
+static uint32_t entries_of(const struct mcp_match *match)
 {
     return match->receives_most + match->messages_most;
 }
 
-static struct place *place_at(const struct mcp_match *match, uint32_t place)
+static struct entry *entry_at(const struct mcp_match *match, uint32_t entry)
 {
-    return (struct place *)((uint8_t *)match + places_at()) + place;
+    return (struct entry *)((uint8_t *)match + entries_at()) + entry;
 }
 
 static struct lane *lane_at(const struct mcp_match *match, uint32_t lane)
 {
-    return (struct lane *)((uint8_t *)match + lanes_at(places_of(match))) + lane;
+    return (struct lane *)((uint8_t *)match + lanes_at(entries_of(match))) + lane;
 }
 
 static uint32_t *bucket_at(const struct mcp_match *match, uint32_t bucket)
 {
     const uint32_t lanes = lanes_for(match->receives_most, match->messages_most);
-    return (uint32_t *)((uint8_t *)match + buckets_at(places_of(match), lanes)) + bucket;
+    return (uint32_t *)((uint8_t *)match + buckets_at(entries_of(match), lanes)) + bucket;
 }
 
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages)
@@ -181,8 +181,8 @@ void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match)
     larger->receives_most = receives;
     larger->messages_most = messages;
     larger->buckets = buckets;
-    __builtin_memcpy(place_at(larger, 0), place_at(match, 0),
-                     match->places_used * sizeof(struct place));
+    __builtin_memcpy(entry_at(larger, 0), entry_at(match, 0),
+                     match->entries_used * sizeof(struct entry));
     __builtin_memcpy(lane_at(larger, 0), lane_at(match, 0),
                      match->lanes_used * sizeof(struct lane));
     for (uint32_t number = 1; number <= larger->lanes_used; ++number) {
@@ -195,9 +195,9 @@ void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match)
     }
 }
 
-static void append_to_lane(struct mcp_match *match, uint32_t place, uint32_t open)
+static void append_to_lane(struct mcp_match *match, uint32_t entry, uint32_t open)
 {
-    struct place *joining = place_at(match, place);
+    struct entry *joining = entry_at(match, entry);
     const struct mcp_envelope name = name_of(&joining->envelope, open);
     uint32_t *at = find_lane(match, &name, open);
     if (0 == *at) {
@@ -213,8 +213,8 @@ static void append_to_lane(struct mcp_match *match, uint32_t place, uint32_t ope
     }
     struct lane *lane = lane_at(match, *at - 1);
     joining->link[open] = (struct link){.next = NONE, .before = lane->last, .lane = *at};
-    *(NONE == lane->last ? &lane->first : &place_at(match, lane->last)->link[open].next) = place;
-    lane->last = place;
+    *(NONE == lane->last ? &lane->first : &entry_at(match, lane->last)->link[open].next) = entry;
+    lane->last = entry;
 }
 
 static void close_lane(struct mcp_match *match, struct lane *lane)
@@ -227,13 +227,13 @@ static void close_lane(struct mcp_match *match, struct lane *lane)
     match->free_lane = closed;
 }
 
-static void remove_from_lane(struct mcp_match *match, const struct place *leaving, uint32_t open)
+static void remove_from_lane(struct mcp_match *match, const struct entry *leaving, uint32_t open)
 {
     const struct link link = leaving->link[open];
     struct lane *lane = lane_at(match, link.lane - 1);
-    *(NONE == link.before ? &lane->first : &place_at(match, link.before)->link[open].next) =
+    *(NONE == link.before ? &lane->first : &entry_at(match, link.before)->link[open].next) =
         link.next;
-    *(NONE == link.next ? &lane->last : &place_at(match, link.next)->link[open].before) =
+    *(NONE == link.next ? &lane->last : &entry_at(match, link.next)->link[open].before) =
         link.before;
     if (NONE == lane->first) {
         close_lane(match, lane);
@@ -244,47 +244,47 @@ static void remove_from_lane(struct mcp_match *match, const struct place *leavin
 
 /* Allocates a place for an entry. One is always free, because the caller limits the number of
  * receives and messages. */
-static uint32_t allocate_place(struct mcp_match *match, const struct mcp_envelope *envelope,
+static uint32_t allocate_entry(struct mcp_match *match, const struct mcp_envelope *envelope,
                                uint8_t kind)
 {
-    uint32_t number = match->places_used;
-    if (0 == match->free_place) {
-        ++match->places_used;
+    uint32_t number = match->entries_used;
+    if (0 == match->free_entry) {
+        ++match->entries_used;
     } else {
-        number = match->free_place - 1;
-        match->free_place = place_at(match, number)->link[0].next;
+        number = match->free_entry - 1;
+        match->free_entry = entry_at(match, number)->link[0].next;
     }
-    struct place *place = place_at(match, number);
-    place->envelope = *envelope;
-    place->kind = kind;
+    struct entry *entry = entry_at(match, number);
+    entry->envelope = *envelope;
+    entry->kind = kind;
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
-        place->link[open].lane = 0;
+        entry->link[open].lane = 0;
     }
     return number;
 }
 
-void mcp_match_remove(struct mcp_match *match, mcp_match_place number)
+void mcp_match_remove(struct mcp_match *match, mcp_match_index number)
 {
-    struct place *place = place_at(match, number);
+    struct entry *entry = entry_at(match, number);
     for (uint32_t open = 0; open < MCP_MATCH_CLASSES; ++open) {
-        if (0 != place->link[open].lane) {
-            remove_from_lane(match, place, open);
+        if (0 != entry->link[open].lane) {
+            remove_from_lane(match, entry, open);
         }
     }
-    --*(RECEIVE == place->kind ? &match->receives : &match->messages);
-    place->kind = FREE;
-    place->link[0].next = match->free_place;
-    match->free_place = number + 1;
+    --*(RECEIVE == entry->kind ? &match->receives : &match->messages);
+    entry->kind = FREE;
+    entry->link[0].next = match->free_entry;
+    match->free_entry = number + 1;
 }
 
-bool mcp_match_is_message(const struct mcp_match *match, mcp_match_place place)
+bool mcp_match_is_message(const struct mcp_match *match, mcp_match_index entry)
 {
-    return MESSAGE == place_at(match, place)->kind;
+    return MESSAGE == entry_at(match, entry)->kind;
 }
 
 uint32_t mcp_match_used(const struct mcp_match *match)
 {
-    return match->places_used;
+    return match->entries_used;
 }
 
 uint32_t mcp_match_receives(const struct mcp_match *match)
@@ -299,7 +299,7 @@ uint32_t mcp_match_messages(const struct mcp_match *match)
 
 /* ---- matching ---- */
 
-mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern)
+mcp_match_index mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern)
 {
     if (0 == match->messages) {
         return NONE;
@@ -310,19 +310,19 @@ mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_
 }
 
 enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
-                                mcp_match_place *place)
+                                mcp_match_index *entry)
 {
-    *place = mcp_match_probe(match, pattern);
-    if (NONE != *place) {
-        mcp_match_remove(match, *place);
+    *entry = mcp_match_probe(match, pattern);
+    if (NONE != *entry) {
+        mcp_match_remove(match, *entry);
         return MCP_MATCHED;
     }
     if (match->receives == match->receives_most) {
         return MCP_NO_ROOM;
     }
-    *place = allocate_place(match, &pattern->envelope, RECEIVE);
-    place_at(match, *place)->number = match->posted++;
-    append_to_lane(match, *place, pattern->open);
+    *entry = allocate_entry(match, &pattern->envelope, RECEIVE);
+    entry_at(match, *entry)->number = match->posted++;
+    append_to_lane(match, *entry, pattern->open);
     ++match->receives;
     return MCP_WAITS;
 }
@@ -340,7 +340,7 @@ static uint32_t first_receive(const struct mcp_match *match, const struct mcp_en
         const uint32_t lane = *find_lane(match, &name, open);
         if (0 != lane && lane_at(match, lane - 1)->receives) {
             const uint32_t head = lane_at(match, lane - 1)->first;
-            if (NONE == first || place_at(match, head)->number < place_at(match, first)->number) {
+            if (NONE == first || entry_at(match, head)->number < entry_at(match, first)->number) {
                 first = head;
             }
         }
@@ -349,20 +349,20 @@ static uint32_t first_receive(const struct mcp_match *match, const struct mcp_en
 }
 
 enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
-                                  mcp_match_place *place)
+                                  mcp_match_index *entry)
 {
-    *place = first_receive(match, envelope);
-    if (NONE != *place) {
-        mcp_match_remove(match, *place);
+    *entry = first_receive(match, envelope);
+    if (NONE != *entry) {
+        mcp_match_remove(match, *entry);
         return MCP_MATCHED;
     }
     if (match->messages == match->messages_most) {
         return MCP_NO_ROOM;
     }
-    *place = allocate_place(match, envelope, MESSAGE);
+    *entry = allocate_entry(match, envelope, MESSAGE);
     const uint32_t classes = classes_of(envelope);
     for (uint32_t open = 0; open < classes; ++open) {
-        append_to_lane(match, *place, open);
+        append_to_lane(match, *entry, open);
     }
     ++match->messages;
     return MCP_WAITS;

@@ -48,8 +48,8 @@ struct mcp_pattern {
 
 /* The index of an entry in the table, below the sum of both limits. It stays the same while the
  * entry waits, so the caller can keep its own data in an array. */
-typedef uint32_t mcp_match_place;
-enum { MCP_NO_PLACE = 0xffffffff };
+typedef uint32_t mcp_match_index;
+enum { MCP_NO_MATCH = 0xffffffff };
 
 enum { MCP_MATCH_MOST = 1 << 20 /* receives, or messages */ };
 
@@ -68,29 +68,29 @@ void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t message
 void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match);
 
 enum mcp_matched {
-    MCP_MATCHED, /* `*place` is the index of the match, which was removed */
-    MCP_WAITS,   /* `*place` is the index of the new waiting entry */
+    MCP_MATCHED, /* `*index` is the index of the match, which was removed */
+    MCP_WAITS,   /* `*index` is the index of the new waiting entry */
     MCP_NO_ROOM, /* nothing matches, and the table is full; nothing has changed */
 };
 
 /* Posts a receive. The earliest waiting message that it matches is removed. */
 enum mcp_matched mcp_match_post(struct mcp_match *match, const struct mcp_pattern *pattern,
-                                mcp_match_place *place);
+                                mcp_match_index *index);
 
 /* Handles the arrival of a message. The earliest posted receive that it matches is removed. */
 enum mcp_matched mcp_match_arrive(struct mcp_match *match, const struct mcp_envelope *envelope,
-                                  mcp_match_place *place);
+                                  mcp_match_index *index);
 
-/* Returns the message that a receive with this pattern would get now, or MCP_NO_PLACE if there is
+/* Returns the message that a receive with this pattern would get now, or MCP_NO_MATCH if there is
  * none. */
-mcp_match_place mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern);
+mcp_match_index mcp_match_probe(const struct mcp_match *match, const struct mcp_pattern *pattern);
 
 /* Removes an entry: a cancelled receive, or a probed message. */
-void mcp_match_remove(struct mcp_match *match, mcp_match_place place);
+void mcp_match_remove(struct mcp_match *match, mcp_match_index index);
 
 /* mcp_match_is_message() returns whether a message waits at this index. Indices from
  * mcp_match_used() on were never used. */
-bool mcp_match_is_message(const struct mcp_match *match, mcp_match_place place);
+bool mcp_match_is_message(const struct mcp_match *match, mcp_match_index index);
 uint32_t mcp_match_used(const struct mcp_match *match);
 
 /* Return the numbers of waiting entries. */

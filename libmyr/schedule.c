@@ -16,7 +16,7 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule)
 
 /* A message that is sent: its destination, and its index in the list of peers. */
 struct sent {
-    uint32_t peer, place;
+    uint32_t peer, index;
 };
 
 /* Orders by destination, and per destination in the order of sending. */
@@ -24,19 +24,19 @@ static int compare(const void *one, const void *other)
 {
     const struct sent *a = one, *b = other;
     return a->peer != b->peer ? (a->peer > b->peer) - (a->peer < b->peer)
-                              : (a->place > b->place) - (a->place < b->place);
+                              : (a->index > b->index) - (a->index < b->index);
 }
 
 /* Lists the messages sent and numbers those waited for. Returns the number of messages sent. */
 static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent, uint32_t *slots)
 {
-    uint32_t place = 0, sends = 0, waits = 0;
+    uint32_t index = 0, sends = 0, waits = 0;
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        for (uint32_t i = 0; i < schedule->steps[s].sends; ++i, ++place) {
-            sent[sends++] = (struct sent){schedule->peers[place], place};
+        for (uint32_t i = 0; i < schedule->steps[s].sends; ++i, ++index) {
+            sent[sends++] = (struct sent){schedule->peers[index], index};
         }
-        for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++place) {
-            slots[place] = waits++;
+        for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++index) {
+            slots[index] = waits++;
         }
     }
     return sends;
@@ -57,7 +57,7 @@ static bool find_at_peer(const struct sent *sent, uint32_t count, uint32_t rank,
         peer += schedule.steps[s].sends;
         for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++waits) {
             if (rank == *peer++ && found < count) {
-                slots[sent[found++].place] = waits;
+                slots[sent[found++].index] = waits;
             }
         }
     }

@@ -66,12 +66,12 @@ static struct myr_tagged_peer *peer_named(const opal_process_name_t *name)
 struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank)
 {
     struct ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
-    struct myr_tagged_peer **place =
+    struct myr_tagged_peer **slot =
         (struct myr_tagged_peer **)&proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL];
-    if (NULL == *place) {
-        *place = peer_named(&proc->super.proc_name);
+    if (NULL == *slot) {
+        *slot = peer_named(&proc->super.proc_name);
     }
-    return *place;
+    return *slot;
 }
 
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id)

@@ -270,7 +270,7 @@ static bool accept_client(struct myrd_clients *clients)
 {
     struct myrd_client client = {.number = 0};
     const char *why;
-    if (!myrd_place_accept(clients->place, &client.visitor, &why)) {
+    if (!myrd_listener_accept(clients->listener, &client.visitor, &why)) {
         return false;
     }
     client.number = myrd_holder_number(++clients->ever, client.visitor.pid);
@@ -278,8 +278,8 @@ static bool accept_client(struct myrd_clients *clients)
         why = "myrd refuses: the process is in another network namespace (container), which this "
               "NIC does not serve";
     }
-    const bool kept =
-        !myrd_place_short(clients->place) && has_room_for(clients, client.visitor.uid, NULL == why);
+    const bool kept = !myrd_listener_short(clients->listener) &&
+                      has_room_for(clients, client.visitor.uid, NULL == why);
     if (NULL != why || !kept) {
         refused(clients, &client.visitor,
                 NULL != why ? why : "refuses: it has its maximum number of clients already");
@@ -330,7 +330,7 @@ static bool receive_question(struct myrd_clients *clients, uint32_t number)
 }
 
 /* Returns the index of a client's descriptors in the poll set. */
-static size_t place_of(uint32_t number)
+static size_t poll_index(uint32_t number)
 {
     return (size_t)MYRD_CLIENTS_WATCHED * number;
 }
@@ -339,7 +339,7 @@ uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *w
 {
     for (uint32_t c = 0; c < clients->count; ++c) {
         const struct myrd_client *client = &clients->client[c];
-        struct pollfd *of = &watched[place_of(c)];
+        struct pollfd *of = &watched[poll_index(c)];
         const short events = NULL == client->meeting ? POLLIN : 0;
         const int connection = client->left ? -1 : client->visitor.connection;
         of[0] = (struct pollfd){.fd = connection, .events = events};
@@ -388,12 +388,12 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
  * client that was moved below `first` is served in the next iteration of the event loop. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
-    reap_absent(clients, &watched[place_of(clients->count)]);
+    reap_absent(clients, &watched[poll_index(clients->count)]);
     const uint32_t first = 0 == clients->count ? 0 : clients->users->iteration % clients->count + 1;
     for (uint32_t c = first; c > 0; --c) {
-        serve_one(clients, c - 1, &watched[place_of(c - 1)]);
+        serve_one(clients, c - 1, &watched[poll_index(c - 1)]);
     }
     for (uint32_t c = clients->count; c > first; --c) {
-        serve_one(clients, c - 1, &watched[place_of(c - 1)]);
+        serve_one(clients, c - 1, &watched[poll_index(c - 1)]);
     }
 }

@@ -23,7 +23,7 @@
 #include "libmyr/status.h"
 #include "myrd/kernel_groups.h"
 #include "myrd/kernel_meeting.h"
-#include "myrd/place.h"
+#include "myrd/listener.h"
 #include "myrd/users.h"
 
 enum {
@@ -55,7 +55,7 @@ typedef bool (*myrd_clients_attend_fn)(void *context, struct myrd_client *client
 
 /* All clients of the daemon. Initialize to 0. The owner sets the first six members. */
 struct myrd_clients {
-    struct myrd_place *place;
+    struct myrd_listener *listener;
     struct myrd_users *users;
     struct myrd_meetings *meetings;
     struct myrd_groups *groups;

@@ -311,11 +311,11 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
                                  uint64_t holder, struct mcp_kernel_seen *seen,
                                  struct myr_error *error)
 {
-    const uint32_t place = myrd_groups_find(groups, plan->key);
-    if (place == groups->count) {
+    const uint32_t index = myrd_groups_find(groups, plan->key);
+    if (index == groups->count) {
         return open_new(groups, plan, holder, seen, error);
     }
-    struct myrd_group *group = &groups->group[place];
+    struct myrd_group *group = &groups->group[index];
     if (group->leaves || !myrd_kernel_plan_equal(&group->plan, plan)) {
         /* The error is the same for another user's group, so that users learn nothing about it. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: another group has that key");
@@ -330,9 +330,9 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
 uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uint64_t holder,
                              struct mcp_missing *list)
 {
-    const uint32_t place = myrd_groups_find(groups, key);
-    const struct myrd_group *group = &groups->group[place];
-    for (uint32_t h = 0; place < groups->count && h < group->holders; ++h) {
+    const uint32_t index = myrd_groups_find(groups, key);
+    const struct myrd_group *group = &groups->group[index];
+    for (uint32_t h = 0; index < groups->count && h < group->holders; ++h) {
         if (holder == group->holder[h]) {
             return mcp_kernel_group_missing(groups->kernel, key, list);
         }
@@ -342,9 +342,9 @@ uint32_t myrd_groups_missing(const struct myrd_groups *groups, uint64_t key, uin
 
 bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder)
 {
-    const uint32_t place = myrd_groups_find(groups, key);
-    struct myrd_group *group = &groups->group[place];
-    if (place == groups->count || !let_go(groups, group, holder)) {
+    const uint32_t index = myrd_groups_find(groups, key);
+    struct myrd_group *group = &groups->group[index];
+    if (index == groups->count || !let_go(groups, group, holder)) {
         return false;
     }
     if (0 == group->holders && !myrd_groups_begin_farewell(groups, group)) {

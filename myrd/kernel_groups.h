@@ -71,11 +71,11 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder);
 
 /* Clients that held groups when the previous daemon ended are absent until they reconnect or are
- * reaped. myrd_groups_holder() returns the absent client at index `place` of a table with
+ * reaped. myrd_groups_holder() returns the absent client at this index of a table with
  * MCP_KERNEL_HOLDERS entries, or NULL. myrd_groups_close_unheld() closes the groups that are left
  * without a holder; call it after the dead clients have been reaped. */
 const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups,
-                                                   uint32_t place);
+                                                   uint32_t index);
 void myrd_groups_close_unheld(struct myrd_groups *groups);
 
 /* Restore the references of an absent holder that has reconnected. Call myrd_groups_hold_on() for

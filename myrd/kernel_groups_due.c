@@ -80,9 +80,9 @@ static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
 static void receive_stuck(void *context, const struct mcp_kernel_stuck *stuck)
 {
     struct myrd_groups *groups = context;
-    const uint32_t place = myrd_groups_find(groups, stuck->key);
-    struct myrd_group *group = &groups->group[place];
-    if (place == groups->count || group->failed) {
+    const uint32_t index = myrd_groups_find(groups, stuck->key);
+    struct myrd_group *group = &groups->group[index];
+    if (index == groups->count || group->failed) {
         return;
     }
     if (!group->waited || stuck->done != group->done) {

@@ -77,10 +77,10 @@ void myrd_groups_recall(struct myrd_groups *groups)
     recall_closed(groups);
 }
 
-const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups, uint32_t place)
+const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups, uint32_t index)
 {
-    const struct mcp_kernel_holder *holder = &groups->holders.holder[place];
-    return place < groups->holders.count && 0 != holder->number ? holder : NULL;
+    const struct mcp_kernel_holder *holder = &groups->holders.holder[index];
+    return index < groups->holders.count && 0 != holder->number ? holder : NULL;
 }
 
 /* The last holders of these groups left or died at the same time as the daemon. */

@@ -24,9 +24,9 @@ static uint32_t find_holder(const struct myrd_holders *holders, uint64_t holder)
     return h < holders->count || 0 == holder ? h : MCP_KERNEL_HOLDERS;
 }
 
-static void record_holder(const struct myrd_holders *holders, uint32_t place)
+static void record_holder(const struct myrd_holders *holders, uint32_t index)
 {
-    mcp_kernel_record_holder(holders->kernel, place, &holders->holder[place]);
+    mcp_kernel_record_holder(holders->kernel, index, &holders->holder[index]);
 }
 
 void myrd_holders_recall(struct myrd_holders *holders)
@@ -65,29 +65,29 @@ void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_K
 
 void myrd_holders_hold(struct myrd_holders *holders, uint64_t number, uint32_t uid, uint32_t group)
 {
-    uint32_t place = find_holder(holders, number);
-    if (MCP_KERNEL_HOLDERS == place) {
-        place = find_holder(holders, 0);
-        if (MCP_KERNEL_HOLDERS == place) {
+    uint32_t index = find_holder(holders, number);
+    if (MCP_KERNEL_HOLDERS == index) {
+        index = find_holder(holders, 0);
+        if (MCP_KERNEL_HOLDERS == index) {
             return;
         }
-        holders->count += place == holders->count;
-        holders->holder[place] =
+        holders->count += index == holders->count;
+        holders->holder[index] =
             (struct mcp_kernel_holder){.number = number, .since_ns = boot_time_ns(), .uid = uid};
     }
-    holders->holder[place].groups[group / 64] |= UINT64_C(1) << group % 64;
-    record_holder(holders, place);
+    holders->holder[index].groups[group / 64] |= UINT64_C(1) << group % 64;
+    record_holder(holders, index);
 }
 
 void myrd_holders_let_go(struct myrd_holders *holders, uint64_t number, uint32_t group)
 {
-    const uint32_t place = find_holder(holders, number);
-    if (MCP_KERNEL_HOLDERS == place) {
+    const uint32_t index = find_holder(holders, number);
+    if (MCP_KERNEL_HOLDERS == index) {
         return;
     }
     uint64_t others[MCP_KERNEL_GROUPS / 64];
     memset(others, 0xff, sizeof(others));
     others[group / 64] &= ~(UINT64_C(1) << group % 64);
-    keep_groups(&holders->holder[place], others);
-    record_holder(holders, place);
+    keep_groups(&holders->holder[index], others);
+    record_holder(holders, index);
 }

@@ -29,21 +29,21 @@ bool myrd_hosts_filter(int socket)
 
 /* Hashes an address. Both halves of the last 64 bits are used, because the interface number of an
  * IPv6 address may be in either. */
-static uint32_t place_of(const struct mcp_ip *ip)
+static uint32_t bucket_of(const struct mcp_ip *ip)
 {
     return (ntohl(ip->word[3]) ^ (mcp_ip_is_4(ip) ? 0 : ntohl(ip->word[2]))) % MYRD_HOSTS_KNOWN;
 }
 
 bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms)
 {
-    return mcp_same_ip(ip, &hosts->known[place_of(ip)].ip) &&
-           now_ms < hosts->known[place_of(ip)].until_ms;
+    return mcp_same_ip(ip, &hosts->known[bucket_of(ip)].ip) &&
+           now_ms < hosts->known[bucket_of(ip)].until_ms;
 }
 
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms)
 {
-    hosts->known[place_of(ip)].ip = *ip;
-    hosts->known[place_of(ip)].until_ms = now_ms + MYRD_HOSTS_FRESH_MS;
+    hosts->known[bucket_of(ip)].ip = *ip;
+    hosts->known[bucket_of(ip)].until_ms = now_ms + MYRD_HOSTS_FRESH_MS;
 }
 
 static void send_words(const struct myrd_hosts *hosts, const struct mcp_address *there,

@@ -39,11 +39,11 @@ static void begin_meeting(const struct myrd_meetings *meetings, struct myrd_meet
 struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
                                         const struct mcp_kernel_plan *plan, uint64_t now_ms)
 {
-    struct myrd_meeting **place = &meetings->first;
-    while (NULL != *place && !myrd_kernel_plan_equal(plan, &(*place)->plan)) {
-        place = &(*place)->next;
+    struct myrd_meeting **link = &meetings->first;
+    while (NULL != *link && !myrd_kernel_plan_equal(plan, &(*link)->plan)) {
+        link = &(*link)->next;
     }
-    if (NULL == *place) {
+    if (NULL == *link) {
         struct myrd_meeting *meeting = calloc(1, sizeof(*meeting));
         if (NULL == meeting) {
             return NULL;
@@ -52,10 +52,10 @@ struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
         meeting->pause_ms = PAUSE_FIRST_MS;
         meeting->over_at_ms = now_ms + TIMEOUT_MS;
         begin_meeting(meetings, meeting, now_ms);
-        *place = meeting;
+        *link = meeting;
     }
-    ++(*place)->clients;
-    return *place;
+    ++(*link)->clients;
+    return *link;
 }
 
 void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *meeting,
@@ -64,11 +64,11 @@ void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *me
     if (0 != --meeting->clients) {
         return;
     }
-    struct myrd_meeting **place = &meetings->first;
-    while (meeting != *place) {
-        place = &(*place)->next;
+    struct myrd_meeting **link = &meetings->first;
+    while (meeting != *link) {
+        link = &(*link)->next;
     }
-    *place = meeting->next;
+    *link = meeting->next;
     struct myrd_meeting *other = meetings->first;
     while (NULL != other && !(other->parked && same_account(meeting, other))) {
         other = other->next;

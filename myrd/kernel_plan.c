@@ -62,12 +62,12 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
 static enum myr_status check_data(const struct myr_kernel_question *question,
                                   struct myr_error *error)
 {
-    const uint64_t places = question->places, unit_most = question->unit_most;
-    bool good = (0 == places) == (0 == unit_most) && 0 == unit_most % MCP_BLOCK_UNIT &&
-                places * unit_most <= MCP_KERNEL_BUFFER;
+    const uint64_t buffer_blocks = question->buffer_blocks, unit_most = question->unit_most;
+    bool good = (0 == buffer_blocks) == (0 == unit_most) && 0 == unit_most % MCP_BLOCK_UNIT &&
+                buffer_blocks * unit_most <= MCP_KERNEL_BUFFER;
     for (uint32_t p = 0; good && p < question->nsends + question->nwaits; ++p) {
         const struct mcp_kernel_peer *peer = &question->peers[p];
-        good = (uint32_t)peer->at + peer->blocks <= places &&
+        good = (uint32_t)peer->at + peer->blocks <= buffer_blocks &&
                peer->blocks * unit_most <= MCP_PAYLOAD_MOST;
     }
     return good ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid data buffer");
@@ -84,7 +84,7 @@ static enum myr_status check_bcast(const struct myr_kernel_question *question,
     bool good = window >= 32 && window <= MCP_BCAST_SLOTS && 0 == (window & (window - 1)) &&
                 0 == slot_bytes % MCP_BLOCK_UNIT && slot_bytes > head &&
                 slot_bytes - head <= MCP_PAYLOAD_MOST && window * slot_bytes <= MCP_BCAST_BYTES &&
-                0 == question->places && 0 == question->unit_most;
+                0 == question->buffer_blocks && 0 == question->unit_most;
     for (uint32_t p = 0; good && p < question->nsends + question->nwaits; ++p) {
         good = 0 == question->peers[p].blocks;
     }
@@ -149,7 +149,7 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
     plan->nsteps = question->nsteps;
     plan->nsends = question->nsends;
     plan->nwaits = question->nwaits;
-    plan->places = question->places;
+    plan->buffer_blocks = question->buffer_blocks;
     plan->unit_most = question->unit_most;
     plan->window = question->window;
     plan->slot_bytes = question->slot_bytes;
@@ -186,8 +186,8 @@ bool myrd_kernel_plan_equal(const struct mcp_kernel_plan *a, const struct mcp_ke
 {
     return a->key == b->key && a->uid == b->uid && a->nodes == b->nodes && a->node == b->node &&
            a->nsteps == b->nsteps && a->nsends == b->nsends && a->nwaits == b->nwaits &&
-           a->places == b->places && a->unit_most == b->unit_most && a->window == b->window &&
-           a->slot_bytes == b->slot_bytes &&
+           a->buffer_blocks == b->buffer_blocks && a->unit_most == b->unit_most &&
+           a->window == b->window && a->slot_bytes == b->slot_bytes &&
            0 == memcmp(&a->secret, &b->secret, sizeof(a->secret)) &&
            0 == memcmp(a->steps, b->steps, sizeof(a->steps)) &&
            0 == memcmp(a->peers, b->peers, sizeof(a->peers));

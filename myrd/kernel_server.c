@@ -33,7 +33,7 @@
 #include "myrd/kernel_plan.h"
 #include "myrd/log.h"
 #include "myrd/owner.h"
-#include "myrd/place.h"
+#include "myrd/listener.h"
 #include "myrd/rights.h"
 #include "myrd/users.h"
 #include "os/clock.h"
@@ -48,7 +48,7 @@ enum {
 };
 
 struct myrd_kernel_server {
-    struct myrd_place place;
+    struct myrd_listener listener;
     struct myrd_hosts hosts; /* its socket reserves the NIC's UDP port */
     struct myrd_interface interface;
     struct myr_nic_name name;
@@ -248,18 +248,18 @@ static enum myr_status listen_there(struct myrd_kernel_server *server, const cha
     const char *given = NULL == path ? getenv("NICBARR_KERNEL_SOCKET") : path;
     if (NULL == given || '\0' == *given) {
         given = MYR_KERNEL_SOCKET;
-        const enum myr_status status = myrd_place_make_folder(given, 0755, error);
+        const enum myr_status status = myrd_listener_make_directory(given, 0755, error);
         if (MYR_OK != status) {
             return status;
         }
     }
-    return myrd_place_open(&server->place, given, 0666, error);
+    return myrd_listener_open(&server->listener, given, 0666, error);
 }
 
 static void close_server(void *serving)
 {
     struct myrd_kernel_server *server = serving;
-    myrd_place_hide(&server->place);
+    myrd_listener_hide(&server->listener);
     myrd_clients_close(&server->clients);
     if (NULL != server->groups) {
         myrd_groups_free(server->groups);
@@ -274,7 +274,7 @@ static void close_server(void *serving)
     if (server->interface.socket >= 0) {
         close(server->interface.socket);
     }
-    myrd_place_close(&server->place);
+    myrd_listener_close(&server->listener);
     free(server);
 }
 
@@ -364,10 +364,10 @@ static enum myr_status make_server(const struct myrd_options *options, bool keep
     if (NULL == server) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    server->place.lock = server->place.listening = -1;
-    server->place.folder = server->place.spare = -1;
+    server->listener.lock = server->listener.listening = -1;
+    server->listener.folder = server->listener.spare = -1;
     server->hosts.socket = server->interface.socket = server->guard = -1;
-    server->clients.place = &server->place;
+    server->clients.listener = &server->listener;
     server->clients.users = &server->users;
     server->clients.meetings = &server->meetings;
     server->clients.attend = attend;
@@ -439,8 +439,8 @@ static enum myr_status confine(void *serving, struct myr_error *error)
 static uint32_t watch_all(struct myrd_kernel_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
-    server->watched[1] =
-        (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
+    server->watched[1] = (struct pollfd){.fd = server->listener.listening,
+                                         .events = myrd_listener_events(&server->listener)};
     server->watched[2] = (struct pollfd){.fd = mcp_kernel_watch(server->kernel), .events = POLLIN};
     server->watched[3] = (struct pollfd){.fd = server->hosts.socket, .events = POLLIN};
     server->watched[4] = (struct pollfd){.fd = server->interface.socket, .events = POLLIN};
@@ -520,11 +520,11 @@ static int timeout(struct myrd_kernel_server *server)
                            myrd_interface_timeout(&server->interface, now));
     const struct myrd_meeting *next = myrd_meetings_next(&server->meetings, &server->users);
     if (NULL == next) {
-        return myrd_place_timeout(&server->place, due);
+        return myrd_listener_timeout(&server->listener, due);
     }
     const uint64_t at = next->next_at_ms;
     const int meeting = at <= now ? 0 : (int)(at - now);
-    return myrd_place_timeout(&server->place, sooner(meeting, due));
+    return myrd_listener_timeout(&server->listener, sooner(meeting, due));
 }
 
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
@@ -533,7 +533,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
     char what[100];
     snprintf(what, sizeof(what), "serves as the kernel's NIC on interface %s",
              server->interface.name);
-    myrd_log_serves(what, &server->name, &server->place);
+    myrd_log_serves(what, &server->name, &server->listener);
     if ('\0' != server->warning[0]) {
         myrd_log(MYRD_NOTICE, "%s", server->warning);
     }

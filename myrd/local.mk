@@ -3,7 +3,7 @@
 ## --kernel, owns the kernel's NIC, as a system service (systemctl enable --now myrd-kernel).
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
-    myrd/place.h myrd/place.c \
+    myrd/listener.h myrd/listener.c \
     myrd/log.h myrd/log.c \
     myrd/owner.h myrd/server.c \
     myrd/rights.h myrd/rights.c \

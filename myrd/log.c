@@ -45,7 +45,7 @@ void myrd_log(enum myrd_level level, const char *format, ...)
 }
 
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
-                     const struct myrd_place *place)
+                     const struct myrd_listener *listener)
 {
     char where[WHERE_BYTES] = "", text[MCP_NETWORK_TEXT];
     size_t length = 0;
@@ -55,7 +55,7 @@ void myrd_log_serves(const char *what, const struct myr_nic_name *name,
             mcp_network_text(&name->address[a].ip, name->address[a].prefix, text),
             (unsigned)ntohs(name->address[a].port));
     }
-    myrd_log(MYRD_NOTICE, "%s at %s; jobs find it by %s", what, where, place->address.sun_path);
+    myrd_log(MYRD_NOTICE, "%s at %s; jobs find it by %s", what, where, listener->address.sun_path);
 }
 
 static bool is_power_of_ten(uint64_t number)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "libmyr/soft/nic.h"
-#include "myrd/place.h"
+#include "myrd/listener.h"
 
 /* Levels, with syslog's numbers. */
 enum myrd_level { MYRD_ERROR = 3, MYRD_WARNING = 4, MYRD_NOTICE = 5, MYRD_INFO = 6 };
@@ -27,7 +27,7 @@ void myrd_log(enum myrd_level level, const char *format, ...)
 
 /* Logs that the daemon is ready: its kind, the NIC's address, and the socket. */
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
-                     const struct myrd_place *place);
+                     const struct myrd_listener *listener);
 
 /* Logs that the visitor was refused. It is the `count`th one since the daemon started. */
 void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count);

@@ -27,7 +27,7 @@
 #include "libmyr/unix_talk.h"
 #include "myrd/filter.h"
 #include "myrd/log.h"
-#include "myrd/place.h"
+#include "myrd/listener.h"
 #include "myrd/rights.h"
 
 enum {
@@ -47,7 +47,7 @@ struct client {
 
 struct myrd_server {
     struct myrd_options options;
-    struct myrd_place place;
+    struct myrd_listener listener;
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
     struct myr_soft_thread *thread;
@@ -97,7 +97,7 @@ static void log_that_it_serves(const struct myrd_server *server)
 {
     struct myr_nic_name name;
     myr_soft_get_name(server->nic, &name);
-    myrd_log_serves("serves as the user's soft NIC", &name, &server->place);
+    myrd_log_serves("serves as the user's soft NIC", &name, &server->listener);
 }
 
 /* Replaces the NIC if new clients cannot use it, because a client was killed while it ran the NIC,
@@ -174,7 +174,7 @@ static void accept_client(struct myrd_server *server)
 {
     struct myrd_visitor visitor;
     const char *why;
-    if (!myrd_place_accept(&server->place, &visitor, &why)) {
+    if (!myrd_listener_accept(&server->listener, &visitor, &why)) {
         return;
     }
     if (geteuid() != visitor.uid) {
@@ -257,19 +257,19 @@ static enum myr_status receive_hello(struct myrd_server *server, uint32_t number
 
 static enum myr_status listen_there(struct myrd_server *server, struct myr_error *error)
 {
-    char usual[sizeof(server->place.address.sun_path)];
+    char usual[sizeof(server->listener.address.sun_path)];
     const char *path = server->options.socket;
     if (NULL == path) {
         if (!myr_soft_daemon_path(usual, sizeof(usual))) {
             return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
         }
-        const enum myr_status status = myrd_place_make_folder(usual, 0700, error);
+        const enum myr_status status = myrd_listener_make_directory(usual, 0700, error);
         if (MYR_OK != status) {
             return status;
         }
         path = usual;
     }
-    return myrd_place_open(&server->place, path, 0600, error);
+    return myrd_listener_open(&server->listener, path, 0600, error);
 }
 
 /* ---- the server ---- */
@@ -277,12 +277,12 @@ static enum myr_status listen_there(struct myrd_server *server, struct myr_error
 static void close_server(void *serving)
 {
     struct myrd_server *server = serving;
-    myrd_place_hide(&server->place);
+    myrd_listener_hide(&server->listener);
     while (server->count > 0) {
         forget(server, server->count - 1);
     }
     close_nic(server);
-    myrd_place_close(&server->place);
+    myrd_listener_close(&server->listener);
     free(server);
 }
 
@@ -308,8 +308,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     }
     server->options = *options;
     myr_segment_say = say_waiting;
-    server->place.lock = server->place.listening = -1;
-    server->place.folder = server->place.spare = -1;
+    server->listener.lock = server->listener.listening = -1;
+    server->listener.folder = server->listener.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
         /* Root's daemon has capabilities to drop. CAP_NET_ADMIN is kept, for a large receive
@@ -336,8 +336,8 @@ static enum myr_status confine(void *serving, struct myr_error *error)
 static void watch_all(struct myrd_server *server, int end)
 {
     server->watched[0] = (struct pollfd){.fd = end, .events = POLLIN};
-    server->watched[1] =
-        (struct pollfd){.fd = server->place.listening, .events = myrd_place_events(&server->place)};
+    server->watched[1] = (struct pollfd){.fd = server->listener.listening,
+                                         .events = myrd_listener_events(&server->listener)};
     for (uint32_t c = 0; c < server->count; ++c) {
         struct pollfd *of = &server->watched[FIXED + OF_EACH * c];
         of[0] = (struct pollfd){.fd = server->client[c].visitor.connection, .events = POLLIN};
@@ -352,7 +352,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
     log_that_it_serves(server);
     while (MYR_OK == status) {
         watch_all(server, end);
-        const int timeout = myrd_place_timeout(&server->place, -1);
+        const int timeout = myrd_listener_timeout(&server->listener, -1);
         if (poll(server->watched, FIXED + OF_EACH * server->count, timeout) < 0 && EINTR != errno) {
             return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot wait for clients");
         }

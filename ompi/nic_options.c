@@ -105,7 +105,7 @@ void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *
         "wait. Is the host up, and does the network let UDP pass? Or do its processes compute "
         "without calling MPI, or are they stopped? (With coll/nicbarr, a node answers while its "
         "processes compute)",
-        framework, NULL == host ? "a host" : host, unresponsive->place,
+        framework, NULL == host ? "a host" : host, unresponsive->address,
         NULL == name ? "" : ", process ", NULL == name ? "" : OPAL_NAME_PRINT(*name),
         unresponsive->silence_s);
 }

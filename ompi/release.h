@@ -59,15 +59,15 @@
 /* The type of element counts in coll's functions, and of arrays of counts and displacements. */
 #if OMPI_MAJOR_VERSION < 6
 typedef int nicbarr_count_t;
-typedef const int *nicbarr_counts_t, *nicbarr_places_t;
+typedef const int *nicbarr_counts_t, *nicbarr_displs_t;
 #define NICBARR_COUNTS(ints) (ints)
-#define NICBARR_PLACES(ints) (ints)
+#define NICBARR_DISPLS(ints) (ints)
 #else
 typedef size_t nicbarr_count_t;
 typedef ompi_count_array_t nicbarr_counts_t;
-typedef ompi_disp_array_t nicbarr_places_t;
+typedef ompi_disp_array_t nicbarr_displs_t;
 #define NICBARR_COUNTS(ints) ompi_count_array_create(ints)
-#define NICBARR_PLACES(ints) ompi_disp_array_create(ints)
+#define NICBARR_DISPLS(ints) ompi_disp_array_create(ints)
 #endif
 
 /* The release series that a component is built for, "4.1", "5.0" or "6.0", and the exact release of

@@ -89,20 +89,20 @@ static bool same_of_another_host(const json_t *one, const json_t *other)
 }
 
 /* Returns whether the finding has been printed together with an earlier one of another host. */
-static bool repeated(const json_t *findings, size_t place)
+static bool repeated(const json_t *findings, size_t index)
 {
     bool found = false;
-    for (size_t f = 0; !found && f < place; ++f) {
-        found = same_of_another_host(json_array_get(findings, f), json_array_get(findings, place));
+    for (size_t f = 0; !found && f < index; ++f) {
+        found = same_of_another_host(json_array_get(findings, f), json_array_get(findings, index));
     }
     return found;
 }
 
 /* Returns the hosts of a finding, its text, and the hosts that have the same note with another
  * text. */
-static char *describe(const json_t *findings, size_t place)
+static char *describe(const json_t *findings, size_t index)
 {
-    const json_t *json = json_array_get(findings, place);
+    const json_t *json = json_array_get(findings, index);
     const char *before = "; likewise on ";
     char *line;
     size_t bytes;
@@ -110,14 +110,14 @@ static char *describe(const json_t *findings, size_t place)
     if (NULL == text) {
         tool_no_memory();
     }
-    for (size_t f = place; NULL != field(json, "host") && f < json_array_size(findings); ++f) {
+    for (size_t f = index; NULL != field(json, "host") && f < json_array_size(findings); ++f) {
         const json_t *other = json_array_get(findings, f);
-        if (f == place || (same_of_another_host(other, json) && same(other, json, "seen"))) {
+        if (f == index || (same_of_another_host(other, json) && same(other, json, "seen"))) {
             fprintf(text, "%s, ", field(other, "host"));
         }
     }
     fprintf(text, "%s: %s", field(json, "what"), field(json, "seen"));
-    for (size_t f = place + 1; f < json_array_size(findings); ++f) {
+    for (size_t f = index + 1; f < json_array_size(findings); ++f) {
         const json_t *other = json_array_get(findings, f);
         if (same_of_another_host(other, json) && !same(other, json, "seen")) {
             fprintf(text, "%s%s", before, field(other, "host"));
@@ -132,11 +132,11 @@ static char *describe(const json_t *findings, size_t place)
 
 /* Prints a finding. If several hosts have it in common, it is printed once, in the place of the
  * first one. */
-static void print_one(const json_t *findings, size_t place, FILE *out)
+static void print_one(const json_t *findings, size_t index, FILE *out)
 {
-    const json_t *json = json_array_get(findings, place);
+    const json_t *json = json_array_get(findings, index);
     const char *todo = field(json, "do");
-    char *line = describe(findings, place);
+    char *line = describe(findings, index);
     fprintf(out, "%-*s", INDENT, field(json, "state"));
     text_wrap(out, line, INDENT, COLUMNS);
     free(line);

@@ -90,7 +90,7 @@ static void put_quoted(FILE *out, const char *text)
 }
 
 /* Writes a position on the screen, in pixels from the top left corner. */
-static void put_place(const struct canvas *canvas, double x, double y)
+static void put_position(const struct canvas *canvas, double x, double y)
 {
     fprintf(canvas->out, "screen %.5f, screen %.5f", x / canvas->width, 1 - y / canvas->height);
 }
@@ -112,7 +112,7 @@ __attribute__((format(printf, 8, 9))) static void label(const struct canvas *can
     fprintf(canvas->out, "set label ");
     put_quoted(canvas->out, printable);
     fprintf(canvas->out, " at ");
-    put_place(canvas, x, y);
+    put_position(canvas, x, y);
     fprintf(canvas->out, " %s noenhanced font '%s%s,%.1f' textcolor rgb '%s'\n", side, canvas->font,
             PLOT_SVG == canvas->kind ? "" : weight, size * canvas->size, colour);
     free(printable);
@@ -122,9 +122,9 @@ static void key(const struct canvas *canvas, double x, double y, const char *col
                 const char *text)
 {
     fprintf(canvas->out, "set object rectangle from ");
-    put_place(canvas, x, y + 7);
+    put_position(canvas, x, y + 7);
     fprintf(canvas->out, " to ");
-    put_place(canvas, x + 18, y - 7);
+    put_position(canvas, x + 18, y - 7);
     fprintf(canvas->out, " fillcolor rgb '%s' fillstyle solid noborder\n", colour);
     label(canvas, x + 25, y, "left", "", 1, colour_text, "%s", text);
 }
@@ -144,14 +144,14 @@ static void head(const struct canvas *canvas, const struct report *report, size_
     key(canvas, 122, y, colour_own, "Open MPI's own");
     key(canvas, 286, y, colour_other, "other candidates");
     fprintf(canvas->out, "set label '' at ");
-    put_place(canvas, 464, y);
+    put_position(canvas, 464, y);
     fprintf(canvas->out, " point pointtype 12 pointsize %.1f linewidth 1.8 linecolor rgb '%s'\n",
             canvas->point, colour_model);
     label(canvas, 480, y, "left", "", 1, colour_text, "model's prediction");
     fprintf(canvas->out, "set arrow from ");
-    put_place(canvas, 652, y);
+    put_position(canvas, 652, y);
     fprintf(canvas->out, " to ");
-    put_place(canvas, 678, y);
+    put_position(canvas, 678, y);
     fprintf(canvas->out, " heads size screen %.5f,90 linewidth 1.5 linecolor rgb '%s'\n",
             5 / canvas->width, colour_text);
     label(canvas, 688, y, "left", "", 1, colour_text, "quartiles");
@@ -399,7 +399,7 @@ static void make_notes(struct panel *panel)
 
 /* Arranges the panels in two columns if there are more than two; the height of a row is that of its
  * highest panel. Returns the number of panels. */
-static size_t place(const struct report *report, struct panel *panels, struct canvas *canvas)
+static size_t lay_out(const struct report *report, struct panel *panels, struct canvas *canvas)
 {
     size_t count = 0, longest = 0;
     for (size_t e = 0; e < report->count && count < PLOT_PANELS; ++e) {
@@ -464,7 +464,7 @@ void plot_script(const struct report *report, enum plot_kind kind, FILE *out)
 {
     struct canvas canvas = {.out = out, .kind = kind};
     struct panel panels[PLOT_PANELS];
-    const size_t count = place(report, panels, &canvas);
+    const size_t count = lay_out(report, panels, &canvas);
     terminal(&canvas);
     fprintf(out, "set multiplot\nunset key\nset border 3 linecolor rgb '%s'\n", colour_faint);
     fprintf(out, "set tics out nomirror scale 0.6 textcolor rgb '%s'\n", colour_text);

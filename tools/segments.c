@@ -120,17 +120,17 @@ static void add_descriptor(struct segments *segments, const char *proc, const ch
         }
         return;
     }
-    ssize_t place = known(segments, &about);
-    if (place >= 0) {
+    ssize_t index = known(segments, &about);
+    if (index >= 0) {
         close(fd);
     } else {
         segments->segment = grow(segments->segment, segments->count, &segments->capacity,
                                  sizeof(*segments->segment));
-        place = (ssize_t)segments->count++;
-        segments->segment[place] =
+        index = (ssize_t)segments->count++;
+        segments->segment[index] =
             (struct segment){.fd = fd, .device = about.st_dev, .file = about.st_ino};
     }
-    struct segment *segment = &segments->segment[place];
+    struct segment *segment = &segments->segment[index];
     const pid_t number = (pid_t)strtol(pid, NULL, 10);
     if (0 == segment->count || number != segment->processes[segment->count - 1].pid) {
         add_process(segment, proc, pid); /* only once, even if the process has several

@@ -70,7 +70,7 @@ static void view_kernel(struct kernel_snapshot *snapshot)
     for (uint32_t g = 0; g < report->groups; ++g) {
         const struct myr_kernel_group_words *group = &report->group[g];
         snapshot->group[g] = (struct myr_group_view){
-            .place = g,
+            .offset = g,
             .node = group->node,
             .done = group->done,
             .started = group->done + group->waits,

@@ -39,7 +39,7 @@ static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, c
 {
     char name[NIC_TEXT] = "";
     if (0 != nic->name.count) {
-        mcp_place_text(&nic->name.address[0].ip, nic->name.address[0].port, name);
+        mcp_address_text(&nic->name.address[0].ip, nic->name.address[0].port, name);
     }
     labels = metrics_label(metrics_label(labels, "kind", kind), "nic", name);
     add_groups(metrics, nic->groups, labels);

@@ -142,7 +142,7 @@ static bool waited_before(const struct myr_soft_view *earlier, const struct myr_
 {
     for (uint32_t g = 0; NULL != earlier && g < earlier->groups; ++g) {
         const struct myr_group_view *then = &earlier->group[g];
-        if (then->place == group->place && then->done == group->done && 0 != then->absent) {
+        if (then->offset == group->offset && then->done == group->done && 0 != then->absent) {
             return true;
         }
     }

@@ -167,39 +167,39 @@ static struct mcp_secret share_secret(MPI_Comm team)
 /* Determines the placement of the team's members and, on several nodes, the names of their NICs.
  * All of it is one allocation (`names`), which the caller frees. Nodes are in the order of their
  * first ranks. */
-static void place_members(const struct library *library, MPI_Comm team,
+static void count_members(const struct library *library, MPI_Comm team,
                           struct myr_nic_members *members)
 {
     MPI_Comm node, leaders;
-    int rank, place[4]; /* local, locals, node, nodes */
+    int rank, sizes[4]; /* local, locals, node, nodes */
     MPI_Comm_rank(team, &rank);
     MPI_Comm_split_type(team, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &place[0]);
-    MPI_Comm_size(node, &place[1]);
-    MPI_Comm_split(team, place[0] == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
+    MPI_Comm_rank(node, &sizes[0]);
+    MPI_Comm_size(node, &sizes[1]);
+    MPI_Comm_split(team, sizes[0] == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
     if (leaders != MPI_COMM_NULL) {
-        MPI_Comm_rank(leaders, &place[2]);
-        MPI_Comm_size(leaders, &place[3]);
+        MPI_Comm_rank(leaders, &sizes[2]);
+        MPI_Comm_size(leaders, &sizes[3]);
     }
-    MPI_Bcast(&place[2], 2, MPI_INT, 0, node);
+    MPI_Bcast(&sizes[2], 2, MPI_INT, 0, node);
 
-    const size_t nodes = (size_t)place[3];
+    const size_t nodes = (size_t)sizes[3];
     const struct myr_nic_name **by_node =
         bench_alloc(nodes, sizeof(*by_node) + sizeof(struct myr_nic_name));
     struct myr_nic_name *names = (struct myr_nic_name *)(by_node + nodes);
     if (leaders != MPI_COMM_NULL) {
         if (library->nic) {
-            myr_soft_get_name(library->nic, &names[place[2]]);
+            myr_soft_get_name(library->nic, &names[sizes[2]]);
         }
         MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names, sizeof(*names), MPI_BYTE, leaders);
         MPI_Comm_free(&leaders);
     }
-    MPI_Bcast(names, place[3] * (int)sizeof(*names), MPI_BYTE, 0, node);
+    MPI_Bcast(names, sizes[3] * (int)sizeof(*names), MPI_BYTE, 0, node);
     MPI_Comm_free(&node);
-    members->local = (uint32_t)place[0];
-    members->locals = (uint32_t)place[1];
-    members->node = (uint32_t)place[2];
-    members->nodes = (uint32_t)place[3];
+    members->local = (uint32_t)sizes[0];
+    members->locals = (uint32_t)sizes[1];
+    members->node = (uint32_t)sizes[2];
+    members->nodes = (uint32_t)sizes[3];
     for (size_t n = 0; n < nodes; ++n) {
         by_node[n] = &names[n];
     }
@@ -212,7 +212,7 @@ void library_join(struct library_group *group, struct library *library, MPI_Comm
     const struct mcp_secret secret = share_secret(team);
     struct myr_nic_members members = {.locals = 0};
     members.key = myr_secret_derive(&secret, 0, &members.secret);
-    place_members(library, team, &members);
+    count_members(library, team, &members);
     *group = (struct library_group){.library = library, .across = members.nodes > 1};
     if (group->across) {
         const struct nicbarr_among among = {choice, members.nodes};

@@ -150,9 +150,9 @@ static void handle_message_notice(struct sim_node *node, enum sim_notice what)
 static uint32_t unexpected_from(const struct myr_tagged *t, uint32_t source)
 {
     uint32_t count = 0;
-    for (uint32_t place = 0; place < mcp_match_used(t->match); ++place) {
-        if (mcp_match_is_message(t->match, place)) {
-            const struct myr_tagged_message *message = t->waiting[place];
+    for (uint32_t index = 0; index < mcp_match_used(t->match); ++index) {
+        if (mcp_match_is_message(t->match, index)) {
+            const struct myr_tagged_message *message = t->waiting[index];
             count += message->head.envelope.source == source;
         }
     }

@@ -29,9 +29,9 @@ static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type)
 
 /* Returns the contribution of a rank. The number a is odd, hence invertible, so that no later
  * contribution is lost. */
-static uint32_t contribution(int rank, int place)
+static uint32_t contribution(int rank, int element)
 {
-    const uint32_t a = 3 + 2 * (uint32_t)(5 * rank + place), b = (uint32_t)(31 * rank + place);
+    const uint32_t a = 3 + 2 * (uint32_t)(5 * rank + element), b = (uint32_t)(31 * rank + element);
     return a << 16 | (b & 0xffff);
 }
 

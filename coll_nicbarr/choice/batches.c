@@ -7,7 +7,7 @@
 enum { LEAST_PAUSE = 10 };
 
 /* Returns a value that grows with each sample of the contest. */
-static int place_of(const struct nicbarr_contest *contest)
+static int progress_of(const struct nicbarr_contest *contest)
 {
     return (contest->rounds + contest->preliminary_done) * NICBARR_CONTESTANTS + contest->next;
 }
@@ -29,9 +29,9 @@ double nicbarr_batches_next_us(const struct nicbarr_batches *batches)
 
 void nicbarr_batches_record(struct nicbarr_batches *batches, const struct nicbarr_contest *contest)
 {
-    const int place = place_of(contest);
-    batches->budget_us *= place == batches->place ? 2 : 1;
-    batches->place = place;
+    const int progress = progress_of(contest);
+    batches->budget_us *= progress == batches->progress ? 2 : 1;
+    batches->progress = progress;
     ++batches->played;
 }
 

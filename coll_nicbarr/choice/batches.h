@@ -25,7 +25,7 @@
 struct nicbarr_batches {
     int played;
     double budget_us;      /* budget of the first batch, raised while it is too short */
-    int place;             /* progress of the contest */
+    int progress;          /* progress of the contest */
     uint32_t pause, until; /* number of calls between two batches, and until the next one */
     uint32_t least;        /* minimum of `pause` if each batch must be affordable; else 0 */
 };

@@ -33,14 +33,14 @@ static int counted(const struct nicbarr_comparison *comparison)
     return comparison->preliminary_done ? NICBARR_COMPARISON_BARRIERS : PRELIMINARY;
 }
 
-/* Returns the first variant from `place` on that is not out, or `count` if the round is
+/* Returns the first variant from `current` on that is not out, or `count` if the round is
  * complete. */
-static int next_place(const struct nicbarr_comparison *comparison, int place)
+static int next_variant(const struct nicbarr_comparison *comparison, int current)
 {
-    while (place < comparison->count && comparison->out[place]) {
-        ++place;
+    while (current < comparison->count && comparison->out[current]) {
+        ++current;
     }
-    return place;
+    return current;
 }
 
 void nicbarr_comparison_begin(struct nicbarr_comparison *comparison, int count, bool shared_clock)
@@ -52,7 +52,7 @@ void nicbarr_comparison_begin(struct nicbarr_comparison *comparison, int count, 
 
 int nicbarr_comparison_next(const struct nicbarr_comparison *comparison)
 {
-    return 0 == comparison->number ? NICBARR_COMPARISON_APART : comparison->place;
+    return 0 == comparison->number ? NICBARR_COMPARISON_APART : comparison->current;
 }
 
 bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double come_us,
@@ -60,7 +60,7 @@ bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double com
 {
     const int n = comparison->number++ - UNCOUNTED;
     if (n >= 0) {
-        double *sample = comparison->sample[comparison->place][n];
+        double *sample = comparison->sample[comparison->current][n];
         sample[0] = comparison->shared_clock ? left_us : left_us - come_us;
         sample[1] = comparison->shared_clock ? come_us : come_us - left_us;
     }
@@ -68,8 +68,8 @@ bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double com
         return false;
     }
     comparison->number = 0;
-    comparison->place = next_place(comparison, comparison->place + 1);
-    return comparison->place == comparison->count;
+    comparison->current = next_variant(comparison, comparison->current + 1);
+    return comparison->current == comparison->count;
 }
 
 int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, double *values)
@@ -159,7 +159,7 @@ static void drop_variants(struct nicbarr_comparison *comparison)
 /* Returns whether all challengers have been dropped. */
 static bool alone(const struct nicbarr_comparison *comparison)
 {
-    return next_place(comparison, 1) == comparison->count;
+    return next_variant(comparison, 1) == comparison->count;
 }
 
 void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const double *values)
@@ -183,7 +183,7 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
         drop_variants(comparison);
     }
     comparison->preliminary_done = true;
-    comparison->place = 0;
+    comparison->current = 0;
     comparison->over = alone(comparison) || NICBARR_COMPARISON_ROUNDS == comparison->rounds;
     comparison->winner = comparison->over && !alone(comparison) ? find_winner(comparison) : 0;
 }

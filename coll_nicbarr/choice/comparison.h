@@ -42,7 +42,7 @@ struct nicbarr_comparison {
     bool out[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more barriers */
     int rounds; /* number of complete rounds, without the preliminary round */
     bool preliminary_done;
-    int place, number; /* the current variant; the barrier of its measurement, from 0 */
+    int current, number; /* the current variant; the barrier of its measurement, from 0 */
     double sample[NICBARR_COMPARISON_VARIANTS][NICBARR_COMPARISON_BARRIERS][2];
     double us[2][NICBARR_COMPARISON_VARIANTS]
              [NICBARR_COMPARISON_ROUNDS]; /* agreed medians of each round */

@@ -160,21 +160,22 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 
 /* ---- samples ---- */
 
-/* Returns the candidate at a place of a round. Each round starts with another candidate, so that no
- * candidate always runs in the same phase of a machine whose speed changes periodically. */
-static int candidate_at(const struct nicbarr_contest *contest, int rounds, int place)
+/* Returns the candidate at a position of a round. Each round starts with another candidate, so that
+ * no candidate always runs in the same phase of a machine whose speed changes periodically. */
+static int candidate_at(const struct nicbarr_contest *contest, int rounds, int position)
 {
-    return (place + rounds) % contest->count;
+    return (position + rounds) % contest->count;
 }
 
-/* Returns the first place from `place` on whose candidate has not been dropped, or `count` if the
- * round is complete. */
-static int next_place(const struct nicbarr_contest *contest, int rounds, int place)
+/* Returns the first position from `position` on whose candidate has not been dropped, or `count` if
+ * the round is complete. */
+static int next_position(const struct nicbarr_contest *contest, int rounds, int position)
 {
-    while (place < contest->count && contest->of[candidate_at(contest, rounds, place)].dropped) {
-        ++place;
+    while (position < contest->count &&
+           contest->of[candidate_at(contest, rounds, position)].dropped) {
+        ++position;
     }
-    return place;
+    return position;
 }
 
 /* Returns whether candidates are dropped, and repetitions adjusted, after this round. */
@@ -220,12 +221,13 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
 }
 
 /* Record the result of a sample, and evaluate the round if this was its last sample. */
-static void record_sample(struct nicbarr_contest *contest, int place, double us, double budget_us)
+static void record_sample(struct nicbarr_contest *contest, int position, double us,
+                          double budget_us)
 {
-    struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, place)];
+    struct nicbarr_contestant *one = &contest->of[candidate_at(contest, contest->rounds, position)];
     *(contest->preliminary_done ? &one->round_us[contest->rounds] : &one->preliminary_us) = us;
-    contest->next = place + 1;
-    if (next_place(contest, contest->rounds, contest->next) == contest->count) {
+    contest->next = position + 1;
+    if (next_position(contest, contest->rounds, contest->next) == contest->count) {
         end_round(contest, budget_us);
     }
 }
@@ -312,8 +314,8 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     error = 0 == error ? agree_on_sample(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;
     while (0 == error && nicbarr_contest_open(contest)) {
-        const int place = next_place(contest, contest->rounds, contest->next);
-        const int c = candidate_at(contest, contest->rounds, place);
+        const int position = next_position(contest, contest->rounds, contest->next);
+        const int c = candidate_at(contest, contest->rounds, position);
         if (!fits(contest, c, budget_us - spent_us, agreement_us, begun)) {
             break;
         }
@@ -321,7 +323,7 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
         error = user->sample(user->context, c, contest->of[c].repetitions, &us);
         error = agree_on_sample(user, &us, since_us, &spent_us, error);
         if (0 == error) {
-            record_sample(contest, place, us, budget_us);
+            record_sample(contest, position, us, budget_us);
         }
         begun = true;
     }

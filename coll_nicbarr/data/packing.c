@@ -50,8 +50,8 @@ void nicbarr_operands_close(struct nicbarr_operands *operands)
 int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
                      void *packed, size_t bytes)
 {
-    struct iovec place = {packed, bytes};
-    uint32_t places = 1;
+    struct iovec iov = {packed, bytes};
+    uint32_t iov_count = 1;
     opal_convertor_t convertor;
     if (nicbarr_is_dense(type)) {
         memcpy(packed, from, bytes);
@@ -61,7 +61,7 @@ int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatyp
     const int rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super,
                                                             (size_t)count, from, 0, &convertor);
     if (OMPI_SUCCESS == rc) {
-        (void)opal_convertor_pack(&convertor, &place, &places, &bytes);
+        (void)opal_convertor_pack(&convertor, &iov, &iov_count, &bytes);
     }
     OBJ_DESTRUCT(&convertor);
     return rc;
@@ -70,8 +70,8 @@ int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatyp
 int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
                        const ompi_datatype_t *type)
 {
-    struct iovec place = {(void *)packed, bytes};
-    uint32_t places = 1;
+    struct iovec iov = {(void *)packed, bytes};
+    uint32_t iov_count = 1;
     opal_convertor_t convertor;
     if (nicbarr_is_dense(type)) {
         memcpy(to, packed, bytes);
@@ -81,7 +81,7 @@ int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count
     const int rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super,
                                                             (size_t)count, to, 0, &convertor);
     if (OMPI_SUCCESS == rc) {
-        (void)opal_convertor_unpack(&convertor, &place, &places, &bytes);
+        (void)opal_convertor_unpack(&convertor, &iov, &iov_count, &bytes);
     }
     OBJ_DESTRUCT(&convertor);
     return rc;

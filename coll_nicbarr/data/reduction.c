@@ -82,7 +82,7 @@ static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction
 
 /* Returns the location where the value of a block of ranks that ends with `rank` is stored. The
  * value of the block of all ranks is the result. */
-static void *place_of(const struct nicbarr_reducer *reducer,
+static void *value_of(const struct nicbarr_reducer *reducer,
                       const struct nicbarr_reduction *reduction, uint32_t rank)
 {
     return rank + 1 == reducer->exchange.size ? reduction->to : reducer->parts[rank];
@@ -96,18 +96,18 @@ static void combine_round(const struct nicbarr_reducer *reducer,
     const struct myr_exchange *x = &reducer->exchange;
     for (uint32_t r = 0; r < x->size; r += 2) {
         const uint32_t right = r + 1 < x->size ? r + 1 : r;
-        void *place = place_of(reducer, reduction, right);
-        memcpy(place, myr_exchange_payload(x, right), count * reduction->extent);
+        void *value = value_of(reducer, reduction, right);
+        memcpy(value, myr_exchange_payload(x, right), count * reduction->extent);
         if (right != r) {
-            ompi_op_reduce(reduction->op, (void *)myr_exchange_payload(x, r), place, (int)count,
+            ompi_op_reduce(reduction->op, (void *)myr_exchange_payload(x, r), value, (int)count,
                            reduction->type);
         }
     }
     for (uint32_t block = 2; block < x->size; block *= 2) {
         for (uint32_t last = block - 1; last + 1 < x->size; last += 2 * block) {
             const uint32_t other = last + block < x->size ? last + block : x->size - 1;
-            ompi_op_reduce(reduction->op, place_of(reducer, reduction, last),
-                           place_of(reducer, reduction, other), (int)count, reduction->type);
+            ompi_op_reduce(reduction->op, value_of(reducer, reduction, last),
+                           value_of(reducer, reduction, other), (int)count, reduction->type);
         }
     }
 }

@@ -7,17 +7,17 @@
 
 uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t bytes)
 {
-    struct iovec place = {to, bytes};
-    uint32_t places = 1;
-    (void)opal_convertor_pack(rest->convertor, &place, &places, &bytes);
+    struct iovec iov = {to, bytes};
+    uint32_t iov_count = 1;
+    (void)opal_convertor_pack(rest->convertor, &iov, &iov_count, &bytes);
     return (uint32_t)bytes;
 }
 
 void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes)
 {
-    struct iovec place = {(void *)from, bytes};
-    uint32_t places = 1;
-    (void)opal_convertor_unpack(rest->convertor, &place, &places, &bytes);
+    struct iovec iov = {(void *)from, bytes};
+    uint32_t iov_count = 1;
+    (void)opal_convertor_unpack(rest->convertor, &iov, &iov_count, &bytes);
 }
 
 int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_count_t count,

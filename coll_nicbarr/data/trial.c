@@ -102,11 +102,11 @@ static void publish_trial(const struct nicbarr_trial *trial)
 
 static void take_out(struct nicbarr_trial *trial)
 {
-    struct nicbarr_trial **place = &trial->module->trials;
-    while (trial != *place) {
-        place = &(*place)->next;
+    struct nicbarr_trial **link = &trial->module->trials;
+    while (trial != *link) {
+        link = &(*link)->next;
     }
-    *place = trial->next;
+    *link = trial->next;
 }
 
 void nicbarr_trial_end(struct nicbarr_trial *trial)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tuning cache as the component uses it. This file describes the machine on which measurements
- * depend, and prints messages about the files, once per node. cache_places.c determines the files,
- * cache_file.c handles a single file, and evidence.c derives the choice from the measurements.
+ * depend, and prints messages about the files, once per node. cache_locations.c determines the
+ * files, cache_file.c handles a single file, and evidence.c derives the choice from the
+ * measurements.
  *
  * The description contains no host name, so hosts with the same hardware and software share their
  * measurements. */
@@ -184,12 +185,12 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
         .confidence = doubtful ? most_provisional : contest->confidence,
     };
     for (int c = 0; c < contest->count; ++c) {
-        const uint32_t place = measurement.count;
+        const uint32_t index = measurement.count;
         if (contest->of[c].rounds >
             0) { /* otherwise the candidate was dropped after the preliminary round */
-            (void)nicbarr_choice_name(choices[c], measurement.of[place].name);
-            measurement.of[place].rounds = (uint32_t)contest->of[c].rounds;
-            measurement.of[place].us = contest->of[c].us;
+            (void)nicbarr_choice_name(choices[c], measurement.of[index].name);
+            measurement.of[index].rounds = (uint32_t)contest->of[c].rounds;
+            measurement.of[index].us = contest->of[c].us;
             ++measurement.count;
         }
     }

@@ -95,17 +95,17 @@ static bool read_measurement(const json_t *json, struct nicbarr_measurement *mea
 static void insert_measurement(struct nicbarr_evidence *evidence, uint32_t first,
                                const struct nicbarr_measurement *one)
 {
-    uint32_t place = evidence->count;
-    while (place > first && evidence->of[place - 1].when > one->when) {
-        --place;
+    uint32_t index = evidence->count;
+    while (index > first && evidence->of[index - 1].when > one->when) {
+        --index;
     }
-    struct nicbarr_measurement *at = &evidence->of[place];
+    struct nicbarr_measurement *at = &evidence->of[index];
     if (evidence->count - first < NICBARR_CACHE_KEPT && evidence->count < NICBARR_EVIDENCE_MOST) {
-        memmove(at + 1, at, (evidence->count - place) * sizeof(*at));
+        memmove(at + 1, at, (evidence->count - index) * sizeof(*at));
         *at = *one;
         ++evidence->count;
-    } else if (place > first) {
-        memmove(&evidence->of[first], &evidence->of[first + 1], (place - first - 1) * sizeof(*at));
+    } else if (index > first) {
+        memmove(&evidence->of[first], &evidence->of[first + 1], (index - first - 1) * sizeof(*at));
         at[-1] = *one;
     }
 }

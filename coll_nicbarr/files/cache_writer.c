@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "coll_nicbarr/files/cache_file.h"
-#include "coll_nicbarr/files/cache_places.h"
+#include "coll_nicbarr/files/cache_locations.h"
 #include "os/thread.h"
 
 enum { LONGEST_MS = 1000 /* timeout at the end of a job */ };
@@ -25,11 +25,11 @@ struct nicbarr_cache_trouble nicbarr_cache_writer_trouble = {.lock = PTHREAD_MUT
 
 /* ---- one addition ---- */
 
-static bool add_to(const struct nicbarr_cache_place *place,
+static bool add_to(const struct nicbarr_cache_location *location,
                    const struct nicbarr_cache_addition *addition, struct myr_error *error)
 {
     const struct nicbarr_cache_file file = {
-        place->path, '\0' == place->below[0] ? NULL : place->below, addition->machine,
+        location->path, '\0' == location->below[0] ? NULL : location->below, addition->machine,
         '\0' == addition->what[0] ? NULL : addition->what};
     return nicbarr_cache_file_add(&file, &addition->shape, &addition->measurement, error);
 }
@@ -38,16 +38,16 @@ static bool add_to(const struct nicbarr_cache_place *place,
  * reported. */
 static void write_one(const struct nicbarr_cache_addition *addition)
 {
-    struct nicbarr_cache_place place, failed = {.path = ""};
+    struct nicbarr_cache_location location, failed = {.path = ""};
     struct myr_error why = {.text = ""};
     const char *list = addition->list;
     bool written = false;
-    while (!written && nicbarr_cache_next_place(&list, &place)) {
+    while (!written && nicbarr_cache_next_location(&list, &location)) {
         struct myr_error error = {.text = ""};
-        const bool none = '\0' == place.path[0] && !place.anew;
-        written = none || (!place.anew && add_to(&place, addition, &error));
-        if (!written && !place.anew && '\0' == failed.path[0]) {
-            failed = place;
+        const bool none = '\0' == location.path[0] && !location.anew;
+        written = none || (!location.anew && add_to(&location, addition, &error));
+        if (!written && !location.anew && '\0' == failed.path[0]) {
+            failed = location;
             why = error;
         }
     }
@@ -126,15 +126,15 @@ static bool is_writing(void)
 /* Report the first file that has not been written before the timeout. */
 static void give_up(void)
 {
-    struct nicbarr_cache_place place = {.path = ""};
+    struct nicbarr_cache_location location = {.path = ""};
     struct myr_error error;
     pthread_mutex_lock(&queue.lock);
     const char *list = NULL == queue.first ? "" : queue.first->list;
-    while ('\0' == place.path[0] && nicbarr_cache_next_place(&list, &place)) {
+    while ('\0' == location.path[0] && nicbarr_cache_next_location(&list, &location)) {
     }
     pthread_mutex_unlock(&queue.lock);
     myr_write_error(&error, MYR_ERR_FULL, 0, "writing takes more than %d ms", (int)LONGEST_MS);
-    nicbarr_cache_trouble_record(&nicbarr_cache_writer_trouble, place.path, &error);
+    nicbarr_cache_trouble_record(&nicbarr_cache_writer_trouble, location.path, &error);
 }
 
 void nicbarr_cache_writer_close(void)

@@ -18,7 +18,7 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_lines.h"
-#include "coll_nicbarr/files/cache_places.h"
+#include "coll_nicbarr/files/cache_locations.h"
 #include "os/thread.h"
 
 enum {
@@ -30,7 +30,7 @@ struct reading {
     unsigned opened; /* `state.opened` at the start of the thread */
     int count;
     char path[FILES_MOST][PATH_MAX];
-    struct nicbarr_cache_place place; /* not on the stack, which may be small */
+    struct nicbarr_cache_location location; /* not on the stack, which may be small */
 };
 
 static struct {
@@ -135,10 +135,11 @@ static void begin_reading(void)
         publish_texts(NULL, 0);
         return;
     }
-    struct nicbarr_cache_place *place = &reading->place;
-    while (reading->count < FILES_MOST && nicbarr_cache_next_place(&list, place) && !place->anew) {
-        if ('\0' != place->path[0]) {
-            memcpy(reading->path[reading->count++], place->path, sizeof(place->path));
+    struct nicbarr_cache_location *location = &reading->location;
+    while (reading->count < FILES_MOST && nicbarr_cache_next_location(&list, location) &&
+           !location->anew) {
+        if ('\0' != location->path[0]) {
+            memcpy(reading->path[reading->count++], location->path, sizeof(location->path));
         }
     }
     reading->opened = state.opened;

@@ -208,13 +208,13 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
 }
 
 /* Returns the index of an entry, or the number of entries if the report does not contain it. */
-static size_t place_of(const json_t *entry)
+static size_t index_of(const json_t *entry)
 {
-    size_t place = 0;
-    while (place < json_array_size(entries) && json_array_get(entries, place) != entry) {
-        ++place;
+    size_t index = 0;
+    while (index < json_array_size(entries) && json_array_get(entries, index) != entry) {
+        ++index;
     }
-    return place;
+    return index;
 }
 
 /* Returns whether the entry counts a single communicator. */
@@ -234,10 +234,10 @@ static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
         job = nicbarr_job_identity();
     }
     entries = NULL == entries ? json_array() : entries;
-    const bool follows = NULL != before && place_of(before) < json_array_size(entries);
+    const bool follows = NULL != before && index_of(before) < json_array_size(entries);
     const bool replaces = follows && is_single(before);
     if (replaces) {
-        json_array_set(entries, place_of(before), entry); /* this may free `before` */
+        json_array_set(entries, index_of(before), entry); /* this may free `before` */
     } else if (measured) {
         json_array_append(entries, entry);
     } else {
@@ -388,7 +388,7 @@ void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communica
     }
     pthread_mutex_lock(&lock);
     /* otherwise the report has been closed */
-    if (place_of(module->entry) < json_array_size(entries)) {
+    if (index_of(module->entry) < json_array_size(entries)) {
         json_object_update(module->entry, entry); /* keeps the measurements */
         changed = true;
     }

@@ -59,7 +59,7 @@ static inline bool mcp_bell_goes_by(int bell, int family, uint32_t interface)
 
 /* Returns the multicast destination of doorbells, for a NIC at this address and port (network byte
  * order). */
-static inline struct mcp_address mcp_bell_place(const struct mcp_ip *own, uint16_t port)
+static inline struct mcp_address mcp_bell_address(const struct mcp_ip *own, uint16_t port)
 {
     const struct mcp_ip of_4 = mcp_ip_of_4(htonl(0xe00000fe));
     const struct mcp_ip of_6 = {{htonl(0xff020000), 0, 0, htonl(0x0114)}};
@@ -74,7 +74,7 @@ static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own
 {
     const int family = mcp_ip_family(own);
     const struct mcp_address from = mcp_address_of(own, 0);
-    bell->at = mcp_bell_place(own, port);
+    bell->at = mcp_bell_address(own, port);
     bell->socket = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bell->multicasts = bell->socket >= 0 && mcp_bell_goes_by(bell->socket, family, interface);
     return bell->socket >= 0 && mcp_bell_is_bare(bell->socket, family) &&

@@ -197,7 +197,7 @@ static int remove_filter(const struct mcp_hooks *hooks, enum mcp_way way,
     struct words words =
         begin_netlink_request(RTM_DELTFILTER, NLM_F_ACK, hooks->interface, parents[way], "bpf");
     words.about.tcm_handle = filter->handle;
-    words.about.tcm_info = filter->place;
+    words.about.tcm_info = filter->info;
     return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
@@ -257,7 +257,7 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
         begin_netlink_request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
                               hooks->interface, parents[way], "bpf");
     words.about.tcm_handle = filter->handle;
-    words.about.tcm_info = filter->place;
+    words.about.tcm_info = filter->info;
     struct rtattr *options = put_attribute(&words, TCA_OPTIONS, NULL, 0);
     (void)put_attribute(&words, TCA_BPF_FD, &number, sizeof(number));
     (void)put_attribute(&words, TCA_BPF_NAME, name, strlen(name) + 1);

@@ -31,7 +31,7 @@ struct mcp_hooks {
     int socket;         /* with clsact: for requests to remove the filters; -1 if unused */
     uint32_t interface;
     struct mcp_filter {
-        uint32_t handle, place; /* 0 if there is none; its priority and protocol */
+        uint32_t handle, info; /* 0 if there is none; its priority and protocol */
     } filter[MCP_WAYS];
 };
 

@@ -159,7 +159,7 @@ enum {
 #define MCP_KERNEL_NOWHERE UINT32_MAX
 
 /* The address of the NIC, fixed when its program is loaded. */
-struct mcp_kernel_place {
+struct mcp_kernel_nic_address {
     uint32_t interface; /* its index */
     struct mcp_ip ip;
     uint16_t port; /* network byte order */

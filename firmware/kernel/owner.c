@@ -30,14 +30,14 @@ int mcp_kernel_refuse(char *why, const char *format, ...)
 
 /* ---- loading ---- */
 
-static int find_place(struct mcp_kernel_place *place, char *name, char *why)
+static int find_nic_address(struct mcp_kernel_nic_address *address, char *name, char *why)
 {
     char text[MCP_IP_TEXT];
     struct ifreq about = {.ifr_name = ""};
-    place->interface = mcp_interface_of(&place->ip, name);
+    address->interface = mcp_interface_of(&address->ip, name);
     snprintf(about.ifr_name, sizeof(about.ifr_name), "%s", name);
     const int asking = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool known = asking >= 0 && 0 != place->interface &&
+    const bool known = asking >= 0 && 0 != address->interface &&
                        0 == ioctl(asking, SIOCGIFHWADDR, &about) &&
                        ARPHRD_ETHER == about.ifr_hwaddr.sa_family;
     if (asking >= 0) {
@@ -45,9 +45,9 @@ static int find_place(struct mcp_kernel_place *place, char *name, char *why)
     }
     if (!known) {
         return mcp_kernel_refuse(why, "no Ethernet interface has the address %s",
-                                 mcp_ip_text(&place->ip, text));
+                                 mcp_ip_text(&address->ip, text));
     }
-    memcpy(place->mac, about.ifr_hwaddr.sa_data, sizeof(place->mac));
+    memcpy(address->mac, about.ifr_hwaddr.sa_data, sizeof(address->mac));
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     if (NULL == loading) {
         return mcp_kernel_refuse(why, "out of memory");
     }
-    loading->place = (struct mcp_kernel_place){.ip = *ip, .port = port, .owner = geteuid()};
+    loading->address = (struct mcp_kernel_nic_address){.ip = *ip, .port = port, .owner = geteuid()};
     loading->hooks = MCP_NO_HOOKS;
     loading->pins = MCP_NO_PINS;
     loading->bell.socket = loading->asking = -1;
@@ -85,14 +85,15 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
     /* Read now, because the owner may lose access to /sys later. */
     loading->processors = libbpf_num_possible_cpus();
-    int rc = find_place(&loading->place, loading->interface, why);
+    int rc = find_nic_address(&loading->address, loading->interface, why);
     if (0 == rc && loading->processors < 1) {
         rc = mcp_kernel_refuse(why, "cannot determine the number of processors");
     }
     if (0 == rc) {
         rc = NULL != warning && mcp_pins_open(&loading->pins, name, warning)
                  ? mcp_kernel_load_maps_kept(loading, warning, why)
-                 : mcp_kernel_load_program(&loading->program, &loading->place, &loading->pins, why);
+                 : mcp_kernel_load_program(&loading->program, &loading->address, &loading->pins,
+                                           why);
     }
     if (0 == rc) {
         rc = make_pages(loading, why);
@@ -179,14 +180,14 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
         [MCP_IN] = bpf_program__fd(program->progs.mcp_receive),
         [MCP_OUT] = bpf_program__fd(program->progs.mcp_transmit),
     };
-    char name[MCP_KERNEL_WHY], at[MCP_PLACE_TEXT];
+    char name[MCP_KERNEL_WHY], at[MCP_ADDRESS_TEXT];
     if (begin_watch(kernel, why) < 0) {
         return -1;
     }
     snprintf(name, sizeof(name), "nicbarr-%s",
-             mcp_place_text(&kernel->place.ip, kernel->place.port, at));
-    if (!mcp_bell_make(&kernel->bell, &kernel->place.ip, kernel->place.interface,
-                       kernel->place.port)) {
+             mcp_address_text(&kernel->address.ip, kernel->address.port, at));
+    if (!mcp_bell_make(&kernel->bell, &kernel->address.ip, kernel->address.interface,
+                       kernel->address.port)) {
         return mcp_kernel_refuse(why, "cannot open the doorbell's socket: %s", strerror(errno));
     }
     kernel->asking = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -194,7 +195,7 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
         return mcp_kernel_refuse(why, "cannot open a socket for looking up hardware addresses: %s",
                                  strerror(errno));
     }
-    if (mcp_hooks_stand(&kernel->hooks, kernel->place.interface, programs, name,
+    if (mcp_hooks_stand(&kernel->hooks, kernel->address.interface, programs, name,
                         mcp_kernel_may("tcx"),
                         mcp_pins_there(&kernel->pins) ? &kernel->pins : NULL) < 0) {
         return EADDRINUSE == errno

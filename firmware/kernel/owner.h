@@ -74,7 +74,7 @@ struct mcp_kernel_plan {
     uint32_t nodes, node;
     uint32_t nsteps, nsends, nwaits; /* at most MCP_KERNEL_STEPS, MCP_KERNEL_MESSAGES */
     /* of its buffer, at most MCP_KERNEL_BUFFER bytes; 0 if it has none */
-    uint32_t places, unit_most;
+    uint32_t buffer_blocks, unit_most;
     /* for broadcasts, at most MCP_BCAST_BYTES; 0 if it does not broadcast */
     uint32_t window, slot_bytes;
     struct mcp_step steps[MCP_KERNEL_STEPS];
@@ -125,9 +125,9 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
 
 /* Store and load the processes that have groups open, at indices from 0 to MCP_KERNEL_HOLDERS - 1.
  * The NIC only keeps them for the owner. */
-void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t place,
+void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t index,
                               const struct mcp_kernel_holder *holder);
-void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
+void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t index,
                               struct mcp_kernel_holder *holder);
 
 /* ---- open groups ---- */

@@ -43,7 +43,7 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     group->group.nsteps = plan->nsteps;
     group->group.nsends = plan->nsends;
     group->group.nwaits = plan->nwaits;
-    group->group.places = plan->places;
+    group->group.buffer_blocks = plan->buffer_blocks;
     group->group.unit_most = plan->unit_most;
     group->group.window = plan->window;
     group->group.slot_bytes = plan->slot_bytes;
@@ -63,11 +63,11 @@ static int add_group(struct mcp_kernel *kernel, const struct mcp_kernel_plan *pl
     return rc;
 }
 
-/* Runs one of the owner's programs on the release or buffer with index `place`. */
-static int run_owner_program(const struct bpf_program *program, uint32_t place)
+/* Runs one of the owner's programs on the release or buffer with this index. */
+static int run_owner_program(const struct bpf_program *program, uint32_t index)
 {
     uint8_t nothing[ETH_ZLEN] = {0};
-    struct __sk_buff order = {.mark = place};
+    struct __sk_buff order = {.mark = index};
     struct bpf_test_run_opts run = {
         .sz = sizeof(run),
         .data_in = nothing,
@@ -81,8 +81,8 @@ static int run_owner_program(const struct bpf_program *program, uint32_t place)
 
 /* Clears the previous group's state: its last epoch in the release, and data in the buffer, which
  * must not be taken for broadcasts of the new group. */
-static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
-                        uint32_t line, uint32_t buffer)
+static int clear_pages(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
+                       uint32_t line, uint32_t buffer)
 {
     const struct program *program = kernel->program;
     return run_owner_program(program->progs.mcp_clear, line) < 0 ||
@@ -92,9 +92,9 @@ static int clear_places(const struct mcp_kernel *kernel, const struct mcp_kernel
                : 0;
 }
 
-bool mcp_kernel_has_buffer(uint32_t places, uint32_t window)
+bool mcp_kernel_has_buffer(uint32_t buffer_blocks, uint32_t window)
 {
-    return 0 != places || 0 != window;
+    return 0 != buffer_blocks || 0 != window;
 }
 
 void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more)
@@ -120,7 +120,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         plan->nwaits > MCP_KERNEL_MESSAGES) {
         return mcp_kernel_refuse(why, "the schedule is too long for the kernel's NIC");
     }
-    const bool carries = mcp_kernel_has_buffer(plan->places, plan->window);
+    const bool carries = mcp_kernel_has_buffer(plan->buffer_blocks, plan->window);
     uint32_t line = MCP_KERNEL_NOWHERE, buffer = MCP_KERNEL_NOWHERE;
     seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
     seen->buffer = carries ? mcp_pages_take(kernel->buffers, plan->uid, &buffer) : -1;
@@ -131,7 +131,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         errno = ENOSPC;
     }
     if (MCP_KERNEL_GROUPS == seen->number || seen->page < 0 || (carries && seen->buffer < 0) ||
-        clear_places(kernel, plan, line, buffer) < 0 ||
+        clear_pages(kernel, plan, line, buffer) < 0 ||
         add_group(kernel, plan, line, buffer, seen->number) < 0) {
         mcp_kernel_refuse(why, "cannot add a group to the kernel's NIC: %s", strerror(errno));
         mcp_kernel_count_carrying(kernel, -carries);
@@ -188,8 +188,8 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
     (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);
     kernel->numbers[group.number / 64] &= ~(UINT64_C(1) << group.number % 64);
     mcp_kernel_need_peers(kernel, &group, UINT32_MAX);
-    mcp_kernel_count_carrying(kernel,
-                              -mcp_kernel_has_buffer(group.group.places, group.group.window));
+    mcp_kernel_count_carrying(
+        kernel, -mcp_kernel_has_buffer(group.group.buffer_blocks, group.group.window));
     return true;
 }
 
@@ -244,7 +244,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
                                                        : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
     const struct mcp_address peer =
-        mcp_address_of(&kernel->neighbour[group.peers[0].link].ip, kernel->place.port);
+        mcp_address_of(&kernel->neighbour[group.peers[0].link].ip, kernel->address.port);
     return mcp_bell_ring(&kernel->bell, &bell, sizeof(bell), &peer) ? 0 : -1;
 }
 

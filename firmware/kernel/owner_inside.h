@@ -26,7 +26,7 @@ struct mcp_kernel {
     struct ring_buffer *notifications; /* notifications of stuck groups; NULL if not supported */
     mcp_kernel_stuck_fn notify;        /* during mcp_kernel_consume() */
     void *context;
-    struct mcp_kernel_place place;
+    struct mcp_kernel_nic_address address;
     struct mcp_hooks hooks;
     struct mcp_bell bell;
     int asking; /* netlink, for neighbour queries */
@@ -57,7 +57,7 @@ int mcp_kernel_refuse(char *why, const char *format, ...) __attribute__((format(
 bool mcp_kernel_may(const char *feature);
 
 /* Loads the program with maps of its own, or with the pinned ones. Returns 0, or -1 with `why`. */
-int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_place *place,
+int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_nic_address *address,
                             const struct mcp_pins *pins, char *why);
 
 /* ---- owner_groups.c ---- */
@@ -70,7 +70,7 @@ bool mcp_kernel_lookup(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
 void mcp_kernel_take_number(struct mcp_kernel *kernel, uint32_t number);
 
 /* Returns whether a group with these parameters has a buffer. */
-bool mcp_kernel_has_buffer(uint32_t places, uint32_t window);
+bool mcp_kernel_has_buffer(uint32_t buffer_blocks, uint32_t window);
 
 /* Updates the number of open groups with buffers. */
 void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more);

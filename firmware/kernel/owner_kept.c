@@ -41,14 +41,14 @@ static bool find_old(struct mcp_kernel *kernel, char *warning)
             "another version: starting a new one; operations under way on the old one fail");
         return false;
     }
-    return kernel->place.interface == kept->interface && 0 != kept->complete;
+    return kernel->address.interface == kept->interface && 0 != kept->complete;
 }
 
 int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why)
 {
     kernel->taken = find_old(kernel, warning);
     if (kernel->taken &&
-        mcp_kernel_load_program(&kernel->program, &kernel->place, &kernel->pins, why) < 0) {
+        mcp_kernel_load_program(&kernel->program, &kernel->address, &kernel->pins, why) < 0) {
         kernel->taken = false;
         mcp_kernel_refuse(
             warning, "cannot take over the NIC that an earlier myrd --kernel left, as its settings "
@@ -57,8 +57,8 @@ int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *wh
     if (!kernel->taken) {
         mcp_pins_clear(&kernel->pins);
         kernel->kept = (struct mcp_kernel_kept){.format = MCP_KERNEL_FORMAT,
-                                                .interface = kernel->place.interface};
-        if (mcp_kernel_load_program(&kernel->program, &kernel->place, &kernel->pins, why) < 0) {
+                                                .interface = kernel->address.interface};
+        if (mcp_kernel_load_program(&kernel->program, &kernel->address, &kernel->pins, why) < 0) {
             mcp_pins_clear(&kernel->pins);
             mcp_pins_close(&kernel->pins, true);
             return -1;
@@ -141,7 +141,7 @@ static void recall_plan(const struct mcp_kernel *kernel, const struct mcp_kernel
     plan->nsteps = engine->nsteps;
     plan->nsends = engine->nsends;
     plan->nwaits = engine->nwaits;
-    plan->places = engine->places;
+    plan->buffer_blocks = engine->buffer_blocks;
     plan->unit_most = engine->unit_most;
     plan->window = engine->window;
     plan->slot_bytes = engine->slot_bytes;
@@ -149,7 +149,7 @@ static void recall_plan(const struct mcp_kernel *kernel, const struct mcp_kernel
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
         const struct mcp_peer *peer = &group->peers[p];
         plan->peers[p] = (struct mcp_kernel_peer){.ip = kernel->neighbour[peer->link].ip,
-                                                  .port = kernel->place.port,
+                                                  .port = kernel->address.port,
                                                   .node = peer->node,
                                                   .slot = peer->slot,
                                                   .blocks = peer->blocks,
@@ -178,27 +178,27 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key,
     return true;
 }
 
-void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t place,
+void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t index,
                               const struct mcp_kernel_holder *holder)
 {
     if (mcp_pins_there(&kernel->pins)) {
-        (void)bpf_map__update_elem(kernel->program->maps.holders, &place, sizeof(place), holder,
+        (void)bpf_map__update_elem(kernel->program->maps.holders, &index, sizeof(index), holder,
                                    sizeof(*holder), BPF_ANY);
     }
 }
 
-void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
+void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t index,
                               struct mcp_kernel_holder *holder)
 {
     memset(holder, 0, sizeof(*holder));
-    (void)bpf_map__lookup_elem(kernel->program->maps.holders, &place, sizeof(place), holder,
+    (void)bpf_map__lookup_elem(kernel->program->maps.holders, &index, sizeof(index), holder,
                                sizeof(*holder), 0);
 }
 
 /* Takes over all resources of the group and returns true, if they are intact. */
 static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *group)
 {
-    const bool carries = mcp_kernel_has_buffer(group->group.places, group->group.window);
+    const bool carries = mcp_kernel_has_buffer(group->group.buffer_blocks, group->group.window);
     for (uint32_t p = 0; p < group->group.nsends + group->group.nwaits; ++p) {
         if (group->peers[p].link >= MCP_KERNEL_NEIGHBOURS) {
             return false;
@@ -227,7 +227,7 @@ static void retake_groups(struct mcp_kernel *kernel)
             mcp_kernel_need_peers(kernel, &group, 1);
             mcp_kernel_take_number(kernel, group.number);
             mcp_kernel_count_carrying(
-                kernel, mcp_kernel_has_buffer(group.group.places, group.group.window));
+                kernel, mcp_kernel_has_buffer(group.group.buffer_blocks, group.group.window));
         } else {
             gone = key;
         }

@@ -43,15 +43,15 @@ static int pin_maps(const struct program *program, const struct mcp_pins *pins)
 }
 
 /* Loads the program with or without timers. Returns 0 or the error. */
-static int try_load(struct program **program, const struct mcp_kernel_place *place,
+static int try_load(struct program **program, const struct mcp_kernel_nic_address *address,
                     const struct mcp_pins *pins, bool timed)
 {
     struct program *loading = program__open();
     if (NULL == loading) {
         return -errno;
     }
-    memcpy((void *)&loading->rodata->place, place, sizeof(*place));
-    loading->rodata->six = !mcp_ip_is_4(&place->ip);
+    memcpy((void *)&loading->rodata->nic, address, sizeof(*address));
+    loading->rodata->six = !mcp_ip_is_4(&address->ip);
     loading->rodata->timed = timed;
     loading->rodata->loops = mcp_kernel_may("loop") && has_helper(BPF_FUNC_loop);
     (void)bpf_program__set_autoload(loading->progs.mcp_begin, timed);
@@ -67,15 +67,15 @@ static int try_load(struct program **program, const struct mcp_kernel_place *pla
     return 0;
 }
 
-int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_place *place,
+int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_nic_address *address,
                             const struct mcp_pins *pins, char *why)
 {
     if (NULL == getenv("NICBARR_KERNEL_DEBUG")) {
         libbpf_set_print(be_quiet);
     }
-    int err = try_load(program, place, pins, mcp_kernel_may("timer"));
+    int err = try_load(program, address, pins, mcp_kernel_may("timer"));
     if (err < 0 && EPERM != -err) {
-        err = try_load(program, place, pins, false);
+        err = try_load(program, address, pins, false);
     }
     if (EPERM == -err) {
         return mcp_kernel_refuse(

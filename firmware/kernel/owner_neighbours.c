@@ -64,7 +64,7 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
     } words = {
         .header = {.nlmsg_type = RTM_GETNEIGH, .nlmsg_flags = NLM_F_REQUEST},
         .about = {.ndm_family = (uint8_t)peer.at.any.sa_family,
-                  .ndm_ifindex = (int)kernel->place.interface},
+                  .ndm_ifindex = (int)kernel->address.interface},
         .attribute = {.rta_len = RTA_LENGTH(is_4 ? sizeof(uint32_t) : sizeof(*ip)),
                       .rta_type = NDA_DST},
         .ip = *ip,
@@ -104,22 +104,22 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why
 {
     struct mcp_kernel_neighbour neighbour = {.ip = *ip, .known = 1};
     char text[MCP_IP_TEXT];
-    uint32_t place = mcp_kernel_find_neighbour(kernel, ip);
+    uint32_t index = mcp_kernel_find_neighbour(kernel, ip);
     if (!ask_system(kernel, ip, neighbour.mac)) {
         knock(kernel, ip);
         return mcp_kernel_refuse(why, "host %s does not answer on interface %s",
                                  mcp_ip_text(ip, text), kernel->interface);
     }
-    if (0 == place) {
-        place = find_room(kernel);
-        if (0 == place) {
+    if (0 == index) {
+        index = find_room(kernel);
+        if (0 == index) {
             return mcp_kernel_refuse(why,
                                      "the kernel's NIC has its maximum number of hosts already");
         }
-        kernel->neighbour[place].ip = *ip;
+        kernel->neighbour[index].ip = *ip;
     }
-    kernel->neighbour[place].met = ++kernel->meetings;
-    return bpf_map__update_elem(kernel->program->maps.neighbours, &place, sizeof(place), &neighbour,
+    kernel->neighbour[index].met = ++kernel->meetings;
+    return bpf_map__update_elem(kernel->program->maps.neighbours, &index, sizeof(index), &neighbour,
                                 sizeof(neighbour), BPF_ANY) < 0
                ? mcp_kernel_refuse(why, "cannot add a host to the kernel's NIC: %s",
                                    strerror(errno))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation of pages and of places in them; see pages.h. */
+/* Allocation of pages and of slots in them; see pages.h. */
 #include "firmware/kernel/pages.h"
 
 #include <bpf/bpf.h>
@@ -19,8 +19,8 @@ struct page {
     int map;
     bool owned;     /* by a user; otherwise it has never had a user */
     uint32_t uid;   /* its user, if owned */
-    uint32_t taken; /* a bit per place */
-    uint64_t spent; /* the value of mcp_pages.spent when the last place was freed, for LRU */
+    uint32_t taken; /* a bit per slot */
+    uint64_t spent; /* the value of mcp_pages.spent when the last slot was freed, for LRU */
 };
 
 struct mcp_pages {
@@ -39,7 +39,7 @@ _Static_assert(MCP_KERNEL_LINES == 32, "as many as bits");
 const struct mcp_pages_kind mcp_pages_of_lines = {
     .name = "mcp_page",
     .bytes = sizeof(struct mcp_kernel_line),
-    .places = MCP_KERNEL_LINES,
+    .slots = MCP_KERNEL_LINES,
     .most = MCP_KERNEL_PAGES,
     .most_of_one = MCP_KERNEL_PAGES_OF_ONE,
     .pin = MCP_PIN_OF_LINES,
@@ -48,7 +48,7 @@ const struct mcp_pages_kind mcp_pages_of_lines = {
 const struct mcp_pages_kind mcp_pages_of_buffers = {
     .name = "mcp_buffer",
     .bytes = sizeof(struct mcp_kernel_buffer),
-    .places = 1,
+    .slots = 1,
     .most = MCP_KERNEL_BUFFERS,
     .most_of_one = MCP_KERNEL_BUFFERS_OF_ONE,
     .for_good = true,
@@ -61,7 +61,7 @@ static int make_page(const struct mcp_pages_kind *kind)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
     const int page = bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, sizeof(uint32_t), kind->bytes,
-                                    kind->places, &options);
+                                    kind->slots, &options);
     if (page >= 0 && bpf_map_freeze(page) < 0) {
         close(page);
         return -1;
@@ -70,19 +70,19 @@ static int make_page(const struct mcp_pages_kind *kind)
 }
 
 /* Inserts the pages into the map of maps. Returns the number of pages inserted. */
-static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *place, const int *page,
+static uint32_t insert_pages(struct mcp_pages *pages, const uint32_t *slot, const int *page,
                              uint32_t count)
 {
     const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
     uint32_t there = count;
     if (pages->batch &&
-        (0 == bpf_map_update_batch(pages->map, place, page, &there, &options) || 0 != there)) {
+        (0 == bpf_map_update_batch(pages->map, slot, page, &there, &options) || 0 != there)) {
         return there;
     }
     pages->batch = false;
     there = 0;
     while (there < count && there < MADE_ONE_BY_ONE &&
-           0 == bpf_map_update_elem(pages->map, &place[there], &page[there], BPF_ANY)) {
+           0 == bpf_map_update_elem(pages->map, &slot[there], &page[there], BPF_ANY)) {
         ++there;
     }
     return there;
@@ -107,10 +107,10 @@ static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
 /* Records the page's owner. This must happen before any process of the user can map the page. */
 static bool record_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
-    const uint32_t place = pages->kind->first_owner + (uint32_t)(page - pages->page);
+    const uint32_t slot = pages->kind->first_owner + (uint32_t)(page - pages->page);
     const struct mcp_kernel_page_owner owner = {true, uid};
     return NULL == pages->kept ||
-           bpf_map_update_elem(pages->kept->owners, &place, &owner, BPF_ANY) >= 0;
+           bpf_map_update_elem(pages->kept->owners, &slot, &owner, BPF_ANY) >= 0;
 }
 
 /* Takes over pinned pages. */
@@ -119,13 +119,13 @@ static void find_old(struct mcp_pages *pages)
     while (NULL != pages->kept && pages->count < pages->kind->most) {
         char name[PIN_NAME];
         struct mcp_kernel_page_owner owner = {0};
-        const uint32_t place = pages->kind->first_owner + pages->count;
+        const uint32_t slot = pages->kind->first_owner + pages->count;
         name_pin(pages, pages->count, name);
         const int map = mcp_pins_get(pages->kept->pins, name);
         if (map < 0) {
             return;
         }
-        (void)bpf_map_lookup_elem(pages->kept->owners, &place, &owner);
+        (void)bpf_map_lookup_elem(pages->kept->owners, &slot, &owner);
         pages->page[pages->count++] =
             (struct page){.map = map, .owned = 0 != owner.owned, .uid = owner.uid};
     }
@@ -136,15 +136,15 @@ static void find_old(struct mcp_pages *pages)
 /* Creates more pages, up to the limit. */
 static void make_more(struct mcp_pages *pages)
 {
-    uint32_t place[MADE_AT_ONCE], made = 0;
+    uint32_t slot[MADE_AT_ONCE], made = 0;
     const uint32_t most = pages->batch ? MADE_AT_ONCE : MADE_ONE_BY_ONE;
     int page[MADE_AT_ONCE];
     while (made < most && pages->count + made < pages->kind->most &&
            (page[made] = make_page(pages->kind)) >= 0) {
-        place[made] = pages->count + made;
+        slot[made] = pages->count + made;
         ++made;
     }
-    const uint32_t there = 0 == made ? 0 : insert_pages(pages, place, page, made);
+    const uint32_t there = 0 == made ? 0 : insert_pages(pages, slot, page, made);
     bool good = true;
     for (uint32_t p = 0; p < made; ++p) {
         good = good && p < there && pin(pages, pages->count, page[p]);
@@ -202,7 +202,7 @@ void mcp_pages_free(struct mcp_pages *pages)
 /* Returns the value of `taken` of a full page. */
 static uint32_t all_taken(const struct mcp_pages *pages)
 {
-    return UINT32_MAX >> (32 - pages->kind->places);
+    return UINT32_MAX >> (32 - pages->kind->slots);
 }
 
 static bool is_of_account(const struct mcp_pages *pages, const struct page *page, uint32_t account)
@@ -210,7 +210,7 @@ static bool is_of_account(const struct mcp_pages *pages, const struct page *page
     return page->owned && account == pages->account(page->uid);
 }
 
-/* Returns a page of the user's with a free place, or NULL. `count` gets the number of pages of the
+/* Returns a page of the user's with a free slot, or NULL. `count` gets the number of pages of the
  * user's account. */
 static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
@@ -271,7 +271,7 @@ static struct page *choose_page(struct mcp_pages *pages, uint32_t uid)
     return NULL != page || pages->kind->for_good ? page : find_idle(pages, false, 0);
 }
 
-int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
+int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *slot)
 {
     struct page *page = choose_page(pages, uid);
     uint32_t free_one = 0;
@@ -288,15 +288,15 @@ int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place)
     page->owned = true;
     page->uid = uid;
     page->taken |= UINT32_C(1) << free_one;
-    *place = (uint32_t)(page - pages->page) * pages->kind->places + free_one;
+    *slot = (uint32_t)(page - pages->page) * pages->kind->slots + free_one;
     return page->map;
 }
 
-int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t place)
+int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t slot)
 {
-    struct page *page = &pages->page[place / pages->kind->places];
-    const uint32_t bit = UINT32_C(1) << place % pages->kind->places;
-    if (place / pages->kind->places >= pages->count || !page->owned || uid != page->uid ||
+    struct page *page = &pages->page[slot / pages->kind->slots];
+    const uint32_t bit = UINT32_C(1) << slot % pages->kind->slots;
+    if (slot / pages->kind->slots >= pages->count || !page->owned || uid != page->uid ||
         0 != (page->taken & bit)) {
         return -1;
     }
@@ -304,14 +304,14 @@ int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t place)
     return page->map;
 }
 
-int mcp_pages_of(const struct mcp_pages *pages, uint32_t place)
+int mcp_pages_of(const struct mcp_pages *pages, uint32_t slot)
 {
-    return pages->page[place / pages->kind->places].map;
+    return pages->page[slot / pages->kind->slots].map;
 }
 
-void mcp_pages_spend(struct mcp_pages *pages, uint32_t place)
+void mcp_pages_spend(struct mcp_pages *pages, uint32_t slot)
 {
-    struct page *page = &pages->page[place / pages->kind->places];
-    page->taken &= ~(UINT32_C(1) << place % pages->kind->places);
+    struct page *page = &pages->page[slot / pages->kind->slots];
+    page->taken &= ~(UINT32_C(1) << slot % pages->kind->slots);
     page->spent = ++pages->spent;
 }

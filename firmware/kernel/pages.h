@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allocation of the pages in which the kernel's NIC publishes completed epochs to hosts, and of the
  * buffers with their data. Each group has a release, which occupies a cache line in a page. A group
- * that carries data or broadcasts also has a buffer, which is a page with a single place. owner.c
+ * that carries data or broadcasts also has a buffer, which is a page with a single slot. owner.c
  * uses this.
  *
  * A page is an array map in a map of maps. Hosts may map it, and the owner cannot find out whether
@@ -10,7 +10,7 @@
  * therefore never freed but reused, and their number is limited.
  *
  * Invariants:
- * - A place belongs to one group at a time, and all groups of a page belong to one user.
+ * - A slot belongs to one group at a time, and all groups of a page belong to one user.
  * - A page of releases without open groups is given to another user only after more than
  *   MCP_KERNEL_PAGES users. The previous user could still read the new user's epochs there, and
  *   nothing else.
@@ -31,8 +31,8 @@ struct mcp_pages;
 /* A type of pages: those of releases, or buffers. */
 struct mcp_pages_kind {
     const char *name;     /* of the maps */
-    uint32_t bytes;       /* size of a place, */
-    uint32_t places;      /* ... and number of places in a page, at most 32 */
+    uint32_t bytes;       /* size of a slot, */
+    uint32_t slots;       /* ... and number of slots in a page, at most 32 */
     uint32_t most;        /* limit of pages */
     uint32_t most_of_one; /* ... and limit per account */
     bool for_good;        /* whether a page remains its user's permanently */
@@ -63,20 +63,20 @@ void mcp_pages_free(struct mcp_pages *pages);
 /* Sets the function that maps users to accounts. Before this call each user is an account. */
 void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
 
-/* Allocates a place for a group of this user. `place` gets its index among the places of all pages.
+/* Allocates a slot for a group of this user. `slot` gets its index among the slots of all pages.
  * Its previous content is not cleared. Returns the page's descriptor, which the pages own; or -1
  * with errno. Some calls create more pages, which takes some 10 ms (and 16 times as long if the
  * kernel inserts only one page per call). */
-int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *place);
+int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *slot);
 
-/* Reserves this place for a group that is open already. Returns the page's descriptor, like
+/* Reserves this slot for a group that is open already. Returns the page's descriptor, like
  * mcp_pages_take(), or -1 if the user has no such page. */
-int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t place);
+int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t slot);
 
-/* Returns the descriptor of a place's page. */
-int mcp_pages_of(const struct mcp_pages *pages, uint32_t place);
+/* Returns the descriptor of a slot's page. */
+int mcp_pages_of(const struct mcp_pages *pages, uint32_t slot);
 
-/* Frees a place. No group may use it any more, and no program may write it. */
-void mcp_pages_spend(struct mcp_pages *pages, uint32_t place);
+/* Frees a slot. No group may use it any more, and no program may write it. */
+void mcp_pages_spend(struct mcp_pages *pages, uint32_t slot);
 
 #endif

@@ -119,7 +119,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
         return DROP;
     }
     COUNT(answered);
-    return (int)bpf_redirect(place.interface, 0);
+    return (int)bpf_redirect(nic.interface, 0);
 }
 
 /* Notifies a peer that the group has failed. */
@@ -205,7 +205,7 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
 {
     const struct mcp_collective_part part = header->collective;
     struct play playing = {.packet = packet, .group = group, .key = header->key};
-    const bool carries = 0 != group->group.places && MCP_ACTION_RECORD == action;
+    const bool carries = 0 != group->group.buffer_blocks && MCP_ACTION_RECORD == action;
     enum mcp_recorded recorded = MCP_RECORDED;
     if (carries) {
         recorded = take_arrival(group, header);
@@ -248,7 +248,7 @@ static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_gr
     } else {
         COUNT(answered);
     }
-    return (int)bpf_redirect(place.interface, 0);
+    return (int)bpf_redirect(nic.interface, 0);
 }
 
 /* The program at ingress. Packets that belong to none of the NIC's groups continue up the stack. If
@@ -259,9 +259,9 @@ int mcp_receive(struct __sk_buff *packet)
 {
     const struct ethhdr *frame = frame_of(packet);
     /* A switch floods packets until it has learned the destination. */
-    if (!frame || place.port != body_of(frame)->udp.dest ||
-        place.port != body_of(frame)->udp.source || !is_own(destination_of(frame)) ||
-        0 != packet->pkt_type || !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
+    if (!frame || nic.port != body_of(frame)->udp.dest || nic.port != body_of(frame)->udp.source ||
+        !is_own(destination_of(frame)) || 0 != packet->pkt_type ||
+        !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
         return NEXT;
     }
     struct mcp_header header = {0};
@@ -331,7 +331,8 @@ static __always_inline int start(struct play *playing, uint32_t epoch, bool leav
     struct __sk_buff *packet = playing->packet;
     struct mcp_kernel_group *group = playing->group;
     const uint32_t bytes = payload_bytes(packet);
-    struct mcp_kernel_buffer *buffer = 0 != group->group.places ? buffer_at(group->buffer) : NULL;
+    struct mcp_kernel_buffer *buffer =
+        0 != group->group.buffer_blocks ? buffer_at(group->buffer) : NULL;
     const struct payload *block =
         buffer && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
     if (!hold(group, playing->key)) {
@@ -339,7 +340,7 @@ static __always_inline int start(struct play *playing, uint32_t epoch, bool leav
     }
     const uint32_t before = group->group.started;
     group->leaves |= leaves;
-    if (0 == group->group.places) {
+    if (0 == group->group.buffer_blocks) {
         begin(group, epoch);
     } else if (block) {
         begin_with(group, buffer, epoch, block, bytes);
@@ -362,7 +363,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     const uint64_t key = bell->key;
     const uint32_t uid = bpf_get_socket_uid(packet);
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
-    if (!group || (uid != group->uid && uid != place.owner)) {
+    if (!group || (uid != group->uid && uid != nic.owner)) {
         return NEXT;
     }
     /* one variable for all cases, because BPF stacks are small */
@@ -401,11 +402,11 @@ int mcp_transmit(struct __sk_buff *packet)
     struct mcp_doorbell bell;
     copy_words(&bell, body_of(frame)->words);
     if (MCP_DOORBELL_MAGIC == bell.magic && MCP_DOORBELL_VERSION == bell.version &&
-        place.port == udp->dest && (!six || 0 == udp->check)) {
+        nic.port == udp->dest && (!six || 0 == udp->check)) {
         return answer_bell(packet, &bell, frame);
     }
     /* This packet is forged, because only the NIC can have this source port. */
-    if (MCP_MAGIC == bell.magic && place.port == udp->source) {
+    if (MCP_MAGIC == bell.magic && nic.port == udp->source) {
         COUNT(dropped_implausible);
         return DROP;
     }

@@ -31,12 +31,12 @@ bool sim_events_put(struct sim_events *events, uint64_t at_ps, uint32_t kind, ui
         return false;
     }
     const struct sim_event event = {at_ps, events->next_order++, kind, node, what};
-    uint32_t place = events->count++;
-    while (place > 0 && before(&event, &events->heap[(place - 1) / 2])) {
-        events->heap[place] = events->heap[(place - 1) / 2];
-        place = (place - 1) / 2;
+    uint32_t index = events->count++;
+    while (index > 0 && before(&event, &events->heap[(index - 1) / 2])) {
+        events->heap[index] = events->heap[(index - 1) / 2];
+        index = (index - 1) / 2;
     }
-    events->heap[place] = event;
+    events->heap[index] = event;
     return true;
 }
 
@@ -47,18 +47,18 @@ bool sim_events_take(struct sim_events *events, struct sim_event *event)
     }
     *event = events->heap[0];
     const struct sim_event last = events->heap[--events->count];
-    uint32_t place = 0;
-    for (uint32_t child = 1; child < events->count; child = 2 * place + 1) {
+    uint32_t index = 0;
+    for (uint32_t child = 1; child < events->count; child = 2 * index + 1) {
         if (child + 1 < events->count && before(&events->heap[child + 1], &events->heap[child])) {
             ++child;
         }
         if (!before(&events->heap[child], &last)) {
             break;
         }
-        events->heap[place] = events->heap[child];
-        place = child;
+        events->heap[index] = events->heap[child];
+        index = child;
     }
-    events->heap[place] = last;
+    events->heap[index] = last;
     return true;
 }
 

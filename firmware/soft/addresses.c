@@ -35,11 +35,11 @@ const char *mcp_network_text(const struct mcp_ip *ip, uint8_t prefix, char text[
     return text;
 }
 
-const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_PLACE_TEXT])
+const char *mcp_address_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_ADDRESS_TEXT])
 {
     char address[MCP_IP_TEXT];
-    snprintf(text, MCP_PLACE_TEXT, mcp_ip_is_4(ip) ? "%s:%u" : "[%s]:%u", mcp_ip_text(ip, address),
-             (unsigned)ntohs(port));
+    snprintf(text, MCP_ADDRESS_TEXT, mcp_ip_is_4(ip) ? "%s:%u" : "[%s]:%u",
+             mcp_ip_text(ip, address), (unsigned)ntohs(port));
     return text;
 }
 

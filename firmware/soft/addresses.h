@@ -74,8 +74,8 @@ static inline uint8_t mcp_prefix_written(const struct mcp_ip *ip, uint8_t prefix
 const char *mcp_network_text(const struct mcp_ip *ip, uint8_t prefix, char text[MCP_NETWORK_TEXT]);
 
 /* Formats an address and a port (network byte order), as in 10.0.0.1:9 or [fd00::1]:9. */
-enum { MCP_PLACE_TEXT = MCP_IP_TEXT + 8 };
-const char *mcp_place_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_PLACE_TEXT]);
+enum { MCP_ADDRESS_TEXT = MCP_IP_TEXT + 8 };
+const char *mcp_address_text(const struct mcp_ip *ip, uint16_t port, char text[MCP_ADDRESS_TEXT]);
 
 /* ---- socket addresses ---- */
 

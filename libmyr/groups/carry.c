@@ -173,7 +173,8 @@ static bool complete(const struct game *game, bool rooted, struct myr_carry *car
         if (player->step != player->schedule.nsteps) {
             return false;
         }
-        carry->places = player->count > carry->places ? player->count : carry->places;
+        carry->buffer_blocks =
+            player->count > carry->buffer_blocks ? player->count : carry->buffer_blocks;
         for (uint32_t p = 0; p < player->schedule.npeers; ++p) {
             carry->most = player->blocks[p] > carry->most ? player->blocks[p] : carry->most;
         }
@@ -190,12 +191,12 @@ static bool complete(const struct game *game, bool rooted, struct myr_carry *car
 static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 {
     struct player *player = &game->players[node];
-    carry->place_of = calloc(game->nodes, sizeof(*carry->place_of));
-    if (NULL == carry->place_of) {
+    carry->position_of = calloc(game->nodes, sizeof(*carry->position_of));
+    if (NULL == carry->position_of) {
         return false;
     }
     for (uint32_t b = player->count; b-- > 0;) { /* backwards, as a block's first position counts */
-        carry->place_of[player->buffer[b]] = (uint16_t)b;
+        carry->position_of[player->buffer[b]] = (uint16_t)b;
     }
     carry->blocks = player->blocks;
     carry->at = player->at;
@@ -206,7 +207,7 @@ static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
 bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, const void *context,
                     bool rooted, struct myr_carry *carry)
 {
-    *carry = (struct myr_carry){.places = 0};
+    *carry = (struct myr_carry){.buffer_blocks = 0};
     struct game game = {nodes, NULL, false};
     if (nodes <= MYR_CARRY_NODES) {
         game.players = calloc(nodes, sizeof(*game.players));
@@ -230,6 +231,6 @@ void myr_carry_free(struct myr_carry *carry)
 {
     free(carry->blocks);
     free(carry->at);
-    free(carry->place_of);
-    *carry = (struct myr_carry){.places = 0};
+    free(carry->position_of);
+    *carry = (struct myr_carry){.buffer_blocks = 0};
 }

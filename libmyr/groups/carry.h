@@ -24,11 +24,11 @@ enum { MYR_CARRY_NODES = 256 /* maximum number of nodes */ };
 
 /* One node's part of the plan. All sizes and positions are in blocks. */
 struct myr_carry {
-    uint32_t places;    /* size of the largest buffer of any node */
-    uint32_t most;      /* size of the longest message of any node */
-    uint16_t *blocks;   /* for each of the schedule's peers: number of blocks in the message */
-    uint16_t *at;       /* for each awaited peer: the message's position in the buffer */
-    uint16_t *place_of; /* for each node: the final position of its block */
+    uint32_t buffer_blocks; /* size of the largest buffer of any node */
+    uint32_t most;          /* size of the longest message of any node */
+    uint16_t *blocks;       /* for each of the schedule's peers: number of blocks in the message */
+    uint16_t *at;           /* for each awaited peer: the message's position in the buffer */
+    uint16_t *position_of;  /* for each node: the final position of its block */
 };
 
 /* Computes the plan; free it with myr_carry_free(). Returns false if out of memory, if there are

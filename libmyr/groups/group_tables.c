@@ -17,20 +17,20 @@ bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
 {
     uint32_t *slots = myr_schedule_slots(schedule, node, schedule_of, context);
     struct mcp_peer *sends = peers, *waits = peers + myr_schedule_lengths(schedule).sends;
-    uint32_t place = 0;
+    uint32_t index = 0;
     if (NULL == slots) {
         return false;
     }
     for (uint32_t s = 0; s < schedule->nsteps; ++s) {
         steps[s] = schedule->steps[s];
-        for (uint32_t i = 0; i < steps[s].sends + steps[s].waits; ++i, ++place) {
+        for (uint32_t i = 0; i < steps[s].sends + steps[s].waits; ++i, ++index) {
             struct mcp_peer **peer = i < steps[s].sends ? &sends : &waits;
             *(*peer)++ = (struct mcp_peer){
-                .node = (uint16_t)schedule->peers[place],
-                .slot = (uint16_t)slots[place],
-                .blocks = NULL == data ? 0 : data->carry.blocks[place],
-                .at = NULL != data    ? data->carry.at[place]
-                      : NULL != bcast ? bcast->spread.reach[place]
+                .node = (uint16_t)schedule->peers[index],
+                .slot = (uint16_t)slots[index],
+                .blocks = NULL == data ? 0 : data->carry.blocks[index],
+                .at = NULL != data    ? data->carry.at[index]
+                      : NULL != bcast ? bcast->spread.reach[index]
                                       : 0,
             };
         }
@@ -48,7 +48,7 @@ bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
                    lengths.waits, 0);
     mcp->secret = members->secret;
     if (NULL != group->data) {
-        mcp->places = group->data->carry.places;
+        mcp->buffer_blocks = group->data->carry.buffer_blocks;
         mcp->unit_most = group->data->unit_most;
     }
     if (NULL != group->bcast) {
@@ -64,7 +64,7 @@ bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
 
 static size_t buffer_bytes(const struct myr_nic_data *data)
 {
-    return (size_t)data->carry.places * data->unit_most;
+    return (size_t)data->carry.buffer_blocks * data->unit_most;
 }
 
 size_t myr_group_behind_bytes(const struct myr_nic_group *group)

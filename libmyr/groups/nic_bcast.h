@@ -63,7 +63,7 @@ static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *gro
 {
     const struct myr_nic_bcast *bcast = group->bcast;
     return (const myr_word *)(bcast->slots +
-                              mcp_bcast_place(bcast->window, bcast->slot_bytes, bcast->number));
+                              mcp_bcast_offset(bcast->window, bcast->slot_bytes, bcast->number));
 }
 
 static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)

@@ -17,7 +17,7 @@ enum { UNIT_LEAST = 16 };
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes)
 {
     const uint32_t by_packet = 0 == carry->most ? MCP_PAYLOAD_MOST : MCP_PAYLOAD_MOST / carry->most;
-    const uint32_t by_buffer = buffer_bytes / carry->places;
+    const uint32_t by_buffer = buffer_bytes / carry->buffer_blocks;
     uint32_t unit = by_packet < by_buffer ? by_packet : by_buffer;
     unit = (unit < unit_most ? unit : unit_most) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
     return unit < UNIT_LEAST ? 0 : unit;
@@ -65,30 +65,30 @@ void myr_nic_data_free(struct myr_nic_data *data)
 
 /* Returns the size of a buffer, which is padded to cache lines because buffers have different
  * writers. */
-static size_t place_bytes(uint32_t unit_most)
+static size_t slice_bytes(uint32_t unit_most)
 {
     return myr_whole_lines(unit_most);
 }
 
 size_t myr_nic_data_bytes(uint32_t locals, uint32_t unit_most)
 {
-    return MYR_LINE + (size_t)2 * (locals + 1) * place_bytes(unit_most);
+    return MYR_LINE + (size_t)2 * (locals + 1) * slice_bytes(unit_most);
 }
 
-static uint8_t *place_at(const struct myr_nic_data *data, uint32_t place)
+static uint8_t *slice_at(const struct myr_nic_data *data, uint32_t number)
 {
-    return (uint8_t *)data->shared + MYR_LINE + place * place_bytes(data->unit_most);
+    return (uint8_t *)data->shared + MYR_LINE + number * slice_bytes(data->unit_most);
 }
 
 static uint8_t *own_block(const struct myr_nic_data *data, uint32_t epoch)
 {
-    return place_at(data, epoch % 2);
+    return slice_at(data, epoch % 2);
 }
 
 uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local)
 {
     const uint32_t epoch = group->epoch + 1;
-    return place_at(group->data, 2 + 2 * local + epoch % 2);
+    return slice_at(group->data, 2 + 2 * local + epoch % 2);
 }
 
 /* Elects one builder, because two processes that arrive at the same time may both find that all

@@ -67,7 +67,7 @@ uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_bui
 static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *group, uint32_t epoch,
                                                 uint32_t unit, uint32_t node)
 {
-    return group->data->buffers[epoch % 2] + (size_t)group->data->carry.place_of[node] * unit;
+    return group->data->buffers[epoch % 2] + (size_t)group->data->carry.position_of[node] * unit;
 }
 
 /* ---- for kinds of NICs ---- */

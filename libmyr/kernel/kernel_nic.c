@@ -436,7 +436,7 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
 {
     struct myr_kernel_answer answer = {.status = MYR_OK}; /* also if no answer arrives */
     int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
-    const bool has_buffer = 0 != question->places || 0 != question->window;
+    const bool has_buffer = 0 != question->buffer_blocks || 0 != question->window;
     pthread_mutex_lock(&nic->asking);
     nic->opened = true;
     pthread_mutex_unlock(&nic->asking);

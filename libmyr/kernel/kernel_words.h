@@ -43,7 +43,7 @@ struct myr_kernel_question {
     uint64_t key; /* of the group */
     struct mcp_secret secret;
     uint32_t nodes, node, nsteps, nsends, nwaits;
-    uint32_t places, unit_most, window, slot_bytes; /* as in struct mcp_group */
+    uint32_t buffer_blocks, unit_most, window, slot_bytes; /* as in struct mcp_group */
     uint32_t zero;
     struct mcp_step steps[MCP_KERNEL_STEPS];
     struct mcp_kernel_peer peers[MCP_KERNEL_PEERS]; /* nsends + nwaits */

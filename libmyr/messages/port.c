@@ -583,7 +583,7 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
     if (any) {
         unresponsive->connection = found.connection;
         unresponsive->silence_s = found.silence_ms / 1000;
-        myr_soft_place_of(port->nic, found.link, unresponsive->place);
+        myr_soft_address_of(port->nic, found.link, unresponsive->address);
     }
     myr_soft_leave(port->nic);
     return any;

@@ -135,7 +135,7 @@ struct myr_intake myr_port_intake(const struct myr_port *port);
 struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;
-    char place[MCP_PLACE_TEXT]; /* its address */
+    char address[MCP_ADDRESS_TEXT]; /* its address */
 };
 bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
                            struct myr_unresponsive *unresponsive);

@@ -243,9 +243,9 @@ static void free_peers(struct myr_tagged_peer *peer)
 /* Frees the unexpected messages. */
 static void free_messages(struct myr_tagged *t)
 {
-    for (uint32_t place = 0; NULL != t->match && place < mcp_match_used(t->match); ++place) {
-        if (mcp_match_is_message(t->match, place)) {
-            free(t->waiting[place]);
+    for (uint32_t index = 0; NULL != t->match && index < mcp_match_used(t->match); ++index) {
+        if (mcp_match_is_message(t->match, index)) {
+            free(t->waiting[index]);
         }
     }
 }
@@ -361,11 +361,11 @@ static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *reques
 static bool post_receive(struct myr_tagged *t, struct myr_tagged_request *request,
                          const struct mcp_pattern *pattern)
 {
-    switch (mcp_match_post(t->match, pattern, &request->place)) {
+    switch (mcp_match_post(t->match, pattern, &request->index)) {
     case MCP_MATCHED:
-        return deliver_kept(t, request, t->waiting[request->place]);
+        return deliver_kept(t, request, t->waiting[request->index]);
     case MCP_WAITS:
-        t->waiting[request->place] = request;
+        t->waiting[request->index] = request;
         request->posted = true;
         return false;
     default:
@@ -389,7 +389,7 @@ bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
     if (!request->posted) {
         return false;
     }
-    mcp_match_remove(t->match, request->place);
+    mcp_match_remove(t->match, request->index);
     request->posted = false;
     request->cancelled = true;
     request->status = MYR_OK;
@@ -400,35 +400,35 @@ bool myr_tagged_cancel(struct myr_tagged *t, struct myr_tagged_request *request)
 
 /* ---- probing ---- */
 
-static mcp_match_place find_message(struct myr_tagged *t, const struct mcp_pattern *pattern,
+static mcp_match_index find_message(struct myr_tagged *t, const struct mcp_pattern *pattern,
                                     struct mcp_envelope *envelope, uint64_t *bytes)
 {
-    const mcp_match_place place = mcp_match_probe(t->match, pattern);
-    if (MCP_NO_PLACE != place) {
-        const struct myr_tagged_message *message = t->waiting[place];
+    const mcp_match_index index = mcp_match_probe(t->match, pattern);
+    if (MCP_NO_MATCH != index) {
+        const struct myr_tagged_message *message = t->waiting[index];
         *envelope = message->head.envelope;
         *bytes = message->more.bytes;
     } else {
         t->missed = true;
     }
-    return place;
+    return index;
 }
 
 bool myr_tagged_probe(struct myr_tagged *t, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes)
 {
-    return MCP_NO_PLACE != find_message(t, pattern, envelope, bytes);
+    return MCP_NO_MATCH != find_message(t, pattern, envelope, bytes);
 }
 
 struct myr_tagged_message *myr_tagged_take(struct myr_tagged *t, const struct mcp_pattern *pattern,
                                            struct mcp_envelope *envelope, uint64_t *bytes)
 {
-    const mcp_match_place place = find_message(t, pattern, envelope, bytes);
-    if (MCP_NO_PLACE == place) {
+    const mcp_match_index index = find_message(t, pattern, envelope, bytes);
+    if (MCP_NO_MATCH == index) {
         return NULL;
     }
-    mcp_match_remove(t->match, place);
-    return t->waiting[place];
+    mcp_match_remove(t->match, index);
+    return t->waiting[index];
 }
 
 bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *message,

@@ -107,7 +107,7 @@ struct myr_tagged_request {
     uint8_t *buffer;
     uint64_t wanted, moved; /* bytes of the buffer */
     uint32_t here, there;   /* the numbers that identify the request on the two sides */
-    mcp_match_place place;  /* its index in the matching table, */
+    mcp_match_index index;  /* its index in the matching table, */
     bool posted;            /* ... while it is there; never for a send */
     uint64_t given, from;   /* of a message that is read in chunks: its size and address */
     bool refused;           /* ... and whether a chunk could not be read */

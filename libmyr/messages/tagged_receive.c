@@ -173,19 +173,19 @@ static struct myr_tagged_message *keep_message(const struct myr_tagged_message *
 /* Matches a message. Returns false if the table has no space for it. */
 static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
-    mcp_match_place place;
-    switch (mcp_match_arrive(t->match, &message->head.envelope, &place)) {
+    mcp_match_index index;
+    switch (mcp_match_arrive(t->match, &message->head.envelope, &index)) {
     case MCP_MATCHED: {
-        struct myr_tagged_request *request = t->waiting[place];
+        struct myr_tagged_request *request = t->waiting[index];
         if (tagged_deliver(t, request, message)) {
             tagged_append(&t->done, request);
         }
         return true;
     }
     case MCP_WAITS:
-        t->waiting[place] = keep_message(message);
-        if (NULL == t->waiting[place]) {
-            mcp_match_remove(t->match, place);
+        t->waiting[index] = keep_message(message);
+        if (NULL == t->waiting[index]) {
+            mcp_match_remove(t->match, index);
             return false;
         }
         ++t->counted.unexpected;

@@ -25,7 +25,7 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
 }
 
 /* Selects one of the two places where a process publishes its progress. */
-typedef const myr_word *(*place_fn)(const struct myr_exchange *x, uint32_t rank);
+typedef const myr_word *(*progress_fn)(const struct myr_exchange *x, uint32_t rank);
 
 /* Returns the info in the slot of the round that was read last. */
 static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
@@ -40,12 +40,12 @@ static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)
 }
 
 /* Returns the process that has passed the fewest rounds, and its last one in *passed. */
-static uint32_t last_one(const struct myr_exchange *x, place_fn place, uint32_t *passed)
+static uint32_t last_one(const struct myr_exchange *x, progress_fn word, uint32_t *passed)
 {
     uint32_t last = x->rank;
     *passed = x->passed;
     for (uint32_t r = 0; r < x->size; ++r) {
-        const uint32_t its = myr_load_acquire(place(x, r));
+        const uint32_t its = myr_load_acquire(word(x, r));
         if (!myr_epoch_reached(its, *passed)) {
             last = r;
             *passed = its;

@@ -65,14 +65,14 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
     if (!schedule_of(context, rank, &schedule)) {
         return false;
     }
-    uint32_t *const places = myr_schedule_slots(&schedule, rank, schedule_of, context);
-    const bool done = reserve(plan, schedule.nsteps, schedule.npeers) && NULL != places;
+    uint32_t *const slot_numbers = myr_schedule_slots(&schedule, rank, schedule_of, context);
+    const bool done = reserve(plan, schedule.nsteps, schedule.npeers) && NULL != slot_numbers;
     const size_t mailbox = mailbox_bytes(most_waits);
     myr_word **word = plan->words;
-    const uint32_t *peer = schedule.peers, *place = places;
+    const uint32_t *peer = schedule.peers, *slot_number = slot_numbers;
     for (uint32_t s = 0; done && s < schedule.nsteps; ++s) {
         struct mcp_step step = {0, 0};
-        for (uint32_t i = 0; i < schedule.steps[s].sends; ++i, ++peer, ++place) {
+        for (uint32_t i = 0; i < schedule.steps[s].sends; ++i, ++peer, ++slot_number) {
             if (release && rank < *peer) {
                 if (0 == rank && 0 == step.sends) {
                     *word++ = word_at(slots, 0);
@@ -80,20 +80,21 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
                 }
                 continue;
             }
-            *word++ = word_at(slots, MYR_LINE + *peer * mailbox + *place * sizeof(myr_word));
+            *word++ = word_at(slots, MYR_LINE + *peer * mailbox + *slot_number * sizeof(myr_word));
             ++step.sends;
         }
-        for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++peer, ++place) {
-            *word++ = release && *peer < rank
-                          ? word_at(slots, 0)
-                          : word_at(slots, MYR_LINE + rank * mailbox + *place * sizeof(myr_word));
+        for (uint32_t i = 0; i < schedule.steps[s].waits; ++i, ++peer, ++slot_number) {
+            *word++ =
+                release && *peer < rank
+                    ? word_at(slots, 0)
+                    : word_at(slots, MYR_LINE + rank * mailbox + *slot_number * sizeof(myr_word));
             ++step.waits;
         }
         if (0 != step.sends + step.waits) {
             plan->steps[plan->nsteps++] = step;
         }
     }
-    free(places);
+    free(slot_numbers);
     free(schedule.steps);
     if (!done) {
         myr_plan_destroy(plan);

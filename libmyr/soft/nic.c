@@ -60,12 +60,12 @@ struct mcp_ip myr_soft_ip_of(const void *copy, mcp_link link)
                : mcp_address_ip(&shared->links.address[link]);
 }
 
-void myr_soft_place_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
+void myr_soft_address_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_ADDRESS_TEXT])
 {
     const struct mcp_ip ip = myr_soft_ip_of(nic->shared, link);
     const bool known = !mcp_ip_is_none(&ip);
-    (void)mcp_place_text(&ip, known ? mcp_address_port(&nic->shared->links.address[link]) : 0,
-                         text);
+    (void)mcp_address_text(&ip, known ? mcp_address_port(&nic->shared->links.address[link]) : 0,
+                           text);
 }
 
 void myr_soft_get_name(const struct myr_soft_nic *nic, struct myr_nic_name *name)

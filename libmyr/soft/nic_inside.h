@@ -44,7 +44,8 @@ uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_nam
 mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
 /* Formats a link's address. Call it between enter() and leave(). */
-void myr_soft_place_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT]);
+void myr_soft_address_of(const struct myr_soft_nic *nic, mcp_link link,
+                         char text[MCP_ADDRESS_TEXT]);
 
 /* Enables UDP GRO, because messages are expected. A NIC that only performs collectives does
  * without, because it receives single packets faster that way. */

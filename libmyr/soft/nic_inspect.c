@@ -220,7 +220,7 @@ static void view_group(struct source *from, uint32_t offset, const struct mcp_gr
                        const void *shared, struct myr_group_view *view)
 {
     *view = (struct myr_group_view){
-        .place = offset,
+        .offset = offset,
         .node = head->node,
         .done = myr_load_relaxed(&head->done),
         .started = head->started,

@@ -39,7 +39,7 @@ enum { MYR_VIEW_ENTRIES = 1 << 16 };
  * because that many processes of this node have not arrived while others have. The lists contain as
  * many as fit. */
 struct myr_group_view {
-    uint32_t place;         /* unique among the NIC's groups at any time */
+    uint32_t offset;        /* unique among the NIC's groups at any time */
     uint32_t node;          /* the NIC's number in the group */
     uint32_t done, started; /* epochs: complete, and begun by the hosts */
     bool failed;            /* whether it completes nothing more, */

@@ -48,11 +48,11 @@ void myr_soft_links_drop(struct myr_soft_links *links, mcp_link link)
     if (MCP_LINK_SENDER == link || 0 != --links->holders[link]) {
         return;
     }
-    uint16_t *place = bucket_of(links, &links->address[link]);
-    while (link != *place) {
-        place = &links->next[*place];
+    uint16_t *previous = bucket_of(links, &links->address[link]);
+    while (link != *previous) {
+        previous = &links->next[*previous];
     }
-    *place = links->next[link];
+    *previous = links->next[link];
     links->next[link] = (uint16_t)links->free;
     links->free = link;
 }

@@ -50,11 +50,11 @@ static void replace_socket(struct myr_soft_nic *nic, int one, int other)
 
 static void hold(struct myr_soft_nic *nic)
 {
-    const uint32_t place = nic->self % MYR_PROCESSES;
-    if (nic->self != nic->shared->holder[place].process) {
-        nic->shared->holder[place].process = nic->self;
+    const uint32_t index = nic->self % MYR_PROCESSES;
+    if (nic->self != nic->shared->holder[index].process) {
+        nic->shared->holder[index].process = nic->self;
         for (int s = 0; s < MYR_SOFT_SOCKETS; ++s) {
-            nic->shared->holder[place].socket[s] = -1;
+            nic->shared->holder[index].socket[s] = -1;
         }
     }
     replace_socket(nic, -1, nic->udp.socket);

@@ -207,12 +207,12 @@ static struct mcp_group *group_in(struct myr_record *record)
  * farewell epoch for their peers. Groups that are done are removed by the next process that joins
  * or leaves a group, and their records are freed without the NIC's lock. */
 static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct mcp_board *board,
-                                    uint32_t place)
+                                    uint32_t index)
 {
-    struct myr_record *record = mcp_at(board, lingering->record[place]);
+    struct myr_record *record = mcp_at(board, lingering->record[index]);
     --lingering->count;
-    for (; place < lingering->count; ++place) {
-        lingering->record[place] = lingering->record[place + 1];
+    for (; index < lingering->count; ++index) {
+        lingering->record[index] = lingering->record[index + 1];
     }
     return record;
 }

@@ -235,14 +235,14 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
     }
     for (uint32_t o = 0; o < offers->count; ++o) {
         const struct offer *offer = &offers->offer[o];
-        uint32_t place = count;
+        uint32_t index = count;
         if (!is_as_good(offer, best, named)) {
             continue;
         }
-        for (; place > 0 && good[place - 1]->rank < offer->rank; --place) {
-            good[place] = good[place - 1];
+        for (; index > 0 && good[index - 1]->rank < offer->rank; --index) {
+            good[index] = good[index - 1];
         }
-        good[place] = offer;
+        good[index] = offer;
         ++count;
     }
     return count;

@@ -116,7 +116,7 @@ static struct myr_verbs_link *add_link(struct myr_verbs *nic, uint64_t node, uin
     if (NULL == link) {
         return NULL;
     }
-    *link = (struct myr_verbs_link){.node = node, .process = process, .place = nic->links};
+    *link = (struct myr_verbs_link){.node = node, .process = process, .index = nic->links};
     nic->link[nic->links++] = link;
     return link;
 }
@@ -280,7 +280,7 @@ static void post_request(struct myr_verbs *nic, struct myr_verbs_link *link,
         return;
     }
     ++link->posted;
-    request->wr_id = report_id(link->place, link->posted, question);
+    request->wr_id = report_id(link->index, link->posted, question);
     request->send_flags |= IBV_SEND_SIGNALED;
     if (0 != ibv_post_send(link->qp, request, &bad)) {
         mark_link_broken(nic, link);

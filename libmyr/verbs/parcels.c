@@ -22,30 +22,30 @@ uint32_t myr_verbs_stride(uint32_t payload)
     return (uint32_t)myr_whole_lines(MCP_COLLECTIVE_BYTES + payload);
 }
 
-static uint8_t *payload_in(const struct myr_verbs_group *own, const uint8_t *place, uint32_t bytes)
+static uint8_t *payload_in(const struct myr_verbs_group *own, const uint8_t *area, uint32_t bytes)
 {
-    return (uint8_t *)place + own->stride - MCP_COLLECTIVE_BYTES - bytes;
+    return (uint8_t *)area + own->stride - MCP_COLLECTIVE_BYTES - bytes;
 }
 
-static uint8_t *header_in(const struct myr_verbs_group *own, const uint8_t *place)
+static uint8_t *header_in(const struct myr_verbs_group *own, const uint8_t *area)
 {
-    return payload_in(own, place, 0);
+    return payload_in(own, area, 0);
 }
 
-static void pack(const struct myr_verbs_group *own, uint8_t *place, struct mcp_message *message,
+static void pack(const struct myr_verbs_group *own, uint8_t *area, struct mcp_message *message,
                  const void *payload)
 {
     mcp_seal(&message->header, &own->mcp->secret, payload, message->bytes);
-    memcpy(payload_in(own, place, message->bytes), payload, message->bytes);
-    memcpy(header_in(own, place), &message->header, MCP_COLLECTIVE_BYTES);
+    memcpy(payload_in(own, area, message->bytes), payload, message->bytes);
+    memcpy(header_in(own, area), &message->header, MCP_COLLECTIVE_BYTES);
 }
 
 /* Returns the payload of this epoch's or broadcast's parcel if it has arrived completely, else
  * NULL. */
-static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_t *place,
+static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_t *area,
                                  uint8_t type, uint32_t number, struct mcp_header *header)
 {
-    const struct mcp_header *seen = (const struct mcp_header *)header_in(own, place);
+    const struct mcp_header *seen = (const struct mcp_header *)header_in(own, area);
     if (number != myr_load_acquire((const myr_word *)&seen->collective.epoch)) {
         return NULL;
     }
@@ -54,24 +54,24 @@ static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_
         header->payload_bytes > own->stride - MCP_COLLECTIVE_BYTES) {
         return NULL;
     }
-    const uint8_t *payload = payload_in(own, place, header->payload_bytes);
+    const uint8_t *payload = payload_in(own, area, header->payload_bytes);
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
 /* Writes the parcel in this landing place to one of a peer. */
 static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
-                         struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *place,
+                         struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *area,
                          uint32_t payload)
 {
     const uint32_t bytes = MCP_COLLECTIVE_BYTES + payload;
     myr_verbs_write(nic, peer->link, peer->landing + (landing + UINT64_C(1)) * own->stride - bytes,
-                    peer->key, payload_in(own, place, payload), bytes, own->memory->lkey);
+                    peer->key, payload_in(own, area, payload), bytes, own->memory->lkey);
     peer->posted = peer->link->posted;
 }
 
 /* ---- messages of an epoch with data ---- */
 
-static uint32_t place_of(uint32_t slot, uint32_t epoch)
+static uint32_t area_index(uint32_t slot, uint32_t epoch)
 {
     return 2 * slot + epoch % 2;
 }
@@ -79,9 +79,9 @@ static uint32_t place_of(uint32_t slot, uint32_t epoch)
 void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct mcp_message *message)
 {
     const struct mcp_collective_part *part = &message->header.collective;
-    uint8_t *place = own->staging + (size_t)place_of(message->peer, part->epoch) * own->stride;
-    pack(own, place, message, mcp_group_buffer(own->mcp, part->epoch));
-    write_parcel(nic, own, &own->peer[message->to], place_of(part->slot, part->epoch), place,
+    uint8_t *area = own->staging + (size_t)area_index(message->peer, part->epoch) * own->stride;
+    pack(own, area, message, mcp_group_buffer(own->mcp, part->epoch));
+    write_parcel(nic, own, &own->peer[message->to], area_index(part->slot, part->epoch), area,
                  message->bytes);
 }
 
@@ -105,10 +105,10 @@ bool myr_verbs_take(struct myr_verbs_group *own)
     bool any = false;
     while (mcp_group_missing(own->mcp, &cursor, &missing)) {
         const struct mcp_collective_part *part = &missing.header.collective;
-        const uint8_t *place =
-            own->landing + (size_t)place_of(part->slot, part->epoch) * own->stride;
+        const uint8_t *area =
+            own->landing + (size_t)area_index(part->slot, part->epoch) * own->stride;
         struct mcp_header header;
-        const uint8_t *payload = payload_at(own, place, MCP_ARRIVE, part->epoch, &header);
+        const uint8_t *payload = payload_at(own, area, MCP_ARRIVE, part->epoch, &header);
         if (NULL != payload &&
             store_payload(own->mcp, part->slot, part->epoch, payload, header.payload_bytes)) {
             any = true;
@@ -123,7 +123,7 @@ struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_
 {
     struct mcp_group *mcp = own->mcp;
     return (struct mcp_bcast_slot *)(mcp_group_window(mcp) +
-                                     mcp_bcast_place(mcp->window, mcp->slot_bytes, number));
+                                     mcp_bcast_offset(mcp->window, mcp->slot_bytes, number));
 }
 
 static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
@@ -160,10 +160,10 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
     const uint32_t number = own->next_bcast, landing = landing_of(own, number);
-    const uint8_t *place = own->landing + (size_t)landing * own->stride;
+    const uint8_t *area = own->landing + (size_t)landing * own->stride;
     struct mcp_bcast_slot *slot = myr_verbs_slot(own, number);
     struct mcp_header header;
-    const uint8_t *block = payload_at(own, place, MCP_BCAST, number, &header);
+    const uint8_t *block = payload_at(own, area, MCP_BCAST, number, &header);
     if (NULL == block) {
         return false;
     }
@@ -180,7 +180,7 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
     }
     for (uint32_t s = 0; s < mcp->nsends; ++s) {
         if (mcp_bcast_child(mcp, s, root)) {
-            write_parcel(nic, own, &own->peer[mcp_group_sends(mcp)[s].link], landing, place,
+            write_parcel(nic, own, &own->peer[mcp_group_sends(mcp)[s].link], landing, area,
                          header.payload_bytes);
         }
     }

@@ -91,7 +91,7 @@ struct myr_verbs_way {
 struct myr_verbs_link {
     uint64_t node;    /* of that process's node: the identity of its segment, */
     uint32_t process; /* ... and its number there, which is never reused */
-    uint32_t place;   /* index among this NIC's links */
+    uint32_t index;   /* index among this NIC's links */
     struct ibv_qp *qp;
     uint32_t remote;            /* number of the remote queue pair; 0 if not connected */
     uint32_t posted, completed; /* numbers of work requests so far; these wrap around */

@@ -64,7 +64,7 @@ MYR_HOT static void send_message(struct myr_verbs *nic, struct myr_verbs_group *
 {
     const struct mcp_collective_part *part = &message->header.collective;
     const struct myr_verbs_peer *peer = &own->peer[message->to];
-    if (0 != own->mcp->places) {
+    if (0 != own->mcp->buffer_blocks) {
         myr_verbs_send(nic, own, message);
     } else {
         myr_verbs_write_word(nic, peer->link, peer->arrivals + part->slot * sizeof(uint32_t),
@@ -83,7 +83,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
         while (mcp_group_next(mcp, &message)) {
             send_message(nic, own, &message);
         }
-    } while (0 != mcp->places && myr_verbs_take(own));
+    } while (0 != mcp->buffer_blocks && myr_verbs_take(own));
     if (before != myr_load_relaxed(&mcp->done)) {
         nic->shown->counters.barriers += myr_load_relaxed(&mcp->done) - before;
         myr_verbs_wake(&mcp->done);
@@ -123,7 +123,7 @@ MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_gro
     }
     if (0 == own->stride) {
         mcp_group_start(own->mcp, arrived(own));
-    } else if (0 != own->mcp->places) {
+    } else if (0 != own->mcp->buffer_blocks) {
         offer(own);
     } else {
         const uint32_t all = arrived(own);
@@ -178,18 +178,18 @@ static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
  * group is kept until no peer can write to it. */
 static void see_off(struct myr_verbs *nic)
 {
-    struct myr_verbs_group **place = &nic->left;
+    struct myr_verbs_group **previous = &nic->left;
     myr_verbs_collect(nic);
-    while (NULL != *place) {
-        struct myr_verbs_group *own = *place;
+    while (NULL != *previous) {
+        struct myr_verbs_group *own = *previous;
         if (0 == myr_load_relaxed(&own->mcp->failed)) {
             play_verbs_group(nic, own);
         }
         if (is_quiet(own)) {
-            *place = own->next;
+            *previous = own->next;
             give_back(nic, own);
         } else {
-            place = &own->next;
+            previous = &own->next;
         }
     }
 }

@@ -17,15 +17,15 @@ static void swap(struct held_entry *a, struct held_entry *b)
     *b = c;
 }
 
-static void rise(struct held *held, uint32_t place)
+static void rise(struct held *held, uint32_t index)
 {
-    while (place > 0) {
-        const uint32_t parent = (place - 1) / 2;
-        if (!before(&held->entry[place], &held->entry[parent])) {
+    while (index > 0) {
+        const uint32_t parent = (index - 1) / 2;
+        if (!before(&held->entry[index], &held->entry[parent])) {
             return;
         }
-        swap(&held->entry[place], &held->entry[parent]);
-        place = parent;
+        swap(&held->entry[index], &held->entry[parent]);
+        index = parent;
     }
 }
 
@@ -46,16 +46,16 @@ bool held_put(struct held *held, uint64_t due_ns, uint32_t to, const struct fram
 
 static void sink(struct held *held)
 {
-    uint32_t place = 0, child;
-    while ((child = 2 * place + 1) < held->count) {
+    uint32_t index = 0, child;
+    while ((child = 2 * index + 1) < held->count) {
         if (child + 1 < held->count && before(&held->entry[child + 1], &held->entry[child])) {
             ++child;
         }
-        if (!before(&held->entry[child], &held->entry[place])) {
+        if (!before(&held->entry[child], &held->entry[index])) {
             return;
         }
-        swap(&held->entry[child], &held->entry[place]);
-        place = child;
+        swap(&held->entry[child], &held->entry[index]);
+        index = child;
     }
 }
 

@@ -847,7 +847,7 @@ THREE_FORMS(scatter, (BLOCKS, int root, ),
 
 /* Supports only bytes, in padded blocks. */
 static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, void *to,
-                            const int *counts, const int *places, ompi_datatype_t *to_type,
+                            const int *counts, const int *displs, ompi_datatype_t *to_type,
                             ompi_communicator_t *base, mca_coll_base_module_t *module)
 {
     const fake_comm_t *comm = (fake_comm_t *)base;
@@ -863,7 +863,7 @@ static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, 
     const struct arguments arguments = bytes_arguments(ALLGATHER, own, all, most, 0);
     const int rc = call_blocking(base, &arguments);
     for (uint32_t r = 0; r < comm->size; ++r) {
-        memcpy((uint8_t *)to + places[r], all + r * most, (size_t)counts[r]);
+        memcpy((uint8_t *)to + displs[r], all + r * most, (size_t)counts[r]);
     }
     free(own);
     free(all);

@@ -39,7 +39,7 @@ enum {
     GUARD = 0x5a,
     CAST = 0,            /* the index of the group that broadcasts */
     PLAIN,               /* the index of the group without a window */
-    PLACES,              /* one more key is that of a closed group, and one is unknown */
+    TESTED_GROUPS,       /* one more key is that of a closed group, and one is unknown */
     FIRST_EPOCH = -3,    /* so that epochs and numbers soon wrap around */
     AHEAD = 4,           /* largest number of outstanding epochs of the host */
     SLOTS = 8,           /* maximum number */
@@ -65,7 +65,7 @@ enum step {
     STEPS
 };
 
-struct place {
+struct tested_group {
     struct mcp_group *group; /* NULL if the group is closed, or not opened yet */
     uint8_t *block;
     size_t bytes, tables;
@@ -95,7 +95,7 @@ struct messages {
 static struct mcp_board board;
 static struct mcp_nic *nic;
 static uint64_t clock_ns;
-static struct place places[PLACES];
+static struct tested_group tested_groups[TESTED_GROUPS];
 static struct model_slot model[SLOTS];
 static struct {
     uint32_t nodes, node, window, room;
@@ -120,11 +120,11 @@ static struct mcp_secret secret_of(uint64_t key)
     return (struct mcp_secret){{key, ~key}};
 }
 
-static struct mcp_bcast_slot *slot_at(uint32_t place)
+static struct mcp_bcast_slot *slot_at(uint32_t index)
 {
-    struct mcp_group *group = (struct mcp_group *)places[CAST].block;
+    struct mcp_group *group = (struct mcp_group *)tested_groups[CAST].block;
     return (struct mcp_bcast_slot *)(mcp_group_window(group) +
-                                     place * mcp_bcast_slot_bytes(shape.room));
+                                     index * mcp_bcast_slot_bytes(shape.room));
 }
 
 static uint32_t half(void)
@@ -150,12 +150,12 @@ static struct model_slot *model_of(uint32_t number)
 static bool model_had(uint32_t number)
 {
     return model_of(number)->number == number ||
-           myr_epoch_reached(places[CAST].group->started * half(), number);
+           myr_epoch_reached(tested_groups[CAST].group->started * half(), number);
 }
 
 static void expect_ask(uint32_t root, uint32_t number)
 {
-    if (root != shape.node && 0 == places[CAST].failed) {
+    if (root != shape.node && 0 == tested_groups[CAST].failed) {
         expect(MCP_BCAST_ASK, shape.parent[root][shape.node], root, number);
     }
 }
@@ -163,9 +163,9 @@ static void expect_ask(uint32_t root, uint32_t number)
 /* Offer a block to the model. Returns whether it is acceptable. */
 static bool model_take(uint32_t root, uint32_t number, const uint8_t *block, size_t bytes)
 {
-    const uint32_t entered = places[CAST].entered;
+    const uint32_t entered = tested_groups[CAST].entered;
     struct model_slot *slot = model_of(number);
-    if (root >= shape.nodes || 0 != places[CAST].failed || bytes > shape.room ||
+    if (root >= shape.nodes || 0 != tested_groups[CAST].failed || bytes > shape.room ||
         !myr_epoch_reached(mcp_bcast_credit(shape.window, entered), number)) {
         return false;
     }
@@ -194,7 +194,7 @@ static void model_answer(uint32_t node, uint32_t root, uint32_t number)
     }
     if (slot->number == number && 0 != slot->bytes) {
         expect(MCP_BCAST, node, root, number);
-    } else if (0 != places[CAST].failed) {
+    } else if (0 != tested_groups[CAST].failed) {
         expect(MCP_FAIL, node, root, number);
     } else if (!model_had(number)) {
         expect(MCP_BCAST_LATER, node, root, number);
@@ -291,8 +291,8 @@ static uint64_t now_ns(struct mcp_board *of)
 static void wake(struct mcp_board *of, myr_word *word)
 {
     (void)of;
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        if (NULL != places[g].group && word == &places[g].group->done) {
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        if (NULL != tested_groups[g].group && word == &tested_groups[g].group->done) {
             return;
         }
     }
@@ -328,11 +328,11 @@ static void flood(const struct myr_schedule *schedules, uint32_t root)
     }
 }
 
-static void fill(struct place *place, uint32_t g, const struct nicbarr_among *among,
+static void fill(struct tested_group *tested_group, uint32_t g, const struct nicbarr_among *among,
                  const struct myr_schedule *schedule)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    struct mcp_group *group = (struct mcp_group *)place->block;
+    struct mcp_group *group = (struct mcp_group *)tested_group->block;
     struct myr_nic_bcast bcast;
     mcp_group_init(group, key_of(g), shape.nodes, shape.node, lengths.steps, lengths.sends,
                    lengths.waits, (uint32_t)FIRST_EPOCH);
@@ -346,28 +346,28 @@ static void fill(struct place *place, uint32_t g, const struct nicbarr_among *am
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         mcp_group_sends(group)[p].link = mcp_group_sends(group)[p].node + 1u;
     }
-    place->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
-                   group->window * group->slot_bytes;
-    place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
-    CHECK(place->bytes <= GROUP);
-    memcpy(place->as_filled, group + 1, place->tables);
-    place->entered = place->done = (uint32_t)FIRST_EPOCH;
+    tested_group->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
+                          group->window * group->slot_bytes;
+    tested_group->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
+    CHECK(tested_group->bytes <= GROUP);
+    memcpy(tested_group->as_filled, group + 1, tested_group->tables);
+    tested_group->entered = tested_group->done = (uint32_t)FIRST_EPOCH;
     memset(mcp_group_window(group), 0, group->window * group->slot_bytes);
 }
 
-static void open_place(uint32_t g)
+static void open_tested_group(uint32_t g)
 {
-    struct place *place = &places[g];
-    place->group = (struct mcp_group *)place->block;
-    place->opened = true;
-    mcp_collective_open(&nic->collective, &board, &nic->counters, place->group);
+    struct tested_group *tested_group = &tested_groups[g];
+    tested_group->group = (struct mcp_group *)tested_group->block;
+    tested_group->opened = true;
+    mcp_collective_open(&nic->collective, &board, &nic->counters, tested_group->group);
 }
 
-static void close_place(struct place *place)
+static void close_tested_group(struct tested_group *tested_group)
 {
-    mcp_collective_close(&nic->collective, &board, place->group);
-    memset(place->block, GUARD, place->bytes);
-    place->group = NULL;
+    mcp_collective_close(&nic->collective, &board, tested_group->group);
+    memset(tested_group->block, GUARD, tested_group->bytes);
+    tested_group->group = NULL;
 }
 
 /* Set all slots to the state before the first broadcast, whose predecessor's number they have.
@@ -391,11 +391,11 @@ static void fill_groups(uint32_t n)
     for (uint32_t root = 0; root < shape.nodes; ++root) {
         flood(schedules, root);
     }
-    fill(&places[PLAIN], PLACES, &among, &schedules[shape.node]);
-    open_place(PLAIN);
-    close_place(&places[PLAIN]);
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        fill(&places[g], g, &among, &schedules[shape.node]);
+    fill(&tested_groups[PLAIN], TESTED_GROUPS, &among, &schedules[shape.node]);
+    open_tested_group(PLAIN);
+    close_tested_group(&tested_groups[PLAIN]);
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        fill(&tested_groups[g], g, &among, &schedules[shape.node]);
     }
     fill_window();
     for (uint32_t r = 0; r < shape.nodes; ++r) {
@@ -417,12 +417,12 @@ static void begin(struct input *in)
     nic = (struct mcp_nic *)(memory + MYR_LINE);
     const size_t nic_bytes = mcp_nic_bytes(1, 1);
     memset(nic, 0, nic_bytes);
-    mcp_init(nic, key_of(PLACES + 2), 1, 1);
+    mcp_init(nic, key_of(TESTED_GROUPS + 2), 1, 1);
     uint8_t *free_memory = memory + (nic_bytes + 3 * MYR_LINE) / MYR_LINE * MYR_LINE;
-    CHECK(free_memory + PLACES * (GROUP + MYR_LINE) <= memory + MEMORY);
-    memset(places, 0, sizeof(places));
-    for (uint32_t g = 0; g < PLACES; ++g, free_memory += GROUP + MYR_LINE) {
-        places[g].block = free_memory;
+    CHECK(free_memory + TESTED_GROUPS * (GROUP + MYR_LINE) <= memory + MEMORY);
+    memset(tested_groups, 0, sizeof(tested_groups));
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g, free_memory += GROUP + MYR_LINE) {
+        tested_groups[g].block = free_memory;
     }
     memset(&current, 0, sizeof(current));
     clock_ns = 1;
@@ -432,17 +432,17 @@ static void begin(struct input *in)
     shape.window = 2u << window / 16 % 3;
     shape.room = 8 * (1 + slots % (ROOM / 8));
     fill_groups(1 + nodes / NODES % (shape.nodes < 4 ? shape.nodes : 4));
-    open_place(PLAIN);
+    open_tested_group(PLAIN);
     if (0 == slots / 128) {
-        open_place(CAST);
+        open_tested_group(CAST);
     }
 }
 
 /* ---- invariants ---- */
 
-static bool is_closed(const struct place *place)
+static bool is_closed(const struct tested_group *tested_group)
 {
-    return place->opened && NULL == place->group;
+    return tested_group->opened && NULL == tested_group->group;
 }
 
 static void check_guard(const uint8_t *from, const uint8_t *to)
@@ -456,28 +456,30 @@ static void check_memory(void)
 {
     check_guard(board.memory, (const uint8_t *)nic);
     const uint8_t *free_memory = (const uint8_t *)nic + mcp_nic_bytes(1, 1);
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        check_guard(free_memory, places[g].block);
-        free_memory = places[g].block + (is_closed(&places[g]) ? 0 : places[g].bytes);
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        check_guard(free_memory, tested_groups[g].block);
+        free_memory =
+            tested_groups[g].block + (is_closed(&tested_groups[g]) ? 0 : tested_groups[g].bytes);
     }
     check_guard(free_memory, board.memory + board.memory_bytes);
 }
 
 static void check_group(uint32_t g)
 {
-    struct place *place = &places[g];
-    const struct mcp_group *group = (const struct mcp_group *)place->block;
+    struct tested_group *tested_group = &tested_groups[g];
+    const struct mcp_group *group = (const struct mcp_group *)tested_group->block;
     const uint32_t done = myr_load_acquire(&group->done), failed = myr_load_acquire(&group->failed);
     CHECK(key_of(g) == group->key && shape.node == group->node);
-    CHECK(group->last_node + 1u == shape.nodes && 0 == group->places && 0 == group->sleepers);
+    CHECK(group->last_node + 1u == shape.nodes && 0 == group->buffer_blocks &&
+          0 == group->sleepers);
     CHECK((CAST == g ? shape.window : 0) == group->window);
     CHECK((CAST == g ? mcp_bcast_slot_bytes(shape.room) : 0) == group->slot_bytes);
-    CHECK(0 == memcmp(group + 1, place->as_filled, place->tables));
-    CHECK(myr_epoch_reached(done, place->done) && myr_epoch_reached(group->started, done));
-    CHECK(group->started == (0 != failed ? done : place->entered));
-    CHECK(failed <= shape.nodes && (0 == place->failed || place->failed == failed));
-    place->done = done;
-    place->failed = failed;
+    CHECK(0 == memcmp(group + 1, tested_group->as_filled, tested_group->tables));
+    CHECK(myr_epoch_reached(done, tested_group->done) && myr_epoch_reached(group->started, done));
+    CHECK(group->started == (0 != failed ? done : tested_group->entered));
+    CHECK(failed <= shape.nodes && (0 == tested_group->failed || tested_group->failed == failed));
+    tested_group->done = done;
+    tested_group->failed = failed;
 }
 
 static void check_window(void)
@@ -505,12 +507,12 @@ static bool is_expected(const struct message *one)
 
 static void check_step(void)
 {
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        if (!is_closed(&places[g])) {
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        if (!is_closed(&tested_groups[g])) {
             check_group(g);
         }
     }
-    if (!is_closed(&places[CAST])) {
+    if (!is_closed(&tested_groups[CAST])) {
         check_window();
     }
     CHECK(current.expected.count == current.sent.count && current.to_wake == current.woken);
@@ -521,11 +523,11 @@ static void check_step(void)
 
 /* ---- packets ---- */
 
-static struct place *open_place_of(uint64_t key)
+static struct tested_group *open_group_of(uint64_t key)
 {
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        if (NULL != places[g].group && key_of(g) == key) {
-            return &places[g];
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        if (NULL != tested_groups[g].group && key_of(g) == key) {
+            return &tested_groups[g];
         }
     }
     return NULL;
@@ -543,13 +545,13 @@ static bool is_sealed(const struct mcp_header *header, const void *payload)
 /* Deliver a packet that is damaged, forged, or for no open group. */
 static void receive_useless(const uint8_t *packet, size_t count)
 {
-    static uint8_t before[PLACES][GROUP];
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        memcpy(before[g], places[g].block, GROUP);
+    static uint8_t before[TESTED_GROUPS][GROUP];
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        memcpy(before[g], tested_groups[g].block, GROUP);
     }
     mcp_receive(nic, &board, packet, count);
-    for (uint32_t g = 0; g < PLACES; ++g) {
-        CHECK(0 == memcmp(before[g], places[g].block, GROUP));
+    for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
+        CHECK(0 == memcmp(before[g], tested_groups[g].block, GROUP));
     }
     CHECK(0 == current.to_peers);
 }
@@ -563,7 +565,7 @@ static void receive(const uint8_t *bytes, size_t count)
     memcpy(packet, bytes, count);
     const uint8_t *payload = packet + MCP_COLLECTIVE_BYTES;
     if (!mcp_parse(packet, count, &header) || !mcp_is_collective(header.type) ||
-        !is_sealed(&header, payload) || NULL == open_place_of(header.key)) {
+        !is_sealed(&header, payload) || NULL == open_group_of(header.key)) {
         receive_useless(packet, count);
     } else {
         model_receive(&header, payload);
@@ -580,7 +582,7 @@ static void receive_raw(struct input *in, bool sealed)
         struct mcp_header header = {.magic = 0};
         memcpy(&header, bytes, MCP_COLLECTIVE_BYTES);
         header.type = MCP_ARRIVE + header.type % MCP_BCAST_LATER;
-        header.key = key_of((uint32_t)(header.key % (PLACES + 2)));
+        header.key = key_of((uint32_t)(header.key % (TESTED_GROUPS + 2)));
         const struct mcp_secret secret = secret_of(header.key);
         mcp_seal(&header, &secret, bytes + MCP_COLLECTIVE_BYTES, count - MCP_COLLECTIVE_BYTES);
         memcpy(bytes, &header, MCP_COLLECTIVE_BYTES);
@@ -603,7 +605,7 @@ static void make_block(uint8_t *block, size_t bytes)
 /* Returns a number near those that the host uses now. */
 static uint32_t number_near(uint32_t off)
 {
-    return (places[CAST].entered - 1) * half() + 1 + off;
+    return (tested_groups[CAST].entered - 1) * half() + 1 + off;
 }
 
 /* Deliver a plausible packet. `off` makes some of its fields wrong. */
@@ -618,7 +620,7 @@ static void receive_nearly(struct input *in, uint8_t argument)
     const uint32_t g = argument % 8 < 5 ? CAST : argument % 8 - 4;
     const uint32_t near = mcp_is_bcast(type)
                               ? number_near(kind / 16)
-                              : places[CAST == g ? CAST : PLAIN].done + 1 + kind / 128;
+                              : tested_groups[CAST == g ? CAST : PLAIN].done + 1 + kind / 128;
     uint8_t bytes[MCP_COLLECTIVE_BYTES + PACKET];
     struct mcp_header header = {
         .type = type,
@@ -638,33 +640,35 @@ static void receive_nearly(struct input *in, uint8_t argument)
 
 /* ---- the host ---- */
 
-static bool has_hosts(const struct place *place)
+static bool has_hosts(const struct tested_group *tested_group)
 {
-    return NULL != place->group && !place->left;
+    return NULL != tested_group->group && !tested_group->left;
 }
 
-static void start(struct place *place)
+static void start(struct tested_group *tested_group)
 {
-    if (has_hosts(place) && !myr_epoch_reached(place->entered, place->done + AHEAD)) {
-        place->entered += 0 == place->failed;
-        mcp_collective_start(&nic->collective, &board, &nic->counters, place->group,
-                             place->entered);
+    if (has_hosts(tested_group) &&
+        !myr_epoch_reached(tested_group->entered, tested_group->done + AHEAD)) {
+        tested_group->entered += 0 == tested_group->failed;
+        mcp_collective_start(&nic->collective, &board, &nic->counters, tested_group->group,
+                             tested_group->entered);
     }
 }
 
 /* Broadcast as the root, perhaps with a number that is too early. */
-static void broadcast(struct input *in, struct place *place)
+static void broadcast(struct input *in, struct tested_group *tested_group)
 {
     uint8_t block[ROOM];
     const uint32_t number = number_near(take_byte(in) % 16), bytes = take_length(in);
-    if (!has_hosts(place)) {
+    if (!has_hosts(tested_group)) {
         return;
     }
     make_block(block, bytes);
     current.bcast = true;
-    const bool taken = &places[CAST] == place && model_take(shape.node, number, block, bytes);
+    const bool taken =
+        &tested_groups[CAST] == tested_group && model_take(shape.node, number, block, bytes);
     CHECK(taken ==
-          mcp_collective_bcast(&board, &nic->counters, place->group, number, block, bytes));
+          mcp_collective_bcast(&board, &nic->counters, tested_group->group, number, block, bytes));
 }
 
 /* Request a block that has not arrived, as a waiting host does. */
@@ -672,31 +676,32 @@ static void ask(struct input *in)
 {
     const uint8_t argument = take_byte(in);
     const uint32_t number = number_near(argument % 16), root = argument / 16 % shape.nodes;
-    if (has_hosts(&places[CAST]) && !model_had(number)) {
+    if (has_hosts(&tested_groups[CAST]) && !model_had(number)) {
         current.bcast = true;
         expect_ask(root, number);
-        mcp_collective_bcast_ask(&board, &nic->counters, places[CAST].group, root, number);
+        mcp_collective_bcast_ask(&board, &nic->counters, tested_groups[CAST].group, root, number);
     }
 }
 
 /* Let the hosts leave. The second call closes the group, as eviction does. */
-static void leave(struct place *place)
+static void leave(struct tested_group *tested_group)
 {
-    if (NULL == place->group) {
+    if (NULL == tested_group->group) {
         return;
     }
-    place->entered += !place->left && 0 == place->failed && 0 != place->group->window;
-    if (place->left ||
-        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, place->group)) {
-        close_place(place);
+    tested_group->entered +=
+        !tested_group->left && 0 == tested_group->failed && 0 != tested_group->group->window;
+    if (tested_group->left ||
+        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, tested_group->group)) {
+        close_tested_group(tested_group);
     }
-    place->left = true;
+    tested_group->left = true;
 }
 
 static void take_step_of(struct input *in)
 {
     const uint8_t byte = take_byte(in), argument = byte / STEPS;
-    struct place *place = &places[0 == argument % 4 ? PLAIN : CAST];
+    struct tested_group *tested_group = &tested_groups[0 == argument % 4 ? PLAIN : CAST];
     switch ((enum step)(byte % STEPS)) {
     case RAW:
     case SEALED:
@@ -707,10 +712,10 @@ static void take_step_of(struct input *in)
         receive_nearly(in, argument);
         break;
     case START:
-        start(place);
+        start(tested_group);
         break;
     case BCAST:
-        broadcast(in, place);
+        broadcast(in, tested_group);
         break;
     case ASK:
         ask(in);
@@ -720,16 +725,16 @@ static void take_step_of(struct input *in)
         mcp_timer(nic, &board);
         break;
     case OPEN:
-        if (!places[CAST].opened) { /* a key is used once */
-            open_place(CAST);
+        if (!tested_groups[CAST].opened) { /* a key is used once */
+            open_tested_group(CAST);
         }
         break;
     case LEAVE:
-        leave(place);
+        leave(tested_group);
         break;
     case GIVE_UP:
-        if (has_hosts(place)) {
-            (void)mcp_collective_fail(&nic->collective, &board, &nic->counters, place->group,
+        if (has_hosts(tested_group)) {
+            (void)mcp_collective_fail(&nic->collective, &board, &nic->counters, tested_group->group,
                                       argument / 4);
         }
         break;

@@ -34,9 +34,9 @@ enum {
     PEERS = 3,
     FIRST_EPOCH = -3, /* so that epochs soon wrap around */
     STRANGER = 99,
-    PLACES = 1 + 0 + 1 + 2, /* number of places in a buffer */
+    BUFFER_BLOCKS = 1 + 0 + 1 + 2, /* number of blocks in a buffer */
     UNIT_MOST = 24,
-    BUFFERS = 2 * PLACES * UNIT_MOST,
+    BUFFERS = 2 * BUFFER_BLOCKS * UNIT_MOST,
 };
 
 enum step { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, STEPS };
@@ -45,7 +45,7 @@ enum step { RAW, SEALED, NEARLY, START, TIME, OPEN, CLOSE, GIVE_UP, STEPS };
 static const struct mcp_step all_at_once[] = {{PEERS, PEERS}},
                              one_by_one[] = {{1, 1}, {1, 1}, {1, 1}};
 
-struct place {
+struct tested_group {
     struct mcp_group *group; /* NULL if the group is closed */
     uint8_t *block;
     size_t bytes, tables;
@@ -55,7 +55,7 @@ struct place {
 
 static struct mcp_board board;
 static struct mcp_nic *nic;
-static struct place places[GROUPS];
+static struct tested_group tested_groups[GROUPS];
 static uint64_t clock_ns;
 static uint32_t transmitted, asked;
 static uint32_t held; /* number of links to senders */
@@ -83,16 +83,16 @@ static bool carries_data(int g)
 static struct mcp_group *group_of(uint64_t key)
 {
     for (int g = 0; g < GROUPS; ++g) {
-        if (NULL != places[g].group && key == places[g].group->key) {
-            return places[g].group;
+        if (NULL != tested_groups[g].group && key == tested_groups[g].group->key) {
+            return tested_groups[g].group;
         }
     }
     return NULL;
 }
 
-static uint8_t *buffers_of(const struct place *place)
+static uint8_t *buffers_of(const struct tested_group *tested_group)
 {
-    return mcp_group_buffer(place->group, 0);
+    return mcp_group_buffer(tested_group->group, 0);
 }
 
 static void check_payload(mcp_link to, const struct mcp_header *header, const uint8_t *payload,
@@ -100,10 +100,10 @@ static void check_payload(mcp_link to, const struct mcp_header *header, const ui
 {
     const uint32_t epoch = header->collective.epoch;
     struct mcp_group *group = group_of(header->key);
-    CHECK(MCP_ARRIVE == header->type && NULL != group && 0 != group->places);
+    CHECK(MCP_ARRIVE == header->type && NULL != group && 0 != group->buffer_blocks);
     CHECK(payload == mcp_group_buffer(group, epoch) && to >= 1 && to <= PEERS);
     CHECK(payload_bytes == mcp_group_sends(group)[to - 1].blocks * group->unit[epoch % 2]);
-    CHECK(payload_bytes <= PLACES * UNIT_MOST);
+    CHECK(payload_bytes <= BUFFER_BLOCKS * UNIT_MOST);
 }
 
 /* ---- the board ---- */
@@ -113,7 +113,7 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
 {
     const struct mcp_secret secret = secret_of(header->type, header->key);
     struct mcp_header parsed;
-    uint8_t packet[MCP_COLLECTIVE_BYTES + PLACES * UNIT_MOST + MCP_MESSAGE_BYTES];
+    uint8_t packet[MCP_COLLECTIVE_BYTES + BUFFER_BLOCKS * UNIT_MOST + MCP_MESSAGE_BYTES];
     const size_t head = mcp_header_bytes(header->type);
     CHECK(&board == of && (NULL == payload) == (0 == payload_bytes));
     memcpy(packet, header, head);
@@ -160,17 +160,17 @@ static void wake(struct mcp_board *of, myr_word *word)
     (void)of;
     bool ours = false;
     for (int g = 0; g < GROUPS; ++g) {
-        ours = ours || (NULL != places[g].group && word == &places[g].group->done);
+        ours = ours || (NULL != tested_groups[g].group && word == &tested_groups[g].group->done);
     }
     CHECK(ours);
 }
 
 /* ---- groups ---- */
 
-static void fill(struct place *place, uint64_t key, const struct mcp_step *steps, uint32_t nsteps,
-                 bool data)
+static void fill(struct tested_group *tested_group, uint64_t key, const struct mcp_step *steps,
+                 uint32_t nsteps, bool data)
 {
-    struct mcp_group *group = place->group;
+    struct mcp_group *group = tested_group->group;
     uint32_t at = 1;
     mcp_group_init(group, key, PEERS + 1, 0, nsteps, PEERS, PEERS, (uint32_t)FIRST_EPOCH);
     group->secret = secret_of(MCP_ARRIVE, key);
@@ -183,23 +183,23 @@ static void fill(struct place *place, uint64_t key, const struct mcp_step *steps
             (struct mcp_peer){p + 1, (uint16_t)(p + 1), 0, blocks, (uint16_t)at};
         at += blocks;
     }
-    group->places = data ? PLACES : 0;
+    group->buffer_blocks = data ? BUFFER_BLOCKS : 0;
     group->unit_most = data ? UNIT_MOST : 0;
-    place->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
-    place->done = (uint32_t)FIRST_EPOCH;
-    place->failed = 0;
+    tested_group->tables = (size_t)((uint8_t *)mcp_group_arrivals(group) - (uint8_t *)(group + 1));
+    tested_group->done = (uint32_t)FIRST_EPOCH;
+    tested_group->failed = 0;
 }
 
-static void close_place(struct place *place)
+static void close_tested_group(struct tested_group *tested_group)
 {
-    mcp_collective_close(&nic->collective, &board, place->group);
-    memset(place->block, GUARD, place->bytes);
-    place->group = NULL;
+    mcp_collective_close(&nic->collective, &board, tested_group->group);
+    memset(tested_group->block, GUARD, tested_group->bytes);
+    tested_group->group = NULL;
 }
 
-static void open_place(int g)
+static void open_tested_group(int g)
 {
-    mcp_collective_open(&nic->collective, &board, &nic->counters, places[g].group);
+    mcp_collective_open(&nic->collective, &board, &nic->counters, tested_groups[g].group);
 }
 
 static void begin(void)
@@ -225,25 +225,26 @@ static void begin(void)
     transmitted = asked = 0;
     for (int g = 0; g < GROUPS; ++g) {
         const uint32_t nsteps = g % 2 ? 3 : 1;
-        struct place *place = &places[g];
-        place->bytes = mcp_group_bytes(nsteps, PEERS, PEERS) + (carries_data(g) ? BUFFERS : 0);
-        place->block = free_memory;
-        place->group = (struct mcp_group *)free_memory;
-        free_memory += (place->bytes + 2 * MYR_LINE - 1) / MYR_LINE * MYR_LINE;
-        fill(place, key_of(g), g % 2 ? one_by_one : all_at_once, nsteps, carries_data(g));
-        CHECK(place->tables <= sizeof(tables[g]));
-        memcpy(tables[g], place->group + 1, place->tables);
-        place->as_filled = tables[g];
+        struct tested_group *tested_group = &tested_groups[g];
+        tested_group->bytes =
+            mcp_group_bytes(nsteps, PEERS, PEERS) + (carries_data(g) ? BUFFERS : 0);
+        tested_group->block = free_memory;
+        tested_group->group = (struct mcp_group *)free_memory;
+        free_memory += (tested_group->bytes + 2 * MYR_LINE - 1) / MYR_LINE * MYR_LINE;
+        fill(tested_group, key_of(g), g % 2 ? one_by_one : all_at_once, nsteps, carries_data(g));
+        CHECK(tested_group->tables <= sizeof(tables[g]));
+        memcpy(tables[g], tested_group->group + 1, tested_group->tables);
+        tested_group->as_filled = tables[g];
     }
     CHECK(free_memory < memory + MEMORY);
     /* The closed group used the memory that the last one will use. */
-    struct place *last = &places[GROUPS - 1];
+    struct tested_group *last = &tested_groups[GROUPS - 1];
     last->group->key = key_of(GROUPS);
     last->group->secret = secret_of(MCP_ARRIVE, key_of(GROUPS));
-    open_place(GROUPS - 1);
-    close_place(last);
+    open_tested_group(GROUPS - 1);
+    close_tested_group(last);
     for (int g = 0; g < GROUPS - 1; ++g) {
-        open_place(g);
+        open_tested_group(g);
     }
 }
 
@@ -256,21 +257,22 @@ static void check_guard(const uint8_t *from, const uint8_t *to)
     }
 }
 
-static void check_group(struct place *place)
+static void check_group(struct tested_group *tested_group)
 {
-    struct mcp_group *group = place->group;
+    struct mcp_group *group = tested_group->group;
     const uint32_t done = myr_load_acquire(&group->done);
     CHECK(myr_epoch_reached(group->started, done));
-    CHECK(myr_epoch_reached(done, place->done));
+    CHECK(myr_epoch_reached(done, tested_group->done));
     /* The NIC accepts a FAIL with the key. After that no epoch is completed or waited for. */
-    CHECK(0 == place->failed || (group->failed == place->failed && done == place->done));
+    CHECK(0 == tested_group->failed ||
+          (group->failed == tested_group->failed && done == tested_group->done));
     CHECK(0 == group->failed ||
           (group->failed <= PEERS + 1 && !mcp_group_waits_now(group) && !group->active));
-    place->done = done;
-    place->failed = group->failed;
+    tested_group->done = done;
+    tested_group->failed = group->failed;
     CHECK(0 == group->sleepers && 0 == group->node);
     CHECK(PEERS == group->nsends && PEERS == group->nwaits);
-    CHECK(0 == memcmp(group + 1, place->as_filled, place->tables));
+    CHECK(0 == memcmp(group + 1, tested_group->as_filled, tested_group->tables));
     uint32_t sends = 0, waits = 0;
     for (uint32_t s = 0; s < group->step; ++s) {
         sends += mcp_group_steps(group)[s].sends;
@@ -295,8 +297,8 @@ static void check_group(struct place *place)
     for (uint32_t w = 0; 0 == group->failed && w < PEERS; ++w) {
         CHECK(myr_epoch_reached(done + 2, mcp_group_arrivals(group)[w]));
     }
-    CHECK(0 == group->places || myr_epoch_reached(done + 1, group->started));
-    for (uint32_t w = 0; 0 != group->places && w < PEERS; ++w) {
+    CHECK(0 == group->buffer_blocks || myr_epoch_reached(done + 1, group->started));
+    for (uint32_t w = 0; 0 != group->buffer_blocks && w < PEERS; ++w) {
         CHECK(mcp_group_arrivals(group)[w] == mcp_group_claims(group)[w]);
     }
 }
@@ -304,8 +306,8 @@ static void check_group(struct place *place)
 static void check_groups(void)
 {
     for (int g = 0; g < GROUPS; ++g) {
-        if (NULL != places[g].group) {
-            check_group(&places[g]);
+        if (NULL != tested_groups[g].group) {
+            check_group(&tested_groups[g]);
         }
     }
     CHECK(asked == nic->counters.asked && transmitted >= asked + nic->counters.answered);
@@ -318,10 +320,10 @@ static void check_memory(void)
     check_guard(board.memory, (const uint8_t *)nic);
     const uint8_t *free_memory = (const uint8_t *)nic + mcp_nic_bytes(PORTS, CONNECTIONS);
     for (int g = 0; g < GROUPS; ++g) {
-        check_guard(free_memory, places[g].block);
-        free_memory = places[g].block + places[g].bytes;
-        if (NULL == places[g].group) {
-            check_guard(places[g].block, free_memory);
+        check_guard(free_memory, tested_groups[g].block);
+        free_memory = tested_groups[g].block + tested_groups[g].bytes;
+        if (NULL == tested_groups[g].group) {
+            check_guard(tested_groups[g].block, free_memory);
         }
     }
     check_guard(free_memory, board.memory + board.memory_bytes);
@@ -332,8 +334,8 @@ static uint8_t buffers_before[GROUPS][BUFFERS];
 static void copy_buffers(void)
 {
     for (int g = 0; g < GROUPS; ++g) {
-        if (NULL != places[g].group && carries_data(g)) {
-            memcpy(buffers_before[g], buffers_of(&places[g]), BUFFERS);
+        if (NULL != tested_groups[g].group && carries_data(g)) {
+            memcpy(buffers_before[g], buffers_of(&tested_groups[g]), BUFFERS);
         }
     }
 }
@@ -343,14 +345,15 @@ static void copy_buffers(void)
 static void check_buffers(int of, uint32_t slot, uint32_t epoch)
 {
     for (int g = 0; g < GROUPS; ++g) {
-        if (NULL == places[g].group || !carries_data(g)) {
+        if (NULL == tested_groups[g].group || !carries_data(g)) {
             continue;
         }
-        const uint8_t *buffers = buffers_of(&places[g]);
+        const uint8_t *buffers = buffers_of(&tested_groups[g]);
         for (uint32_t i = 0; i < BUFFERS; ++i) {
-            const uint32_t place = i % (PLACES * UNIT_MOST);
-            const bool its = g == of && slot < PEERS && epoch % 2 == i / (PLACES * UNIT_MOST) &&
-                             place >= mcp_group_waits(places[g].group)[slot].at;
+            const uint32_t offset = i % (BUFFER_BLOCKS * UNIT_MOST);
+            const bool its = g == of && slot < PEERS &&
+                             epoch % 2 == i / (BUFFER_BLOCKS * UNIT_MOST) &&
+                             offset >= mcp_group_waits(tested_groups[g].group)[slot].at;
             CHECK(its || buffers_before[g][i] == buffers[i]);
         }
     }
@@ -387,44 +390,46 @@ static void receive(const uint8_t *bytes, size_t count, bool sealed)
     free(packet);
 }
 
-static void offer(struct input *in, struct place *place)
+static void offer(struct input *in, struct tested_group *tested_group)
 {
     uint8_t block[2 * UNIT_MOST];
     const uint8_t argument = take_byte(in);
-    const uint32_t unit = argument % (2 * UNIT_MOST), epoch = place->done + 1 + argument / 128;
+    const uint32_t unit = argument % (2 * UNIT_MOST),
+                   epoch = tested_group->done + 1 + argument / 128;
     memset(block, argument, sizeof(block));
-    (void)mcp_collective_offer(&nic->collective, &board, &nic->counters, place->group, epoch, block,
-                               unit);
+    (void)mcp_collective_offer(&nic->collective, &board, &nic->counters, tested_group->group, epoch,
+                               block, unit);
 }
 
-static void start(struct input *in, struct place *place)
+static void start(struct input *in, struct tested_group *tested_group)
 {
-    if (NULL != place->group && 0 != place->group->places) {
-        offer(in, place);
-    } else if (NULL != place->group && !myr_epoch_reached(place->group->started, place->done + 4)) {
-        mcp_collective_start(&nic->collective, &board, &nic->counters, place->group,
-                             place->group->started + 1);
+    if (NULL != tested_group->group && 0 != tested_group->group->buffer_blocks) {
+        offer(in, tested_group);
+    } else if (NULL != tested_group->group &&
+               !myr_epoch_reached(tested_group->group->started, tested_group->done + 4)) {
+        mcp_collective_start(&nic->collective, &board, &nic->counters, tested_group->group,
+                             tested_group->group->started + 1);
     }
 }
 
 static void open_last(void)
 {
-    struct place *last = &places[GROUPS - 1];
+    struct tested_group *last = &tested_groups[GROUPS - 1];
     if (NULL == last->group) {
         const uint32_t nsteps = (GROUPS - 1) % 2 ? 3 : 1;
         last->group = (struct mcp_group *)last->block;
         fill(last, key_of(GROUPS - 1), nsteps > 1 ? one_by_one : all_at_once, nsteps,
              carries_data(GROUPS - 1));
-        open_place(GROUPS - 1);
+        open_tested_group(GROUPS - 1);
     }
 }
 
 /* Let the hosts leave. The second call closes the group, as eviction does. */
-static void leave(struct place *place)
+static void leave(struct tested_group *tested_group)
 {
-    if (0 != place->group->farewell ||
-        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, place->group)) {
-        close_place(place);
+    if (0 != tested_group->group->farewell ||
+        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, tested_group->group)) {
+        close_tested_group(tested_group);
     }
 }
 
@@ -432,12 +437,12 @@ static void leave(struct place *place)
 static void receive_nearly(struct input *in, uint8_t argument)
 {
     const uint8_t kind = take_byte(in), off = take_byte(in);
-    const struct place *place = &places[argument % GROUPS];
-    const bool data = NULL != place->group && 0 != place->group->places;
+    const struct tested_group *tested_group = &tested_groups[argument % GROUPS];
+    const bool data = NULL != tested_group->group && 0 != tested_group->group->buffer_blocks;
     struct mcp_header header = {
         .type = (uint8_t)(MCP_ARRIVE + kind % MCP_FAIL),
         .key = key_of(argument % (GROUPS + 1)),
-        .collective = {place->done + 1 + (off & 1 ? take_step(in) : 0),
+        .collective = {tested_group->done + 1 + (off & 1 ? take_step(in) : 0),
                        (uint16_t)(kind / 8 % PEERS + (off & 2 ? take_step(in) : 0)),
                        (uint16_t)(1 + kind / 32 % PEERS + (off & 4 ? take_step(in) : 0))},
     };
@@ -461,7 +466,7 @@ static void take_step_of(struct input *in, bool *opened)
 {
     uint8_t bytes[UINT8_MAX];
     const uint8_t step = take_byte(in), argument = step / STEPS;
-    struct place *place = &places[argument % GROUPS];
+    struct tested_group *tested_group = &tested_groups[argument % GROUPS];
     switch ((enum step)(step % STEPS)) {
     case RAW:
     case SEALED:
@@ -471,7 +476,7 @@ static void take_step_of(struct input *in, bool *opened)
         receive_nearly(in, argument);
         break;
     case START:
-        start(in, place);
+        start(in, tested_group);
         break;
     case TIME:
         clock_ns += UINT64_C(100000) << argument % 12;
@@ -484,13 +489,13 @@ static void take_step_of(struct input *in, bool *opened)
         }
         break;
     case CLOSE:
-        if (NULL != place->group) {
-            leave(place);
+        if (NULL != tested_group->group) {
+            leave(tested_group);
         }
         break;
     case GIVE_UP:
-        if (NULL != place->group) {
-            (void)mcp_collective_fail(&nic->collective, &board, &nic->counters, place->group,
+        if (NULL != tested_group->group) {
+            (void)mcp_collective_fail(&nic->collective, &board, &nic->counters, tested_group->group,
                                       argument / GROUPS);
         }
         break;

@@ -87,11 +87,11 @@ void myrd_log(enum myrd_level level, const char *format, ...)
 }
 
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
-                     const struct myrd_place *place)
+                     const struct myrd_listener *listener)
 {
     (void)what;
     (void)name;
-    (void)place;
+    (void)listener;
 }
 
 void myrd_log_refusal(const struct myrd_visitor *of, const char *why, uint64_t count)

@@ -212,7 +212,7 @@ static void plan(struct myr_kernel_question *question, uint32_t count, bool carr
         question->peers[p].blocks = carries;
         question->peers[p].at = carries || broadcasts;
     }
-    question->places = carries ? 2 : 0;
+    question->buffer_blocks = carries ? 2 : 0;
     question->unit_most = carries ? 64 : 0;
     question->slot_bytes = broadcasts ? mcp_bcast_slot_bytes(64 << 2 * count) : 0;
     question->window = broadcasts ? mcp_bcast_window(question->slot_bytes) : 0;
@@ -230,15 +230,16 @@ static void ask(struct client *client)
                sizeof(*question) - offsetof(struct myr_kernel_question, nodes));
         plan(question, 1 + kind % 3, KEYS - 1 == question->key, KEYS - 2 == question->key);
     } else { /* change one byte or word of it */
-        const size_t place = ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
+        const size_t offset =
+            ((size_t)take_byte(&w.in) << 8 | take_byte(&w.in)) % sizeof(*question);
         const uint32_t by = take_step(&w.in);
-        const size_t room = sizeof(*question) - place;
-        memcpy((uint8_t *)question + place, &by, room < sizeof(by) ? room : sizeof(by));
+        const size_t room = sizeof(*question) - offset;
+        memcpy((uint8_t *)question + offset, &by, room < sizeof(by) ? room : sizeof(by));
     }
     const bool good = MYR_KERNEL_MAGIC == question->magic && 0 != question->ask &&
                       question->ask <= MYR_KERNEL_MISSING;
     send_request(client, question, sizeof(*question), good ? question->ask : 0,
-                 0 != question->places || 0 != question->window);
+                 0 != question->buffer_blocks || 0 != question->window);
 }
 
 static void send_invalid(struct client *client)

@@ -96,7 +96,7 @@ static uint8_t *get_memory(struct wire_nic *nic, size_t bytes)
     return memory;
 }
 
-static mcp_offset place_of(const struct host *host, const void *memory)
+static mcp_offset offset_of(const struct host *host, const void *memory)
 {
     return mcp_offset_of(&host->nic->board, memory);
 }
@@ -105,14 +105,14 @@ static mcp_offset place_of(const struct host *host, const void *memory)
  * write and to compare. */
 static const uint8_t *body_of(const struct letter *letter)
 {
-    enum { PLACES = 4096 };
-    static uint8_t text[LONGEST + PLACES];
+    enum { OFFSETS = 4096 };
+    static uint8_t text[LONGEST + OFFSETS];
     static bool written;
     for (uint32_t i = 0; !written && i < sizeof(text); ++i) {
         text[i] = (uint8_t)((i * UINT32_C(0x9e3779b1)) >> 19);
     }
     written = true;
-    return text + (letter->from_key * 131 + letter->to_key * 17 + letter->index * 7) % PLACES;
+    return text + (letter->from_key * 131 + letter->to_key * 17 + letter->index * 7) % OFFSETS;
 }
 
 static uint32_t head_bytes(const struct letter *letter)
@@ -144,7 +144,7 @@ static void open_port(struct host *host, uint32_t number)
         .number = number,
         .key = ++w.keys,
         .owner = 1,
-        .rings = place_of(host, host->rings),
+        .rings = offset_of(host, host->rings),
         .send_tokens = SENDS,
         .receive_tokens = RECEIVES,
     };
@@ -226,7 +226,7 @@ static bool provide(struct host *host, uint32_t bytes)
         if (0 == host->provided[i]) {
             host->provided[i] = bytes + 1;
             ASAN_UNPOISON_MEMORY_REGION(host->in[i], bytes);
-            put_buffer(host, place_of(host, host->in[i]), bytes);
+            put_buffer(host, offset_of(host, host->in[i]), bytes);
             return true;
         }
     }
@@ -253,7 +253,7 @@ static void send_letter(struct host *host, uint32_t to, uint32_t bytes, bool rin
     write_letter(host->out[token], &letter);
     put_token(host, &(struct mcp_send_token){
                         .token = token,
-                        .memory = place_of(host, host->out[token]),
+                        .memory = offset_of(host, host->out[token]),
                         .bytes = bytes,
                         .connection = host->nic == receiver->nic ? (uint32_t)MCP_SAME_NIC
                                                                  : host->connection[to % 2],
@@ -303,7 +303,8 @@ static void record_arrival(struct host *host, const uint8_t *memory, const struc
 static void take_message(struct host *host, const struct mcp_event *event)
 {
     uint32_t i = 0;
-    while (i < RECEIVES && (0 == host->provided[i] || place_of(host, host->in[i]) != event->what)) {
+    while (i < RECEIVES &&
+           (0 == host->provided[i] || offset_of(host, host->in[i]) != event->what)) {
         ++i;
     }
     if (RECEIVES == i) {
@@ -523,17 +524,17 @@ static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
                       packet + sizeof(*header)));
     CHECK(from->mcp->key == header->message.source);
     CHECK(PEER == to - 1 || w.wire.nics[to - 1].mcp->key == header->key);
-    const uint32_t place = w.nrecorded++ % RECORDED;
-    w.recorded[place].header = *header;
-    w.recorded[place].bytes = (uint32_t)bytes;
-    w.recorded[place].to = to - 1;
+    const uint32_t entry = w.nrecorded++ % RECORDED;
+    w.recorded[entry].header = *header;
+    w.recorded[entry].bytes = (uint32_t)bytes;
+    w.recorded[entry].to = to - 1;
     if (PEER == to - 1) { /* the peer sends it back */
-        w.recorded[place].header.key = from->mcp->key;
-        w.recorded[place].header.message.source = w.wire.nics[PEER].mcp->key;
-        w.recorded[place].to = from->number;
-        mcp_seal(&w.recorded[place].header, &mcp_open_secret, payload, bytes);
+        w.recorded[entry].header.key = from->mcp->key;
+        w.recorded[entry].header.message.source = w.wire.nics[PEER].mcp->key;
+        w.recorded[entry].to = from->number;
+        mcp_seal(&w.recorded[entry].header, &mcp_open_secret, payload, bytes);
     }
-    memcpy(w.recorded[place].payload, packet + sizeof(*header), bytes);
+    memcpy(w.recorded[entry].payload, packet + sizeof(*header), bytes);
     const bool lost = 0 != (w.lose & 1);
     w.lose >>= 1;
     return !lost;
@@ -754,11 +755,11 @@ static void go_wild(struct host *host)
     ASAN_UNPOISON_MEMORY_REGION(host->own, LONGEST);
 }
 
-static mcp_offset take_place(struct input *in, const struct host *host)
+static mcp_offset take_offset(struct input *in, const struct host *host)
 {
     static const mcp_offset nowhere[] = {0, MEMORY - 1, MEMORY, UINT32_MAX, UINT32_MAX - 500};
     const uint32_t kind = take_below(in, 10);
-    return kind < 5 ? nowhere[kind] : place_of(host, host->own);
+    return kind < 5 ? nowhere[kind] : offset_of(host, host->own);
 }
 
 static void put_bad_token(struct input *in, struct host *host)
@@ -769,15 +770,15 @@ static void put_bad_token(struct input *in, struct host *host)
         return;
     }
     go_wild(host);
-    const mcp_offset memory = take_place(in, host);
+    const mcp_offset memory = take_offset(in, host);
     const uint32_t bytes = take_length(in);
     put_token(host,
               &(struct mcp_send_token){
                   .token = kind % (SENDS + 1),
                   .memory = memory,
                   /* Only a part of its own memory, because other memory may be in use. */
-                  .bytes = place_of(host, host->own) == memory && bytes < MEMORY ? bytes % LONGEST
-                                                                                 : bytes | 1 << 19,
+                  .bytes = offset_of(host, host->own) == memory && bytes < MEMORY ? bytes % LONGEST
+                                                                                  : bytes | 1 << 19,
                   .connection = kind & 0x40 ? kind % 4 : (uint32_t)MCP_SAME_NIC - (kind & 0x20),
                   .to_key = to->key,
                   .to_port = (uint16_t)(kind & 0x80 ? to->number : WIRE_PORTS - 1 + kind % 3),
@@ -820,7 +821,7 @@ static void send_to_peer(struct input *in, struct host *host)
     write_letter(host->out[token], &host->sending[token].letter);
     put_token(host, &(struct mcp_send_token){
                         .token = token,
-                        .memory = place_of(host, host->out[token]),
+                        .memory = offset_of(host, host->out[token]),
                         .bytes = bytes,
                         .connection = host->to_peer,
                         .to_key = take_below(in, 3),
@@ -885,9 +886,9 @@ static void take_one(struct input *in)
     case BAD_BUFFER:
         if (0 != host->key) {
             go_wild(host);
-            const mcp_offset memory = take_place(in, host);
+            const mcp_offset memory = take_offset(in, host);
             put_buffer(host, memory,
-                       place_of(host, host->own) == memory ? take_length(in) % LONGEST : 1 << 19);
+                       offset_of(host, host->own) == memory ? take_length(in) % LONGEST : 1 << 19);
         }
         break;
     case BELLS: /* the doorbell of any port, without a reason */

@@ -296,19 +296,19 @@ static void receive_rest(void)
 static void *gather(const void *own, int count, size_t bytes, int *all)
 {
     int *counts = calloc((size_t)test.size, sizeof(*counts));
-    int *places = calloc((size_t)test.size, sizeof(*places));
+    int *displs = calloc((size_t)test.size, sizeof(*displs));
     const int longs = count * (int)(bytes / sizeof(long));
     long total = 0;
     MPI_Gather(&longs, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int r = 0; r < test.size; r++) {
-        places[r] = (int)total;
+        displs[r] = (int)total;
         total += counts[r];
     }
     long *records = malloc((size_t)(total + 1) * sizeof(*records));
-    MPI_Gatherv(own, longs, MPI_LONG, records, counts, places, MPI_LONG, 0, MPI_COMM_WORLD);
+    MPI_Gatherv(own, longs, MPI_LONG, records, counts, displs, MPI_LONG, 0, MPI_COMM_WORLD);
     *all = (int)(total / (long)(bytes / sizeof(long)));
     free(counts);
-    free(places);
+    free(displs);
     return records;
 }
 

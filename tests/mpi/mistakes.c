@@ -18,7 +18,7 @@ static const struct test_option options[] = {
 enum { RANKS_MOST = 16, VALUES = 4 };
 
 static int from[RANKS_MOST * VALUES], to[RANKS_MOST * VALUES], counts[RANKS_MOST],
-    places[RANKS_MOST], bytes[RANKS_MOST];
+    displs[RANKS_MOST], bytes[RANKS_MOST];
 
 /* Call every collective, with each root, in place, and with different types of equal size. */
 static void call_all(int root)
@@ -40,16 +40,16 @@ static void call_all(int root)
     MPI_Reduce_scatter(from, to, counts, MPI_INT, MPI_SUM, comm);
     MPI_Reduce_scatter_block(from, to, 1, MPI_INT, MPI_SUM, comm);
     MPI_Allgather(test.rank % 2 ? (void *)from : MPI_IN_PLACE, 2, MPI_INT, to, 1, pair, comm);
-    MPI_Allgatherv(from, 1, MPI_INT, to, counts, places, MPI_INT, comm);
+    MPI_Allgatherv(from, 1, MPI_INT, to, counts, displs, MPI_INT, comm);
     MPI_Alltoall(from, 1, MPI_INT, to, 1, MPI_INT, comm);
-    MPI_Alltoallv(from, counts, places, MPI_INT, to, counts, places, MPI_INT, comm);
+    MPI_Alltoallv(from, counts, displs, MPI_INT, to, counts, displs, MPI_INT, comm);
     MPI_Alltoallw(from, counts, bytes, types, to, counts, bytes, types, comm);
     MPI_Gather(am_root ? MPI_IN_PLACE : from, 2, MPI_INT, to, 1, am_root ? pair : MPI_BYTE, root,
                comm);
-    MPI_Gatherv(from, 1, MPI_INT, to, counts, places, MPI_INT, root, comm);
+    MPI_Gatherv(from, 1, MPI_INT, to, counts, displs, MPI_INT, root, comm);
     MPI_Scatter(from, am_root ? 1 : 7, am_root ? pair : MPI_BYTE, am_root ? MPI_IN_PLACE : to, 2,
                 MPI_INT, root, comm);
-    MPI_Scatterv(from, counts, places, MPI_INT, to, 1, MPI_INT, root, comm);
+    MPI_Scatterv(from, counts, displs, MPI_INT, to, 1, MPI_INT, root, comm);
     MPI_Comm copy;
     MPI_Comm_split(comm, test.rank % 2, -test.rank, &copy);
     MPI_Barrier(copy);
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
         test_fail("start", "at most %d processes", RANKS_MOST);
     for (int r = 0; r < test.size; r++) {
         counts[r] = 1;
-        places[r] = r;
+        displs[r] = r;
         bytes[r] = r * (int)sizeof(int);
     }
     for (int root = 0; root < test.size; root++)

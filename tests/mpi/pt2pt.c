@@ -60,13 +60,13 @@ struct message {
     size_t bytes;
 };
 
-static uint8_t byte_at(const struct message *message, size_t place)
+static uint8_t byte_at(const struct message *message, size_t offset)
 {
     uint64_t x = (uint64_t)message->from * 0x9e3779b97f4a7c15u ^
                  (uint64_t)message->to * 0xbf58476d1ce4e5b9u ^
                  (uint64_t)message->round * 0x94d049bb133111ebu ^
-                 (place >> 3) * 0xff51afd7ed558ccdu;
-    return (uint8_t)((x >> 32) >> (place & 7));
+                 (offset >> 3) * 0xff51afd7ed558ccdu;
+    return (uint8_t)((x >> 32) >> (offset & 7));
 }
 
 static void fill(const struct message *message, uint8_t *buffer)

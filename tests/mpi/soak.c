@@ -102,10 +102,10 @@ static void compare_figure(const char *what, long before, long after, long allow
 static struct ledger on_dups[ALIVE], on_half, on_single;
 
 /* Does nothing if the place is empty. */
-static void free_dup(int place)
+static void free_dup(int slot)
 {
-    if (on_dups[place].comm != MPI_COMM_NULL)
-        MPI_Comm_free(&on_dups[place].comm);
+    if (on_dups[slot].comm != MPI_COMM_NULL)
+        MPI_Comm_free(&on_dups[slot].comm);
 }
 
 static void leak_something(void)
@@ -120,19 +120,19 @@ static void leak_something(void)
  * there. */
 static void cycle(struct rng *plan)
 {
-    int place = (int)rng_below(plan, ALIVE);
-    free_dup(place);
-    MPI_Comm_dup(MPI_COMM_WORLD, &on_dups[place].comm);
+    int slot = (int)rng_below(plan, ALIVE);
+    free_dup(slot);
+    MPI_Comm_dup(MPI_COMM_WORLD, &on_dups[slot].comm);
     switch (rng_below(plan, 8)) {
     case 0: /* not used */
         break;
     case 1:
-        checked_ibarrier(&on_dups[place]);
+        checked_ibarrier(&on_dups[slot]);
         break;
     case 2:
         MPI_Comm_split(MPI_COMM_WORLD, test.rank < test.size / 2, 0, &on_half.comm);
         checked_barrier(&on_half);
-        checked_barrier(&on_dups[place]);
+        checked_barrier(&on_dups[slot]);
         MPI_Comm_free(&on_half.comm);
         break;
     case 3:
@@ -141,8 +141,8 @@ static void cycle(struct rng *plan)
         MPI_Comm_free(&on_single.comm);
         /* fall through */
     default:
-        checked_barrier(&on_dups[place]);
-        checked_barrier(&on_dups[place]);
+        checked_barrier(&on_dups[slot]);
+        checked_barrier(&on_dups[slot]);
     }
     if (leak)
         leak_something();
@@ -150,15 +150,15 @@ static void cycle(struct rng *plan)
 
 static void free_all(void)
 {
-    for (int place = 0; place < ALIVE; place++)
-        free_dup(place);
+    for (int slot = 0; slot < ALIVE; slot++)
+        free_dup(slot);
 }
 
 static void open_ledgers(struct arena *arena)
 {
-    for (int place = 0; place < ALIVE; place++) {
-        ledger_open(&on_dups[place], arena, (unsigned)place, MPI_COMM_WORLD, "dup %d", place);
-        on_dups[place].comm = MPI_COMM_NULL;
+    for (int slot = 0; slot < ALIVE; slot++) {
+        ledger_open(&on_dups[slot], arena, (unsigned)slot, MPI_COMM_WORLD, "dup %d", slot);
+        on_dups[slot].comm = MPI_COMM_NULL;
     }
     MPI_Comm half;
     MPI_Comm_split(MPI_COMM_WORLD, test.rank < test.size / 2, 0, &half);
@@ -207,8 +207,8 @@ int main(int argc, char **argv)
     compare_figure("shared mappings, KiB", warm.shared_kib, end.shared_kib, 0);
     compare_figure("pinned memory, KiB", warm.pinned_kib, end.pinned_kib, 0);
 
-    for (int place = 0; place < ALIVE; place++)
-        ledger_close(&on_dups[place]);
+    for (int slot = 0; slot < ALIVE; slot++)
+        ledger_close(&on_dups[slot]);
     ledger_close(&on_half);
     ledger_close(&on_single);
     arena_close(&arena);

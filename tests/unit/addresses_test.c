@@ -29,7 +29,7 @@ static void all_forms(void **state)
 {
     (void)state;
     static const struct form {
-        const char *text, *network, *place;
+        const char *text, *network, *ip_port;
         uint8_t prefix;
         bool is_4;
     } forms[] = {
@@ -43,11 +43,11 @@ static void all_forms(void **state)
          "[2001:db8:ffff:ffff:ffff:ffff:ffff:fffe]:4660", 127, false},
     };
     for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); ++f) {
-        char text[MCP_IP_TEXT], network[MCP_NETWORK_TEXT], place[MCP_PLACE_TEXT];
+        char text[MCP_IP_TEXT], network[MCP_NETWORK_TEXT], ip_port[MCP_ADDRESS_TEXT];
         const struct mcp_ip ip = ip_of(forms[f].text);
         assert_string_equal(mcp_ip_text(&ip, text), forms[f].text);
         assert_string_equal(mcp_network_text(&ip, forms[f].prefix, network), forms[f].network);
-        assert_string_equal(mcp_place_text(&ip, htons(0x1234), place), forms[f].place);
+        assert_string_equal(mcp_address_text(&ip, htons(0x1234), ip_port), forms[f].ip_port);
         assert_int_equal(mcp_ip_is_4(&ip), forms[f].is_4);
         assert_int_equal(mcp_ip_is_none(&ip), 0 == strcmp(forms[f].text, "::"));
         for (int family = AF_INET;; family = AF_INET6) { /* IPv4 addresses have both families */

@@ -449,7 +449,7 @@ static void a_window_has_many_slots(void **state)
         const uint32_t slot_bytes = mcp_bcast_slot_bytes(block);
         const uint32_t window = mcp_bcast_window(slot_bytes);
         assert_true(32 == window || 64 == window);
-        assert_true(mcp_bcast_place(window, slot_bytes, window - 1) + slot_bytes <=
+        assert_true(mcp_bcast_offset(window, slot_bytes, window - 1) + slot_bytes <=
                     MCP_BCAST_BYTES);
         assert_true(64 == window || 2 * window * slot_bytes > MCP_BCAST_BYTES);
     }

@@ -124,11 +124,11 @@ static const char *key_of(uint32_t key)
 /* Beyond the limit, the oldest measurement is removed. */
 static void model_add(struct line *line, const struct nicbarr_measurement *one)
 {
-    uint32_t place = line->count++;
-    for (; place > 0 && line->of[place - 1].when > one->when; --place) {
-        line->of[place] = line->of[place - 1];
+    uint32_t index = line->count++;
+    for (; index > 0 && line->of[index - 1].when > one->when; --index) {
+        line->of[index] = line->of[index - 1];
     }
-    line->of[place] = *one;
+    line->of[index] = *one;
     if (line->count > KEPT) {
         memmove(&line->of[0], &line->of[1], KEPT * sizeof(line->of[0]));
         line->count = KEPT;
@@ -262,10 +262,10 @@ static void edited_lines(void **state)
     char *good = strdup(text);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         char changed[600];
-        const char *place = strstr(good, cases[i].from);
-        assert_non_null(place);
-        snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(place - good), good, cases[i].to,
-                 place + strlen(cases[i].from));
+        const char *found = strstr(good, cases[i].from);
+        assert_non_null(found);
+        snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(found - good), good, cases[i].to,
+                 found + strlen(cases[i].from));
         put(changed, strlen(changed));
         assert_int_equal(known("key"), cases[i].good);
         add("other", &second);

@@ -134,8 +134,8 @@ static void expect_blocks(const struct game *game, uint32_t node)
     }
     for (uint32_t other = 0; other < game->nodes && 0 != epoch; ++other) {
         write_block(expected, epoch, other, unit);
-        assert_true(one->data.carry.place_of[other] < one->data.carry.places);
-        assert_memory_equal(blocks + (size_t)one->data.carry.place_of[other] * unit, expected,
+        assert_true(one->data.carry.position_of[other] < one->data.carry.buffer_blocks);
+        assert_memory_equal(blocks + (size_t)one->data.carry.position_of[other] * unit, expected,
                             unit);
     }
 }
@@ -175,7 +175,7 @@ static void deliver_one(struct game *game)
             mcp_group_claim(group, packet.part.slot, packet.part.epoch, &bytes, &offset);
         assert_int_not_equal(claimed, MCP_IMPLAUSIBLE);
         if (MCP_RECORDED == claimed) {
-            const size_t buffer = (size_t)group->places * group->unit_most;
+            const size_t buffer = (size_t)group->buffer_blocks * group->unit_most;
             assert_int_equal(bytes, packet.bytes); /* the whole payload fits */
             assert_true(offset + bytes <= buffer);
             memcpy(mcp_group_buffer(group, packet.part.epoch) + offset, packet.payload, bytes);
@@ -268,13 +268,13 @@ static void make_node(struct game *game, uint32_t n)
     const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
     const struct myr_carry *carry = &node->data.carry;
     node->bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
-                  (size_t)2 * carry->places * game->unit_most;
+                  (size_t)2 * carry->buffer_blocks * game->unit_most;
     node->group = crew_require(
         aligned_alloc(MYR_LINE, (node->bytes + GUARD_BYTES + MYR_LINE) & -(size_t)MYR_LINE));
     memset(node->group, GUARD, node->bytes + GUARD_BYTES);
     mcp_group_init(node->group, 1, game->nodes, n, lengths.steps, lengths.sends, lengths.waits,
                    game->first);
-    node->group->places = carry->places;
+    node->group->buffer_blocks = carry->buffer_blocks;
     node->group->unit_most = game->unit_most;
     assert_true(myr_fill_tables(&schedule, n, game->schedule_of, game->context, &node->data, NULL,
                                 mcp_group_steps(node->group), mcp_group_sends(node->group)));
@@ -288,12 +288,12 @@ static void make_node(struct game *game, uint32_t n)
 static void check_plan(const struct game *game)
 {
     const struct myr_carry *first = &game->node[0].data.carry;
-    uint32_t places = 0, most = 0;
+    uint32_t buffer_blocks = 0, most = 0;
     for (uint32_t n = 0; n < game->nodes; ++n) {
         struct mcp_group *group = game->node[n].group;
         const struct myr_carry *carry = &game->node[n].data.carry;
         uint32_t count = 1;
-        assert_int_equal(carry->places, first->places);
+        assert_int_equal(carry->buffer_blocks, first->buffer_blocks);
         assert_int_equal(carry->most, first->most);
         for (uint32_t s = 0; s < group->nsends; ++s) {
             const struct mcp_peer *to = &mcp_group_sends(group)[s];
@@ -308,11 +308,11 @@ static void check_plan(const struct game *game)
             assert_int_equal(from->at, count);
             count += from->blocks;
         }
-        places = count > places ? count : places;
-        assert_int_equal(carry->place_of[n], 0);
+        buffer_blocks = count > buffer_blocks ? count : buffer_blocks;
+        assert_int_equal(carry->position_of[n], 0);
     }
     assert_int_equal(most, first->most);
-    assert_int_equal(places, first->places);
+    assert_int_equal(buffer_blocks, first->buffer_blocks);
 }
 
 static void end_game(struct game *game)
@@ -480,7 +480,7 @@ static void any_barrier(void **state)
         struct myr_carry carry;
         draw_barrier(&drawn, &random);
         if (myr_carry_plan(drawn.nodes, 0, drawn_schedule, &drawn, false, &carry)) {
-            const bool small = carry.places < 2000;
+            const bool small = carry.buffer_blocks < 2000;
             myr_carry_free(&carry);
             if (small) {
                 play_all(drawn.nodes, drawn_schedule, &drawn, false, &random);
@@ -496,7 +496,7 @@ static void expect_no_plan(void)
         assert_false(myr_carry_plan(drawn.nodes, n, drawn_schedule, &drawn, false, &carry));
         assert_null(carry.blocks);
         assert_null(carry.at);
-        assert_null(carry.place_of);
+        assert_null(carry.position_of);
     }
 }
 

@@ -1198,7 +1198,7 @@ static void payloads_that_are_too_long(void **state)
                                        MCP_PAYLOAD_MOST + 8};
     static uint8_t before[4096];
     begin_with_data(2, flags);
-    const size_t behind = (size_t)2 * member[0]->places * UNIT;
+    const size_t behind = (size_t)2 * member[0]->buffer_blocks * UNIT;
     uint8_t *buffers = mcp_group_buffer(member[0], 0);
     assert_true(behind <= sizeof(before));
     for (uint32_t bit = 1; bit < 8 * UNIT; bit += 7) { /* corrupted in flight */

@@ -62,7 +62,7 @@ static uint32_t blocks_of(uint32_t place)
 
 static void begin(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch, bool data)
 {
-    uint32_t nsends = 0, nwaits = 0, places = 1;
+    uint32_t nsends = 0, nwaits = 0, buffer_blocks = 1;
     for (uint32_t s = 0; s < nsteps; ++s) {
         nsends += steps[s].sends;
         nwaits += steps[s].waits;
@@ -80,13 +80,13 @@ static void begin(const struct mcp_step *steps, uint32_t nsteps, uint32_t epoch,
     for (uint32_t w = 0; w < nwaits; ++w) {
         mcp_group_waits(group)[w] =
             (struct mcp_peer){FROM_LINK + w, (uint16_t)(FROM_NODE + w), 0xffff,
-                              (uint16_t)(data ? blocks_of(w) : 0), (uint16_t)places};
-        places += blocks_of(w);
+                              (uint16_t)(data ? blocks_of(w) : 0), (uint16_t)buffer_blocks};
+        buffer_blocks += blocks_of(w);
     }
     if (data) {
-        group->places = places;
+        group->buffer_blocks = buffer_blocks;
         group->unit_most = UNIT_MOST;
-        bytes += (size_t)2 * places * UNIT_MOST;
+        bytes += (size_t)2 * buffer_blocks * UNIT_MOST;
         assert_true(bytes <= ROOM);
     }
 }
@@ -110,7 +110,7 @@ static void tables(void **state)
     for (uint32_t data = 0; data < 2; ++data) {
         begin(steps, 3, 5, 0 != data);
         uint8_t *end_of_tables = (uint8_t *)(mcp_group_claims(group) + 4);
-        const size_t buffer = (size_t)group->places * UNIT_MOST;
+        const size_t buffer = (size_t)group->buffer_blocks * UNIT_MOST;
         assert_ptr_equal(mcp_group_steps(group), group + 1);
         assert_ptr_equal(mcp_group_sends(group), mcp_group_steps(group) + 3);
         assert_ptr_equal(mcp_group_waits(group), mcp_group_sends(group) + 3);
@@ -304,7 +304,7 @@ static void claim(struct model *model, uint32_t slot, int64_t epoch, uint64_t *r
     if (MCP_RECORDED == expected) {
         model->claimed[slot] = epoch;
         assert_int_equal(count, taken);
-        assert_true(offset + count <= group->places * UNIT_MOST);
+        assert_true(offset + count <= group->buffer_blocks * UNIT_MOST);
         assert_true(0 == taken || offset == mcp_group_waits(group)[slot].at * unit);
     }
 }

@@ -144,9 +144,9 @@ void fake_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t b
     const struct mcp_bcast_slot slot = {.number = number, .bytes = bytes};
     pthread_mutex_lock(&lock);
     const struct mcp_kernel_plan *plan = &find(key)->plan;
-    const off_t place = mcp_bcast_place(plan->window, plan->slot_bytes, number);
-    (void)!pwrite(buffer, block, bytes, place + (off_t)sizeof(slot));
-    (void)!pwrite(buffer, &slot, sizeof(slot), place);
+    const off_t offset = mcp_bcast_offset(plan->window, plan->slot_bytes, number);
+    (void)!pwrite(buffer, block, bytes, offset + (off_t)sizeof(slot));
+    (void)!pwrite(buffer, &slot, sizeof(slot), offset);
     pthread_mutex_unlock(&lock);
 }
 
@@ -321,9 +321,9 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     }
     const bool room = page >= 0 && ever < GROUPS_EVER;
     if (room) {
-        *seen = (struct mcp_kernel_seen){page, ever % MCP_KERNEL_LINES,
-                                         0 == plan->places && 0 == plan->window ? -1 : buffer,
-                                         ever % MCP_KERNEL_GROUPS};
+        *seen = (struct mcp_kernel_seen){
+            page, ever % MCP_KERNEL_LINES,
+            0 == plan->buffer_blocks && 0 == plan->window ? -1 : buffer, ever % MCP_KERNEL_GROUPS};
         groups[ever++] = (struct fake_group){.plan = *plan,
                                              .open = true,
                                              .recorded = is_held(seen->number),
@@ -380,7 +380,8 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
     *group = (struct mcp_kernel_recalled){
         .plan = found->plan,
         .seen = {page, found->line,
-                 0 == found->plan.places && 0 == found->plan.window ? -1 : buffer, found->number},
+                 0 == found->plan.buffer_blocks && 0 == found->plan.window ? -1 : buffer,
+                 found->number},
         .failed = 0 != found->failed,
         .leaves = 0 != found->started,
         .last = found->done + 1,
@@ -389,18 +390,18 @@ bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
     return true;
 }
 
-void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t place,
+void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t index,
                               const struct mcp_kernel_holder *holder)
 {
     (void)kernel;
-    holders[place] = *holder;
+    holders[index] = *holder;
 }
 
-void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t place,
+void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t index,
                               struct mcp_kernel_holder *holder)
 {
     (void)kernel;
-    *holder = holders[place];
+    *holder = holders[index];
 }
 
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
@@ -492,9 +493,9 @@ bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t
 {
     pthread_mutex_lock(&lock);
     const struct fake_group *group = find(key);
-    const bool farewell =
-        0 == group->failed &&
-        (0 != group->plan.window || (0 != group->plan.places && 0 != group->done && !group->waits));
+    const bool farewell = 0 == group->failed &&
+                          (0 != group->plan.window ||
+                           (0 != group->plan.buffer_blocks && 0 != group->done && !group->waits));
     *epoch = group->done + 1 + group->waits;
     pthread_mutex_unlock(&lock);
     return farewell && 0 == mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);

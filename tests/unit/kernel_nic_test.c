@@ -230,7 +230,7 @@ static void groups_without_descriptors_are_closed(void **state)
     assert_int_equal(status, MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "no file descriptor for the memory"));
     assert_int_equal(seen.page, -1);
-    question = (struct myr_kernel_question){.key = 6, .places = 1};
+    question = (struct myr_kernel_question){.key = 6, .buffer_blocks = 1};
     assert_int_equal(myr_kernel_nic_ask_open(world.nic, &question, &seen, &error), MYR_ERR_SYSTEM);
     assert_int_equal(seen.page, -1);
     assert_int_equal(seen.buffer, -1);

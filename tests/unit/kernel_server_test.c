@@ -100,7 +100,7 @@ int main(void)
         SERVER(a_host_that_answers_late_is_met),
         SERVER(waiting_clients_may_disconnect),
         SERVER(other_networks_are_refused),
-        SERVER(one_server_at_a_place),
+        SERVER(one_server_at_a_path),
         cmocka_unit_test(users_have_shares_of_connections),
         cmocka_unit_test(unread_answers_count),
         cmocka_unit_test(refusals_are_bounded),

@@ -55,7 +55,7 @@ enum { SKIPPED = 77 /* Automake's exit status */ };
 static void await_network(void)
 {
     struct frame frame;
-    const struct mcp_address peer = place_of(peer_ip(0), 9);
+    const struct mcp_address peer = udp_address(peer_ip(0), 9);
     bool out = false, in = false;
     union on_wire on_wire;
     make_frame(&frame, 0, OTHER_PORT, "up?", 4);
@@ -174,7 +174,7 @@ int main(void)
         cmocka_unit_test(doorbells_need_no_reachable_peer),
         cmocka_unit_test(unneeded_hosts_are_evicted),
         cmocka_unit_test(the_next_owner_takes_over),
-        cmocka_unit_test(places_and_owners_survive),
+        cmocka_unit_test(indices_and_owners_survive),
     };
     const struct CMUnitTest of_4[] = {
         /* These tests are independent of the address family, and therefore run once. */
@@ -189,7 +189,7 @@ int main(void)
         cmocka_unit_test(stuck_groups_are_reported),
         cmocka_unit_test(scans_back_off_by_their_duration),
         cmocka_unit_test(without_timers),
-        cmocka_unit_test(places_are_reused),
+        cmocka_unit_test(indices_are_reused),
         cmocka_unit_test(users_have_pages_of_their_own),
         cmocka_unit_test(subordinates_share_pages),
         cmocka_unit_test(buffers_have_a_quota),

@@ -49,7 +49,7 @@ plain_programs = \
     tests/unit/sim_messages_test \
     tests/unit/sim_test \
     tests/unit/nicsim_data_test \
-    tests/unit/place_test \
+    tests/unit/listener_test \
     tests/unit/rights_test \
     tests/unit/unix_talk_test \
     tests/unit/kernel_nic_test \
@@ -326,9 +326,9 @@ tests_unit_nicsim_data_test_SOURCES = tests/unit/nicsim_data_test.c $(unit_commo
 tests_unit_nicsim_data_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tests_unit_nicsim_data_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_place_test_SOURCES = tests/unit/place_test.c $(unit_common) myrd/place.h myrd/place.c
-tests_unit_place_test_CFLAGS = $(unit_cflags)
-tests_unit_place_test_LDADD = $(unit_libs)
+tests_unit_listener_test_SOURCES = tests/unit/listener_test.c $(unit_common) myrd/listener.h myrd/listener.c
+tests_unit_listener_test_CFLAGS = $(unit_cflags)
+tests_unit_listener_test_LDADD = $(unit_libs)
 
 tests_unit_rights_test_SOURCES = tests/unit/rights_test.c $(unit_common) \
     myrd/rights.h myrd/rights.c $(myrd_filter_sources)
@@ -381,7 +381,7 @@ tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_c
     tests/unit/kernel_server/nonsense.c tests/unit/kernel_server/hosts.c \
     tests/unit/kernel_server/takeovers.c tests/unit/kernel_server/connections.c tests/unit/kernel_server/processes.c \
     tests/unit/kernel_fake.h tests/unit/kernel_fake.c \
-    myrd/place.h myrd/place.c myrd/log.h myrd/log.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
+    myrd/listener.h myrd/listener.c myrd/log.h myrd/log.c myrd/rights.h myrd/rights.c $(myrd_kernel_sources) \
     firmware/kernel/hooks.h firmware/kernel/hooks.c firmware/kernel/pins.h firmware/kernel/pins.c \
     $(myrd_filter_sources)
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)

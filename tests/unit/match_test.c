@@ -31,7 +31,7 @@ enum { HIDDEN = 0xfffffff0 }; /* a tag */
 
 struct waiting {
     struct mcp_pattern pattern; /* of a message: its envelope, without wildcards */
-    mcp_match_place place;
+    mcp_match_index index;
 };
 
 struct list {
@@ -120,19 +120,19 @@ static void compare(struct list *own, struct list *others, uint32_t found,
 {
     if (found < others->count) {
         assert_int_equal(result, MCP_MATCHED);
-        assert_int_equal(coming->place, others->first[found].place);
+        assert_int_equal(coming->index, others->first[found].index);
         drop(others, found);
     } else if (own->count == own->most) {
         assert_int_equal(result, MCP_NO_ROOM);
     } else {
         assert_int_equal(result, MCP_WAITS);
         for (uint32_t i = 0; i < own->count; ++i) {
-            assert_int_not_equal(coming->place, own->first[i].place);
+            assert_int_not_equal(coming->index, own->first[i].index);
         }
         for (uint32_t i = 0; i < others->count; ++i) {
-            assert_int_not_equal(coming->place, others->first[i].place);
+            assert_int_not_equal(coming->index, others->first[i].index);
         }
-        assert_in_range(coming->place, 0, own->most + others->most - 1);
+        assert_in_range(coming->index, 0, own->most + others->most - 1);
         own->first[own->count++] = *coming;
     }
 }
@@ -141,7 +141,7 @@ static void post(struct both *both, const struct mcp_pattern *pattern)
 {
     struct waiting coming = {.pattern = *pattern};
     const uint32_t found = search(&both->messages, pattern, NULL);
-    const enum mcp_matched result = mcp_match_post(both->match, pattern, &coming.place);
+    const enum mcp_matched result = mcp_match_post(both->match, pattern, &coming.index);
     compare(&both->receives, &both->messages, found, &coming, result);
     counts_agree(both);
 }
@@ -150,7 +150,7 @@ static void arrive(struct both *both, const struct mcp_envelope *envelope)
 {
     struct waiting coming = {.pattern = {.envelope = *envelope}};
     const uint32_t found = search(&both->receives, NULL, envelope);
-    const enum mcp_matched result = mcp_match_arrive(both->match, envelope, &coming.place);
+    const enum mcp_matched result = mcp_match_arrive(both->match, envelope, &coming.index);
     compare(&both->messages, &both->receives, found, &coming, result);
     counts_agree(both);
 }
@@ -158,14 +158,14 @@ static void arrive(struct both *both, const struct mcp_envelope *envelope)
 static void probe(struct both *both, const struct mcp_pattern *pattern, bool take)
 {
     const uint32_t found = search(&both->messages, pattern, NULL);
-    const mcp_match_place place = mcp_match_probe(both->match, pattern);
+    const mcp_match_index index = mcp_match_probe(both->match, pattern);
     if (found == both->messages.count) {
-        assert_int_equal(place, MCP_NO_PLACE);
+        assert_int_equal(index, MCP_NO_MATCH);
         return;
     }
-    assert_int_equal(place, both->messages.first[found].place);
+    assert_int_equal(index, both->messages.first[found].index);
     if (take) {
-        mcp_match_remove(both->match, place);
+        mcp_match_remove(both->match, index);
         drop(&both->messages, found);
     }
     counts_agree(both);
@@ -173,7 +173,7 @@ static void probe(struct both *both, const struct mcp_pattern *pattern, bool tak
 
 static void cancel(struct both *both, uint32_t i)
 {
-    mcp_match_remove(both->match, both->receives.first[i].place);
+    mcp_match_remove(both->match, both->receives.first[i].index);
     drop(&both->receives, i);
     counts_agree(both);
 }
@@ -186,7 +186,7 @@ static void check_capacity(struct both *both, uint64_t *random)
     }
     while (0 != both->messages.count) {
         const uint32_t i = crew_below(random, both->messages.count);
-        mcp_match_remove(both->match, both->messages.first[i].place);
+        mcp_match_remove(both->match, both->messages.first[i].index);
         drop(&both->messages, i);
     }
     for (uint32_t i = 0; i <= both->messages.most; ++i) {

@@ -70,10 +70,10 @@ mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name
                             : wire_hold(nic->below, mcp_ip_to_4(&name->address[0].ip));
 }
 
-void myr_soft_place_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_PLACE_TEXT])
+void myr_soft_address_of(const struct myr_soft_nic *nic, mcp_link link, char text[MCP_ADDRESS_TEXT])
 {
     assert_int_equal(myr_load_acquire(nic->lock), 1);
-    snprintf(text, MCP_PLACE_TEXT, "link %u", link);
+    snprintf(text, MCP_ADDRESS_TEXT, "link %u", link);
 }
 
 uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name *name)

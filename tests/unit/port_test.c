@@ -302,7 +302,7 @@ static void unresponsive_node(void **state)
     assert_true(myr_port_unresponsive(a, 1, 30, &unresponsive));
     assert_int_equal(unresponsive.connection, remote.connection);
     assert_in_range(unresponsive.silence_s, 30, 31);
-    assert_string_equal(unresponsive.place, "link 2");
+    assert_string_equal(unresponsive.address, "link 2");
     assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
     assert_false(myr_port_unresponsive(b, 1, 1, &unresponsive));
     assert_int_equal(completed.count, 0);

@@ -183,13 +183,13 @@ static int broadcast(void *buffer, int count, struct ompi_datatype_t *type, int 
 
 /* Count the call, and fail. */
 static int gather_all(const void *from, int count, struct ompi_datatype_t *type, void *to,
-                      const int *counts, const int *places, struct ompi_datatype_t *to_type,
+                      const int *counts, const int *displs, struct ompi_datatype_t *to_type,
                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     (void)from;
     (void)type;
     (void)to;
-    (void)places;
+    (void)displs;
     (void)to_type;
     (void)module;
     assert_int_equal(count, counts[ompi_comm_rank(comm)]);

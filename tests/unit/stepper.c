@@ -11,14 +11,14 @@
 #include "tests/unit/crew.h"
 
 /* The next operation of a process in a counter barrier. */
-enum place { COUNT_LEAF, RESET_LEAF, COUNT_ROOT, RESET_ROOT, RELEASE, WAIT };
+enum position { COUNT_LEAF, RESET_LEAF, COUNT_ROOT, RESET_ROOT, RELEASE, WAIT };
 
 struct player {
     const struct myr_plan *plan;
     uint32_t entered, left; /* number of barriers; within the current one: */
     uint32_t step, in_step; /* slots: number of words processed */
     myr_word **word;
-    enum place place; /* counters: the next operation */
+    enum position position; /* counters: the next operation */
 };
 
 struct game {
@@ -85,20 +85,20 @@ static enum move move_slots(struct player *player, uint32_t epoch)
 static enum move move_counter(struct player *player, uint32_t epoch)
 {
     const struct myr_plan *plan = player->plan;
-    switch (player->place) {
+    switch (player->position) {
     case COUNT_LEAF:
-        player->place = myr_fetch_add(plan->leaf) + 1 == plan->leaf_members ? RESET_LEAF : WAIT;
+        player->position = myr_fetch_add(plan->leaf) + 1 == plan->leaf_members ? RESET_LEAF : WAIT;
         return MOVED;
     case RESET_LEAF:
         myr_store_release(plan->leaf, 0);
-        player->place = 1 == plan->leaves ? RELEASE : COUNT_ROOT;
+        player->position = 1 == plan->leaves ? RELEASE : COUNT_ROOT;
         return MOVED;
     case COUNT_ROOT:
-        player->place = myr_fetch_add(plan->root) + 1 == plan->leaves ? RESET_ROOT : WAIT;
+        player->position = myr_fetch_add(plan->root) + 1 == plan->leaves ? RESET_ROOT : WAIT;
         return MOVED;
     case RESET_ROOT:
         myr_store_release(plan->root, 0);
-        player->place = RELEASE;
+        player->position = RELEASE;
         return MOVED;
     case RELEASE:
         myr_store_release(plan->release, epoch);
@@ -121,7 +121,7 @@ static enum move move(struct game *game, uint32_t rank)
         ++player->entered;
         player->step = player->in_step = 0;
         player->word = player->plan->words;
-        player->place = COUNT_LEAF;
+        player->position = COUNT_LEAF;
         return MOVED;
     }
     const uint32_t epoch = game->epoch + player->entered;

@@ -246,8 +246,8 @@ static uint64_t now_ns(struct mcp_board *board)
 static void wake(struct mcp_board *board, myr_word *word)
 {
     struct wire_nic *nic = (struct wire_nic *)board;
-    const uint8_t *place = (const uint8_t *)word;
-    if (place < board->memory || place >= board->memory + board->memory_bytes) {
+    const uint8_t *address = (const uint8_t *)word;
+    if (address < board->memory || address >= board->memory + board->memory_bytes) {
         fail("a woken word is outside its NIC's memory");
     }
     ++nic->wakes;

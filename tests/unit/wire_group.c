@@ -89,7 +89,9 @@ size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(&group->schedules[rank]);
     return mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits) +
-           (0 == group->unit_most ? 0 : (size_t)2 * group->carry[rank].places * group->unit_most) +
+           (0 == group->unit_most
+                ? 0
+                : (size_t)2 * group->carry[rank].buffer_blocks * group->unit_most) +
            (0 == group->slot_bytes
                 ? 0
                 : (size_t)group->slot_bytes * mcp_bcast_window(group->slot_bytes));
@@ -136,7 +138,7 @@ void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epo
                    lengths.waits, epoch);
     memory->secret = group->secret;
     const struct myr_carry *carry = 0 == group->unit_most ? NULL : &group->carry[rank];
-    memory->places = NULL == carry ? 0 : carry->places;
+    memory->buffer_blocks = NULL == carry ? 0 : carry->buffer_blocks;
     memory->unit_most = group->unit_most;
     memory->slot_bytes = group->slot_bytes;
     memory->window = 0 == group->slot_bytes ? 0 : mcp_bcast_window(group->slot_bytes);
@@ -208,14 +210,14 @@ void wire_group_bcast_ask(struct wire_nic *nic, struct mcp_group *group, uint32_
 struct mcp_bcast_slot *wire_group_slot(struct mcp_group *group, uint32_t number)
 {
     return (struct mcp_bcast_slot *)(mcp_group_window(group) +
-                                     mcp_bcast_place(group->window, group->slot_bytes, number));
+                                     mcp_bcast_offset(group->window, group->slot_bytes, number));
 }
 
 const uint8_t *wire_group_block(const struct wire_group *group, uint32_t rank,
                                 struct mcp_group *memory, uint32_t epoch, uint32_t unit,
                                 uint32_t of)
 {
-    return mcp_group_buffer(memory, epoch) + (size_t)group->carry[rank].place_of[of] * unit;
+    return mcp_group_buffer(memory, epoch) + (size_t)group->carry[rank].position_of[of] * unit;
 }
 
 uint32_t wire_group_done(const struct mcp_group *group)

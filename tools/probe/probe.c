@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/files/cache_file.h"
-#include "coll_nicbarr/files/cache_places.h"
+#include "coll_nicbarr/files/cache_locations.h"
 #include "coll_nicbarr/nics.h"
 #include "firmware/soft/addresses.h"
 #include "libmyr/node/segment.h"
@@ -134,37 +134,37 @@ static void check_component(const char *host)
 
 /* ---- the tuning cache ---- */
 
-static bool may_make(const struct nicbarr_cache_place *place)
+static bool may_make(const struct nicbarr_cache_location *location)
 {
     char folder[PATH_MAX];
-    const size_t below = strlen(place->below);
-    snprintf(folder, sizeof(folder), "%s", place->path);
+    const size_t below = strlen(location->below);
+    snprintf(folder, sizeof(folder), "%s", location->path);
     for (char *slash = strrchr(folder, '/'); NULL != slash; slash = strrchr(folder, '/')) {
         *slash = '\0';
         if (0 == access('\0' == *folder ? "/" : folder, F_OK)) {
             return 0 == access('\0' == *folder ? "/" : folder, W_OK);
         }
-        if (0 == below || 0 != strncmp(folder, place->below, below)) {
+        if (0 == below || 0 != strncmp(folder, location->below, below)) {
             return false; /* the component does not create it */
         }
     }
     return 0 == access(".", W_OK);
 }
 
-static void check_cache_file(const char *host, const struct nicbarr_cache_place *place)
+static void check_cache_file(const char *host, const struct nicbarr_cache_location *location)
 {
     static const struct nicbarr_shape any = {.processes = 2, .processors = 1, .homes = 1};
     static struct nicbarr_evidence evidence; /* too large for the stack */
-    const struct nicbarr_cache_file file = {place->path, NULL, "", NULL};
-    const bool there = 0 == access(place->path, F_OK);
+    const struct nicbarr_cache_file file = {location->path, NULL, "", NULL};
+    const bool there = 0 == access(location->path, F_OK);
     struct myr_error error = {.text = ""};
     if (!nicbarr_cache_file_read(&file, &any, &evidence, &error)) {
         probe_print(finding(host, "tuning cache", FINDING_PROBLEM,
                             "remove it, or choose another file with coll_nicbarr_cache FILE (or "
                             "none): until then each job measures again",
-                            "%s is not used, and left unchanged: %s", place->path, error.text));
-    } else if (there ? 0 == access(place->path, W_OK) : may_make(place)) {
-        probe_print(finding(host, "tuning cache", FINDING_OK, NULL, "%s can be %s", place->path,
+                            "%s is not used, and left unchanged: %s", location->path, error.text));
+    } else if (there ? 0 == access(location->path, W_OK) : may_make(location)) {
+        probe_print(finding(host, "tuning cache", FINDING_OK, NULL, "%s can be %s", location->path,
                             there ? "read and written" : "created when something is measured"));
     } else {
         probe_print(finding(host, "tuning cache", FINDING_NOTE,
@@ -174,7 +174,7 @@ static void check_cache_file(const char *host, const struct nicbarr_cache_place 
                                     "another file with coll_nicbarr_cache FILE (or none)",
                             there ? "%s can be read, but not written"
                                   : "%s does not exist, and cannot be created",
-                            place->path));
+                            location->path));
     }
 }
 
@@ -182,11 +182,11 @@ static void check_cache(const char *host)
 {
     char *value = read_text("cache");
     const char *list = value;
-    struct nicbarr_cache_place place;
-    while (nicbarr_cache_next_place(&list, &place)) {
-        if ('\0' != place.path[0]) {
-            check_cache_file(host, &place);
-        } else if (!place.anew) {
+    struct nicbarr_cache_location location;
+    while (nicbarr_cache_next_location(&list, &location)) {
+        if ('\0' != location.path[0]) {
+            check_cache_file(host, &location);
+        } else if (!location.anew) {
             probe_print(finding(host, "tuning cache", FINDING_NOTE,
                                 "nothing, if each job is to measure again; otherwise remove "
                                 "coll_nicbarr_cache none where it is set",
@@ -240,7 +240,7 @@ static void record_line(int level, const char *line)
 }
 
 /* Returns the address of a NIC as text. */
-static const char *place_of(const struct probe_nic *nic, char *text, size_t bytes)
+static const char *address_of(const struct probe_nic *nic, char *text, size_t bytes)
 {
     size_t length = 0;
     text[0] = '\0';
@@ -279,11 +279,11 @@ static void report_absence(const struct probe *probe, const struct probe_nic *ni
 static void report_nic(const struct probe *probe, const struct probe_nic *nic, int process,
                        enum myr_status status, const struct myr_error *error)
 {
-    char what[100], place[300];
+    char what[100], nic_address[300];
     snprintf(what, sizeof(what), "NIC %s", nic->way);
     if (MYR_OK == status && 0 == process) {
         probe_print(finding(probe->host, what, FINDING_OK, NULL, "available%s%s",
-                            place_of(nic, place, sizeof(place)), message));
+                            address_of(nic, nic_address, sizeof(nic_address)), message));
     } else if (MYR_OK != status && 0 != process) {
         probe_print(finding(probe->host, what, FINDING_PROBLEM, sharing_todo,
                             "the host's first process can use it, the second one cannot: %s",

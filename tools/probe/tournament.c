@@ -2,19 +2,19 @@
 /* See tournament.h. If the number of hosts is odd, there is an additional place without a host. */
 #include "tools/probe/tournament.h"
 
-static int places_for(int hosts)
+static int slots_for(int hosts)
 {
     return hosts + hosts % 2;
 }
 
 int tournament_rounds(int hosts)
 {
-    return places_for(hosts) - 1;
+    return slots_for(hosts) - 1;
 }
 
 int tournament_opponent(int host, int hosts, int round)
 {
-    const int fixed = places_for(hosts) - 1; /* the last place; all others rotate in a circle */
+    const int fixed = slots_for(hosts) - 1; /* the last place; all others rotate in a circle */
     int other = (round - host + fixed) % fixed;
     if (host == fixed) { /* its opponent is the host that would otherwise be paired with itself */
         other = round % 2 == 0 ? round / 2 : (round + fixed) / 2;

@@ -18,7 +18,7 @@ static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uin
 /* Returns the word of the buffer at which a broadcast's slot begins. */
 static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t number)
 {
-    return mcp_bcast_place(group->window, group->slot_bytes, number) / 8;
+    return mcp_bcast_offset(group->window, group->slot_bytes, number) / 8;
 }
 
 /* The state while a block is forwarded. The block is in this CPU's payload buffer. */
@@ -36,17 +36,17 @@ static __always_inline void next_child(struct handing *handing)
                       handing->bytes, &handing->play.message);
 }
 
-/* Sends the pending message and makes this one pending, if `place` is a child. The last message
+/* Sends the pending message and makes this one pending, if `index` is a child. The last message
  * thus remains pending, so that the packet itself can become it instead of a clone. */
-static __always_inline long hand_on(uint32_t place, void *context)
+static __always_inline long hand_on(uint32_t index, void *context)
 {
     struct handing *handing = context;
-    if (mcp_bcast_child(&handing->play.group->group, place, handing->root)) {
+    if (mcp_bcast_child(&handing->play.group->group, index, handing->root)) {
         if (NO_CHILD != handing->child) {
             next_child(handing);
             send_clone(&handing->play);
         }
-        handing->child = place;
+        handing->child = index;
     }
     return 0;
 }
@@ -138,7 +138,7 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
         (void)mcp_fetch(own_payload(), buffer, slot + sizeof(struct mcp_bcast_slot) / 8,
                         play->message.bytes / 8);
     }
-    return become(play) ? (int)bpf_redirect(place.interface, 0) : DROP;
+    return become(play) ? (int)bpf_redirect(nic.interface, 0) : DROP;
 }
 
 /* Records the parent's report that it does not have a block yet. */

@@ -7,10 +7,10 @@
 #include "firmware/kernel/program/packets.h"
 
 /* Returns the group's buffer, or NULL. */
-static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t place)
+static __always_inline struct mcp_kernel_buffer *buffer_at(uint32_t index)
 {
     const uint32_t zero = 0;
-    void *buffer = bpf_map_lookup_elem(&buffers, &place);
+    void *buffer = bpf_map_lookup_elem(&buffers, &index);
     return buffer ? bpf_map_lookup_elem(buffer, &zero) : NULL;
 }
 
@@ -25,8 +25,8 @@ static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint3
  * check per word would take longer than copying it. */
 static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
-    const uint32_t place = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
-    return &buffer->word[0][0] + (place < last ? place : last);
+    const uint32_t index = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
+    return &buffer->word[0][0] + (index < last ? index : last);
 }
 
 static __always_inline void copy_line(uint64_t *to, const uint64_t *from)

@@ -16,7 +16,7 @@
  * passes the packet without running further programs; DROP drops it. */
 enum { NEXT = -1, PASS = 0, DROP = 2 };
 
-const volatile struct mcp_kernel_place place;
+const volatile struct mcp_kernel_nic_address nic;
 
 /* Whether the NIC's network is IPv6. The verifier removes the other branch. */
 const volatile bool six;

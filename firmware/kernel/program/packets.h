@@ -99,7 +99,7 @@ static __always_inline void copy_address(any_word *to, address from)
 
 static __always_inline bool is_own(address ip)
 {
-    address own = IN_PACKET(&place.ip);
+    address own = IN_PACKET(&nic.ip);
     return ip[0] == own[0] &&
            (!six || 0 == ((ip[1] ^ own[1]) | (ip[2] ^ own[2]) | (ip[3] ^ own[3])));
 }

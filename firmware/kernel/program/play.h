@@ -28,12 +28,12 @@ struct {
 } iterations SEC(".maps");
 
 #define WALKED(iteration)                                                                          \
-    static long iteration##_walked(void *map, const uint32_t *place, void *value,                  \
+    static long iteration##_walked(void *map, const uint32_t *index, void *value,                  \
                                    struct play *context)                                           \
     {                                                                                              \
         (void)map;                                                                                 \
         (void)value;                                                                               \
-        return *place >= context->iterations ? 1 : iteration(*place, context);                     \
+        return *index >= context->iterations ? 1 : iteration(*index, context);                     \
     }
 #define LOOP(count, iteration, play, context)                                                      \
     do {                                                                                           \
@@ -82,7 +82,7 @@ APART bool become(struct play *play)
 /* Sends a clone of the packet, which has become the message. */
 static __always_inline void clone(struct __sk_buff *packet)
 {
-    if (bpf_clone_redirect(packet, place.interface, 0) < 0) {
+    if (bpf_clone_redirect(packet, nic.interface, 0) < 0) {
         COUNT(send_errors);
     }
 }
@@ -145,9 +145,9 @@ static __always_inline long ask_on(uint32_t wait, void *context)
 }
 WALKED(ask_on)
 
-static __always_inline struct mcp_kernel_line *line_at(uint32_t place)
+static __always_inline struct mcp_kernel_line *line_at(uint32_t index)
 {
-    const uint32_t page = place / MCP_KERNEL_LINES, line = place % MCP_KERNEL_LINES;
+    const uint32_t page = index / MCP_KERNEL_LINES, line = index % MCP_KERNEL_LINES;
     void *lines = bpf_map_lookup_elem(&pages, &page);
     return lines ? bpf_map_lookup_elem(lines, &line) : NULL;
 }
@@ -180,7 +180,7 @@ static __always_inline int finish(const struct play *play, bool is_last, bool wa
         return DROP;
     }
     if (incoming) {
-        return (int)bpf_redirect(place.interface, 0);
+        return (int)bpf_redirect(nic.interface, 0);
     }
     packet->mark = 0;
     return PASS;

@@ -15,7 +15,7 @@ static __always_inline void fill_frame(struct made_frame *frame, address from, a
                                        uint16_t to_port, uint32_t bytes)
 {
     const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
-    frame->body.udp = (struct udphdr){.source = place.port, .dest = to_port, .len = length};
+    frame->body.udp = (struct udphdr){.source = nic.port, .dest = to_port, .len = length};
     if (six) {
         struct ipv6hdr *ip = &frame->head_of_6.ip;
         frame->head_of_6.ethernet.h_proto = bpf_htons(ETH_P_IPV6);
@@ -53,7 +53,7 @@ static __always_inline struct ethhdr *begin_of(struct made_frame *frame)
 static __always_inline void copy_own_mac(uint8_t *to)
 {
     for (int i = 0; i < ETH_ALEN; ++i) {
-        to[i] = place.mac[i];
+        to[i] = nic.mac[i];
     }
 }
 
@@ -104,7 +104,7 @@ static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, ad
     struct made_frame *frame = &made->frame;
     __builtin_memcpy(begin_of(frame)->h_dest, mac, ETH_ALEN);
     copy_own_mac(begin_of(frame)->h_source);
-    fill_frame(frame, IN_PACKET(&place.ip), ip, place.port, bytes);
+    fill_frame(frame, IN_PACKET(&nic.ip), ip, nic.port, bytes);
     header->magic = MCP_MAGIC;
     header->version = MCP_WIRE_VERSION;
     header->payload_bytes = bytes;

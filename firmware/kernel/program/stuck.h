@@ -39,10 +39,10 @@ struct scan {
 
 /* Checks one group in a scan. The group is looked up again, because kernels before 6.2 permit locks
  * only in values that were looked up. */
-static long check_group(void *map, const uint64_t *place, struct mcp_kernel_group *found,
+static long check_group(void *map, const uint64_t *key, struct mcp_kernel_group *found,
                         struct scan *scan)
 {
-    struct mcp_kernel_stuck report = {.key = *place};
+    struct mcp_kernel_stuck report = {.key = *key};
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &report.key);
     bool tells = false;
     (void)map;

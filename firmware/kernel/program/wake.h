@@ -33,13 +33,13 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
     struct bpf_sock_tuple tuple = {0};
     if (six) {
         copy_address(tuple.ipv6.saddr, ip);
-        copy_address(tuple.ipv6.daddr, IN_PACKET(&place.ip));
-        tuple.ipv6.sport = place.port;
+        copy_address(tuple.ipv6.daddr, IN_PACKET(&nic.ip));
+        tuple.ipv6.sport = nic.port;
         tuple.ipv6.dport = to;
     } else {
         copy_address(&tuple.ipv4.saddr, ip);
-        copy_address(&tuple.ipv4.daddr, IN_PACKET(&place.ip));
-        tuple.ipv4.sport = place.port;
+        copy_address(&tuple.ipv4.daddr, IN_PACKET(&nic.ip));
+        tuple.ipv4.sport = nic.port;
         tuple.ipv4.dport = to;
     }
     struct bpf_sock *socket =
@@ -74,12 +74,12 @@ APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_
     }
     copy_own_mac(begin_of(&made->frame)->h_dest);
     copy_own_mac(begin_of(&made->frame)->h_source);
-    fill_frame(&made->frame, IN_PACKET(&from), IN_PACKET(&place.ip), to_port, 0);
+    fill_frame(&made->frame, IN_PACKET(&from), IN_PACKET(&nic.ip), to_port, 0);
     packet->mark = 0;
     if (!put(packet, made, 0)) {
         return DROP;
     }
-    return incoming ? PASS : (int)bpf_redirect(place.interface, BPF_F_INGRESS);
+    return incoming ? PASS : (int)bpf_redirect(nic.interface, BPF_F_INGRESS);
 }
 
 #endif

@@ -151,7 +151,7 @@ static void event_start_with(struct pair *pair, uint64_t *random)
 
 void event_start(struct pair *pair, uint64_t *random)
 {
-    if (0 != pair->plan.places) {
+    if (0 != pair->plan.buffer_blocks) {
         event_start_with(pair, random);
         return;
     }

@@ -91,7 +91,7 @@ void expect_left(const void *payload, size_t bytes)
 void expect_silence(void)
 {
     struct frame frame, seen;
-    const struct mcp_address peer = place_of(peer_ip(0), 9);
+    const struct mcp_address peer = udp_address(peer_ip(0), 9);
     assert_int_equal(
         sendto(other_socket, "end of test", 12, 0, &peer.at.any, mcp_address_bytes(&peer)), 12);
     assert_int_equal(take(wire, &seen, true), BEFORE_PAYLOAD + 12);
@@ -112,7 +112,7 @@ void expect_nothing_more(void)
 void skip_sent(void)
 {
     struct frame frame;
-    const struct mcp_address peer = place_of(peer_ip(0), 9);
+    const struct mcp_address peer = udp_address(peer_ip(0), 9);
     assert_int_equal(
         sendto(other_socket, "up to here", 10, 0, &peer.at.any, mcp_address_bytes(&peer)), 10);
     while (BEFORE_PAYLOAD + 10 != take(wire, &frame, true)) {

@@ -238,7 +238,7 @@ void buffers_have_a_quota(void **state)
 
 /* Groups can be opened until all places are in use, by one user or by many, and again after they
  * are closed. */
-void places_are_reused(void **state)
+void indices_are_reused(void **state)
 {
     (void)state;
     char why[MCP_KERNEL_WHY];

@@ -95,7 +95,7 @@ void doorbells_need_no_reachable_peer(void **state)
         know_peer(i, false);
     }
     const struct mcp_doorbell starts = make_doorbell(pair.key, MCP_RING_START, 1);
-    const struct mcp_address peer = place_of(peer_ip(0), PORT);
+    const struct mcp_address peer = udp_address(peer_ip(0), PORT);
     uint32_t done = 0;
     assert_true(mcp_bell_ring(&bell, &starts, sizeof(starts), &peer));
     const int waits = mcp_kernel_group_waits(kernel, pair.key, &done);

@@ -39,7 +39,7 @@ struct mcp_ip address_of(uint32_t ip)
     return SIX ? of_6 : mcp_ip_of_4(ip);
 }
 
-struct mcp_address place_of(uint32_t ip, uint16_t port)
+struct mcp_address udp_address(uint32_t ip, uint16_t port)
 {
     const struct mcp_ip address = 0 == ip ? mcp_ip_none() : address_of(ip);
     return mcp_address_for(FAMILY, &address, htons(port));
@@ -129,7 +129,8 @@ int make_tap(const char *interface, struct sockaddr_ll *at)
 
 int make_socket(uint16_t port, uint32_t to_ip, uint16_t to_port)
 {
-    const struct mcp_address own = place_of(ip_of(OWN), port), peer = place_of(to_ip, to_port);
+    const struct mcp_address own = udp_address(ip_of(OWN), port),
+                             peer = udp_address(to_ip, to_port);
     const int made = socket(FAMILY, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (made < 0 || !mcp_bell_is_bare(made, FAMILY) ||
         bind(made, &own.at.any, mcp_address_bytes(&own)) < 0 ||

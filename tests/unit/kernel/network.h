@@ -48,7 +48,7 @@ uint32_t peer_ip(uint32_t node);
 struct mcp_ip address_of(uint32_t ip);
 
 /* Returns the network's address with a port as a socket address. IP 0 is the wildcard address. */
-struct mcp_address place_of(uint32_t ip, uint16_t port);
+struct mcp_address udp_address(uint32_t ip, uint16_t port);
 
 /* Have the NIC resolve the hardware address of this host. Returns -1 if that failed, with the
  * reason in `why`. */

@@ -31,7 +31,7 @@ static struct mcp_header load(const struct pair *pair, struct mcp_header header,
 {
     const uint32_t slot = header.collective.slot, nwaits = pair->plan.nwaits;
     const bool usual = slot < nwaits && 0 != crew_below(random, 8);
-    if (0 == pair->plan.places) {
+    if (0 == pair->plan.buffer_blocks) {
         return header;
     }
     const uint32_t bytes = usual ? pair->plan.peers[pair->plan.nsends + slot].blocks *

@@ -16,7 +16,7 @@
 
 uint32_t buffer_bytes(const struct pair *pair)
 {
-    return pair->plan.places * pair->plan.unit_most;
+    return pair->plan.buffer_blocks * pair->plan.unit_most;
 }
 
 bool broadcasts(const struct pair *pair)
@@ -26,14 +26,14 @@ bool broadcasts(const struct pair *pair)
 
 bool has_buffer(const struct pair *pair)
 {
-    return 0 != pair->plan.places || broadcasts(pair);
+    return 0 != pair->plan.buffer_blocks || broadcasts(pair);
 }
 
 struct mcp_bcast_slot *slot_in(const struct pair *pair, const void *window, uint32_t number)
 {
-    return (struct mcp_bcast_slot *)((uintptr_t)window + mcp_bcast_place(pair->plan.window,
-                                                                         pair->plan.slot_bytes,
-                                                                         number));
+    return (struct mcp_bcast_slot *)((uintptr_t)window + mcp_bcast_offset(pair->plan.window,
+                                                                          pair->plan.slot_bytes,
+                                                                          number));
 }
 
 struct mcp_bcast_slot *slot_here(const struct pair *pair, uint32_t number)
@@ -46,7 +46,7 @@ struct mcp_bcast_slot *slot_here(const struct pair *pair, uint32_t number)
 static void open_buffers(struct pair *pair, int buffer)
 {
     static const struct mcp_kernel_buffer empty;
-    pair->group->places = pair->plan.places;
+    pair->group->buffer_blocks = pair->plan.buffer_blocks;
     pair->group->unit_most = pair->plan.unit_most;
     pair->group->window = pair->plan.window;
     pair->group->slot_bytes = pair->plan.slot_bytes;

@@ -57,7 +57,7 @@ void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *random)
     if (carries) {
         assert_true(
             myr_carry_plan(asked.size, node, nicbarr_schedule_of, &asked, false, &data.carry));
-        plan->places = data.carry.places;
+        plan->buffer_blocks = data.carry.buffer_blocks;
         plan->unit_most =
             myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BUFFER);
     }
@@ -120,12 +120,13 @@ static struct mcp_kernel_peer some_peer(uint64_t *random)
 void carry_anything(struct mcp_kernel_plan *plan, uint64_t *random)
 {
     plan->unit_most = MCP_BLOCK_UNIT * (1 + crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT));
-    plan->places = 1 + crew_below(random, MCP_KERNEL_BUFFER / plan->unit_most);
+    plan->buffer_blocks = 1 + crew_below(random, MCP_KERNEL_BUFFER / plan->unit_most);
     const uint32_t most = MCP_PAYLOAD_MOST / plan->unit_most;
     for (uint32_t p = 0; p < plan->nsends + plan->nwaits; ++p) {
-        const uint32_t blocks = crew_below(random, (most < plan->places ? most : plan->places) + 1);
+        const uint32_t blocks =
+            crew_below(random, (most < plan->buffer_blocks ? most : plan->buffer_blocks) + 1);
         plan->peers[p].blocks = (uint16_t)blocks;
-        plan->peers[p].at = (uint16_t)crew_below(random, plan->places - blocks + 1);
+        plan->peers[p].at = (uint16_t)crew_below(random, plan->buffer_blocks - blocks + 1);
     }
 }
 

@@ -223,7 +223,7 @@ void data_are_whole(void **state)
     plan_small(&pair.plan);
     pair.plan.nwaits = 2;
     pair.plan.steps[0].waits = 2;
-    pair.plan.places = 3;
+    pair.plan.buffer_blocks = 3;
     pair.plan.unit_most = RACED;
     for (uint32_t p = 0; p < 3; ++p) {
         pair.plan.peers[p] = peer_at(1 + p / 2, 0);

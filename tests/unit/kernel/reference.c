@@ -56,7 +56,7 @@ static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *h
 {
     const struct mcp_collective_part *part = &header->collective;
     uint32_t bytes = header->payload_bytes, offset;
-    if (0 != pair->plan.places) {
+    if (0 != pair->plan.buffer_blocks) {
         const enum mcp_recorded claimed =
             mcp_group_claim(pair->group, part->slot, part->epoch, &bytes, &offset);
         if (MCP_RECORDED != claimed) {

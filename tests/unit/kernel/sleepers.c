@@ -25,7 +25,7 @@
 static int share_port(uint16_t port)
 {
     const int one = 1;
-    const struct mcp_address own = place_of(ip_of(OWN), port);
+    const struct mcp_address own = udp_address(ip_of(OWN), port);
     const int made = socket(FAMILY, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
     assert_true(mcp_bell_is_bare(made, FAMILY));
@@ -35,7 +35,7 @@ static int share_port(uint16_t port)
 
 static void connect_to(int made, uint32_t ip)
 {
-    const struct mcp_address peer = place_of(ip, PORT);
+    const struct mcp_address peer = udp_address(ip, PORT);
     assert_int_equal(connect(made, &peer.at.any, mcp_address_bytes(&peer)), 0);
 }
 

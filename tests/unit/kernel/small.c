@@ -40,7 +40,7 @@ void open_small_with_data(uint32_t bytes)
 {
     uint64_t random = crew_seed() + 13;
     plan_small(&pair.plan);
-    pair.plan.places = 2;
+    pair.plan.buffer_blocks = 2;
     pair.plan.unit_most = bytes;
     pair.plan.peers[0].blocks = pair.plan.peers[1].blocks = pair.plan.peers[1].at = 1;
     open_pair(&pair, geteuid(), &random);

@@ -234,7 +234,7 @@ void packets_of_vlans(void **state)
 
 static void send_to_port(int from, uint16_t port, const void *payload)
 {
-    const struct mcp_address peer = place_of(peer_ip(1), port);
+    const struct mcp_address peer = udp_address(peer_ip(1), port);
     assert_int_equal(
         sendto(from, payload, MCP_COLLECTIVE_BYTES, 0, &peer.at.any, mcp_address_bytes(&peer)),
         MCP_COLLECTIVE_BYTES);

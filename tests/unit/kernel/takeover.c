@@ -90,7 +90,7 @@ void the_next_owner_takes_over(void **state)
 }
 
 /* Places, the owners of buffers, and the closed groups survive. */
-void places_and_owners_survive(void **state)
+void indices_and_owners_survive(void **state)
 {
     (void)state;
     enum { BYTES = 64 };

@@ -73,7 +73,7 @@ void pages_are_bounded(void **state);
 void subordinates_share_pages(void **state);
 void users_have_pages_of_their_own(void **state);
 void buffers_have_a_quota(void **state);
-void places_are_reused(void **state);
+void indices_are_reused(void **state);
 
 /* neighbours.c */
 void unknown_neighbour(void **state);
@@ -82,6 +82,6 @@ void unneeded_hosts_are_evicted(void **state);
 
 /* takeover.c */
 void the_next_owner_takes_over(void **state);
-void places_and_owners_survive(void **state);
+void indices_and_owners_survive(void **state);
 
 #endif

@@ -51,7 +51,7 @@ void other_networks_are_refused(void **state)
     }
 }
 
-void one_server_at_a_place(void **state)
+void one_server_at_a_path(void **state)
 {
     (void)state;
     void *second;

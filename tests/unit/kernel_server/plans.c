@@ -105,7 +105,7 @@ void data_without_room_are_refused(void **state)
     (void)state;
     enum { MOST = MCP_KERNEL_BUFFER / MCP_BLOCK_UNIT };
     const struct {
-        uint32_t places, unit_most, blocks, at;
+        uint32_t buffer_blocks, unit_most, blocks, at;
         bool good;
     } cases[] = {
         {2, 16, 1, 1, true},
@@ -133,7 +133,7 @@ void data_without_room_are_refused(void **state)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         for (int p = 0; p < 2; ++p) { /* the data sent begin at the start of the buffer */
             struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
-            question.places = cases[c].places;
+            question.buffer_blocks = cases[c].buffer_blocks;
             question.unit_most = cases[c].unit_most;
             question.peers[p].blocks = (uint16_t)cases[c].blocks;
             question.peers[p].at = (uint16_t)cases[c].at;
@@ -148,7 +148,7 @@ void windows_without_room_are_refused(void **state)
     (void)state;
     const uint32_t head = sizeof(struct mcp_bcast_slot), most = head + MCP_PAYLOAD_MOST;
     const struct {
-        uint32_t window, slot_bytes, places, unit_most, blocks;
+        uint32_t window, slot_bytes, buffer_blocks, unit_most, blocks;
         bool good;
     } cases[] = {
         {64, head + 8, 0, 0, 0, true},
@@ -179,7 +179,7 @@ void windows_without_room_are_refused(void **state)
         struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
         question.window = cases[c].window;
         question.slot_bytes = cases[c].slot_bytes;
-        question.places = cases[c].places;
+        question.buffer_blocks = cases[c].buffer_blocks;
         question.unit_most = cases[c].unit_most;
         question.peers[c % 2].blocks = (uint16_t)cases[c].blocks;
         question.peers[0].at = question.peers[1].at = (uint16_t)c;

@@ -169,7 +169,7 @@ void a_process_broadcasts(void **state)
         myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &memory, NULL),
         MYR_OK);
     assert_true(fake_find_group(90, &opened));
-    assert_int_equal(opened.plan.places, 0);
+    assert_int_equal(opened.plan.buffer_blocks, 0);
     assert_int_equal(opened.plan.window, MCP_BCAST_SLOTS);
     assert_in_range(opened.plan.slot_bytes, sizeof(struct mcp_bcast_slot) + 64, 128);
     assert_int_equal(opened.plan.peers[0].at, 1);

@@ -46,7 +46,7 @@ struct myr_kernel_question question_of_two(uint64_t key, const char *peer)
 /* Make the group carry data: each node has a block of `unit_most` bytes. */
 static void carry(struct myr_kernel_question *question, uint32_t unit_most)
 {
-    question->places = 2;
+    question->buffer_blocks = 2;
     question->unit_most = unit_most;
     question->peers[0].blocks = question->peers[1].blocks = question->peers[1].at = 1;
 }

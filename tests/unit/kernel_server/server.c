@@ -50,7 +50,7 @@ void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_
 static int receive_doorbells(uint16_t port)
 {
     const struct mcp_ip own = mcp_ip_of_4(ip4_of("127.0.0.1"));
-    const struct mcp_address at = mcp_bell_place(&own, htons(port));
+    const struct mcp_address at = mcp_bell_address(&own, htons(port));
     /* by the interface's address, because qemu passes its number in the wrong byte order */
     const struct ip_mreq at_loopback = {.imr_multiaddr = at.at.ip4.sin_addr,
                                         .imr_interface.s_addr = htonl(INADDR_LOOPBACK)};

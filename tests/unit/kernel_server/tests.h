@@ -77,7 +77,7 @@ void waiting_clients_may_disconnect(void **state);
 
 /* connections.c */
 void other_networks_are_refused(void **state);
-void one_server_at_a_place(void **state);
+void one_server_at_a_path(void **state);
 void refusals_are_bounded(void **state);
 void unread_answers_count(void **state);
 void users_have_shares_of_connections(void **state);

@@ -130,10 +130,10 @@ void a_view_of_a_cycle_ends(void **state)
                      MYR_OK);
     assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
     assert_int_equal(view.groups, 1);
-    const uint32_t place = view.group[0].place;
+    const uint32_t offset = view.group[0].offset;
     myr_soft_view_free(&view);
     assert_int_equal(pread(myr_segment_fd(segment), original, BYTES, 0), BYTES);
-    memcpy(original + place + offsetof(struct mcp_group, next), &place, sizeof(place));
+    memcpy(original + offset + offsetof(struct mcp_group, next), &offset, sizeof(offset));
     assert_int_equal(pwrite(copy, original, BYTES, 0), BYTES);
     assert_int_equal(ftruncate(copy, (off_t)1 << 40), 0);
     assert_int_equal(myr_inspect_nic(copy, &view, NULL), MYR_OK);

@@ -3,14 +3,14 @@
  *
  * Called by cache.c, and by `nicbarr doctor`. Reads the environment (XDG_CACHE_HOME, HOME), and
  * opens no file. Any thread. */
-#ifndef NICBARR_CACHE_PLACES_H
-#define NICBARR_CACHE_PLACES_H
+#ifndef NICBARR_CACHE_LOCATIONS_H
+#define NICBARR_CACHE_LOCATIONS_H
 
 #include <limits.h>
 #include <stdbool.h>
 
 /* An entry of the list. */
-struct nicbarr_cache_place {
+struct nicbarr_cache_location {
     bool anew;           /* the keyword "anew" and not a file: the files that follow are not read */
     char path[PATH_MAX]; /* empty: "none" */
     char below[PATH_MAX]; /* directory within which missing directories are created; empty: nowhere
@@ -19,6 +19,6 @@ struct nicbarr_cache_place {
 
 /* Parse the next word of `list`, which is advanced. Returns false at its end. If the environment
  * does not determine the user's own file, "auto" is skipped. */
-bool nicbarr_cache_next_place(const char **list, struct nicbarr_cache_place *place);
+bool nicbarr_cache_next_location(const char **list, struct nicbarr_cache_location *location);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The place where a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock file
+ * The socket on which a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock file
  * beside it. The lock shows reliably whether a daemon is running. Used by server.c and
  * kernel_server.c.
  */
-#ifndef MYRD_PLACE_H
-#define MYRD_PLACE_H
+#ifndef MYRD_LISTENER_H
+#define MYRD_LISTENER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #include "libmyr/status.h"
 
-struct myrd_place {
+struct myrd_listener {
     struct sockaddr_un address;
     int lock, listening; /* -1: none */
     int folder;          /* directory of the socket; open because its path may be inaccessible on
@@ -34,35 +34,37 @@ struct myrd_visitor {
 
 /* Creates the directory of the socket `path` with these permissions. Only its owner can write to
  * it. */
-enum myr_status myrd_place_make_folder(const char *path, mode_t rights, struct myr_error *error);
+enum myr_status myrd_listener_make_directory(const char *path, mode_t rights,
+                                             struct myr_error *error);
 
 /* Listens at `path`, in an existing directory. `rights` are the socket's permissions. Only one
- * daemon at a time can listen at a path. On success and on failure the place may be passed to
- * myrd_place_close(). */
-enum myr_status myrd_place_open(struct myrd_place *place, const char *path, mode_t rights,
-                                struct myr_error *error);
+ * daemon at a time can listen at a path. On success and on failure the listener may be passed to
+ * myrd_listener_close(). */
+enum myr_status myrd_listener_open(struct myrd_listener *listener, const char *path, mode_t rights,
+                                   struct myr_error *error);
 
 /* Stops listening. The lock is kept, so that no other daemon starts before this one has cleaned
  * up. */
-void myrd_place_hide(struct myrd_place *place);
-void myrd_place_close(struct myrd_place *place);
+void myrd_listener_hide(struct myrd_listener *listener);
+void myrd_listener_close(struct myrd_listener *listener);
 
-/* myrd_place_events() returns the events for which to poll() `listening`; call it before each
+/* myrd_listener_events() returns the events for which to poll() `listening`; call it before each
  * poll(). It returns no events while so few descriptors are free that a visitor could not even be
- * refused, because poll() would then return immediately each time. myrd_place_timeout() limits the
- * timeout of poll() (ms, -1: none), so that the caller tries again. */
-short myrd_place_events(struct myrd_place *place);
-int myrd_place_timeout(const struct myrd_place *place, int timeout_ms);
+ * refused, because poll() would then return immediately each time. myrd_listener_timeout() limits
+ * the timeout of poll() (ms, -1: none), so that the caller tries again. */
+short myrd_listener_events(struct myrd_listener *listener);
+int myrd_listener_timeout(const struct myrd_listener *listener, int timeout_ms);
 
 /* Accepts the next visitor. Returns false if there is none. If `*why` is not NULL afterwards, the
  * visitor's process cannot be monitored, and `*why` is the reason. A visitor that occupies the
  * spare descriptor must be refused before the next one is accepted. */
-bool myrd_place_accept(struct myrd_place *place, struct myrd_visitor *visitor, const char **why);
+bool myrd_listener_accept(struct myrd_listener *listener, struct myrd_visitor *visitor,
+                          const char **why);
 
 /* Returns whether the visitor occupies the spare descriptor. */
-static inline bool myrd_place_short(const struct myrd_place *place)
+static inline bool myrd_listener_short(const struct myrd_listener *listener)
 {
-    return place->spare < 0;
+    return listener->spare < 0;
 }
 
 void myrd_visitor_leave(const struct myrd_visitor *visitor);

@@ -20,12 +20,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "myrd/place.h"
+#include "myrd/listener.h"
 #include "tests/unit/crew.h"
 
 static struct {
     char folder[200], path[220];
-    struct myrd_place place;
+    struct myrd_listener listener;
     struct rlimit before;
 } world;
 
@@ -36,13 +36,13 @@ static int begin(void **state)
     crew_folder_make(world.folder, sizeof(world.folder));
     snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
     return 0 != getrlimit(RLIMIT_NOFILE, &world.before) ||
-           MYR_OK != myrd_place_open(&world.place, world.path, 0600, &error);
+           MYR_OK != myrd_listener_open(&world.listener, world.path, 0600, &error);
 }
 
 static int end(void **state)
 {
     (void)state;
-    myrd_place_close(&world.place);
+    myrd_listener_close(&world.listener);
     crew_folder_remove(world.folder);
     return setrlimit(RLIMIT_NOFILE, &world.before);
 }
@@ -51,7 +51,8 @@ static int visit(void)
 {
     const int visit = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(
-        connect(visit, (struct sockaddr *)&world.place.address, sizeof(world.place.address)), 0);
+        connect(visit, (struct sockaddr *)&world.listener.address, sizeof(world.listener.address)),
+        0);
     return visit;
 }
 
@@ -73,8 +74,8 @@ static void allow_all(void)
 /* Returns whether a daemon that polls the socket would wake up. */
 static bool readable(void)
 {
-    struct pollfd watched = {.fd = world.place.listening,
-                             .events = myrd_place_events(&world.place)};
+    struct pollfd watched = {.fd = world.listener.listening,
+                             .events = myrd_listener_events(&world.listener)};
     assert_true(poll(&watched, 1, 0) >= 0);
     return 0 != watched.revents;
 }
@@ -84,7 +85,7 @@ static const char *accept_one(struct myrd_visitor *visitor)
 {
     const char *why;
     assert_true(readable());
-    assert_true(myrd_place_accept(&world.place, visitor, &why));
+    assert_true(myrd_listener_accept(&world.listener, visitor, &why));
     assert_int_equal(visitor->uid, geteuid());
     return why;
 }
@@ -146,16 +147,16 @@ static void clients_that_cannot_be_refused_are_not_polled(void **state)
     const char *why;
     const int first = visit(), second = visit(), third = visit();
     leave_descriptors(0);
-    assert_true(myrd_place_accept(&world.place, &visitor, &why)); /* and stays connected */
+    assert_true(myrd_listener_accept(&world.listener, &visitor, &why)); /* and stays connected */
     assert_non_null(why);
     assert_false(readable());
-    assert_in_range(myrd_place_timeout(&world.place, -1), 1, 1000); /* it retries, */
-    assert_int_equal(myrd_place_timeout(&world.place, 0), 0);
-    assert_false(myrd_place_accept(&world.place, &visitor, &why)); /* ... without success */
+    assert_in_range(myrd_listener_timeout(&world.listener, -1), 1, 1000); /* it retries, */
+    assert_int_equal(myrd_listener_timeout(&world.listener, 0), 0);
+    assert_false(myrd_listener_accept(&world.listener, &visitor, &why)); /* ... without success */
     assert_false(readable());
     allow_all();
     expect_accepted();
-    assert_int_equal(myrd_place_timeout(&world.place, -1), -1);
+    assert_int_equal(myrd_listener_timeout(&world.listener, -1), -1);
     close(first);
     close(second);
     close(third);
@@ -163,11 +164,11 @@ static void clients_that_cannot_be_refused_are_not_polled(void **state)
 
 int main(void)
 {
-#define PLACE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define LISTENER_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        PLACE(clients_are_accepted),
-        PLACE(without_descriptors_clients_are_refused),
-        PLACE(clients_that_cannot_be_refused_are_not_polled),
+        LISTENER_TEST(clients_are_accepted),
+        LISTENER_TEST(without_descriptors_clients_are_refused),
+        LISTENER_TEST(clients_that_cannot_be_refused_are_not_polled),
     };
     crew_watchdog();
     return cmocka_run_group_tests(tests, NULL, NULL);
