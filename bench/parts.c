@@ -187,8 +187,8 @@ static bool node_open(const struct myr_nic_kind *kind, struct node *node)
         return report_error(&error);
     }
     myr_waiter_init(&node->waiter, node->segment, no_progress, &policies[PARTS_YIELDING]);
-    node->site =
-        (struct myr_site){.segment = node->segment, .waiter = &node->waiter, .say = print_nothing};
+    node->site = (struct myr_site){
+        .segment = node->segment, .waiter = &node->waiter, .print = print_nothing};
     for (uint32_t o = 0; NULL != kind->options[o].name; ++o) {
         const struct myr_option *option = &kind->options[o];
         values[o] = option->usual;

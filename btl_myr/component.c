@@ -37,7 +37,9 @@ mca_btl_myr_component_t mca_btl_myr_component = {
         },
 };
 
-enum { SAID_NO_NIC = 0x6d7972 /* key of the segment's flag that the warning was printed: "myr" */ };
+enum {
+    MESSAGE_NO_NIC = 0x6d7972 /* key of the segment's flag that the warning was printed: "myr" */
+};
 
 /* ---- parameters ---- */
 
@@ -105,7 +107,7 @@ static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const bool speak = NULL != component->segment
-                           ? myr_kv_add(component->segment, SAID_NO_NIC, 1)
+                           ? myr_kv_add(component->segment, MESSAGE_NO_NIC, 1)
                            : component->alone || 0 == ompi_process_info.my_local_rank;
     if (speak) {
         char text[400];
@@ -140,7 +142,7 @@ static bool check_parameters(void)
 /* ---- opening and closing ---- */
 
 /* Does not use print_btl_warning(), which may wait for the same lock of the segment. */
-static void say_waiting(const char *line)
+static void print_waiting(const char *line)
 {
     opal_output(0, "nicbarr: btl myr: %s", line);
 }
@@ -167,7 +169,7 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->tasks, opal_list_t);
     OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
-    myr_segment_say = say_waiting;
+    myr_segment_print = print_waiting;
     return OPAL_SUCCESS;
 }
 

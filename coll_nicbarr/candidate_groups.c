@@ -21,8 +21,8 @@ static double own_mark(ompi_communicator_t *comm)
     return ompi_comm_size(comm) - ompi_comm_rank(comm);
 }
 
-static void say_why(ompi_communicator_t *comm, const struct nicbarr_candidate_groups *contenders,
-                    uint32_t nic)
+static void explain_nic(ompi_communicator_t *comm,
+                        const struct nicbarr_candidate_groups *contenders, uint32_t nic)
 {
     char name[NICBARR_COMM_TEXT];
     const char *why = contenders->errors[nic].text;
@@ -53,7 +53,7 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     contenders->count = kept;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         if (0 != failures->of[nic] && own_mark(comm) == failures->of[nic]) {
-            say_why(comm, contenders, nic);
+            explain_nic(comm, contenders, nic);
         }
         if (0 != failures->lost[nic]) {
             nicbarr_suspect_nic(nic, false);

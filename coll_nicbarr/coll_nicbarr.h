@@ -257,17 +257,17 @@ OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 
 /* Messages that only one process of a node prints, once. The number is the key in the
  * segment that records this. */
-enum nicbarr_saying {
-    NICBARR_SAID_DECLINED = 1,
-    NICBARR_SAID_CACHE,
-    NICBARR_SAID_REPORT,
-    NICBARR_SAID_DATA,
-    NICBARR_SAID_CHUNKS,
-    NICBARR_SAID_STUCK,
-    NICBARR_SAID_DEAD_MEMBER,
+enum nicbarr_message {
+    NICBARR_MESSAGE_DECLINED = 1,
+    NICBARR_MESSAGE_CACHE,
+    NICBARR_MESSAGE_REPORT,
+    NICBARR_MESSAGE_DATA,
+    NICBARR_MESSAGE_CHUNKS,
+    NICBARR_MESSAGE_STUCK,
+    NICBARR_MESSAGE_DEAD_MEMBER,
 };
-bool nicbarr_say_once(enum nicbarr_saying saying); /* returns whether this process is the first, so
-                                                      that it must print the message */
+bool nicbarr_warn_once(enum nicbarr_message message); /* returns whether this process is the first,
+                                                      so that it must print the message */
 
 /* Print a message why Open MPI's own barrier is used. */
 void nicbarr_explain(ompi_communicator_t *comm, const char *why);

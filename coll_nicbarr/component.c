@@ -176,9 +176,9 @@ static void print_verbose_line(int level, const char *line)
     opal_output_verbose(level, mca_coll_nicbarr_component.output, "nicbarr: %s", line);
 }
 
-static void say_stuck(const char *line)
+static void warn_stuck(const char *line)
 {
-    if (nicbarr_say_once(NICBARR_SAID_STUCK)) {
+    if (nicbarr_warn_once(NICBARR_MESSAGE_STUCK)) {
         print_verbose_line(0, line);
     }
 }
@@ -191,7 +191,7 @@ static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *paramet
     return (struct myr_soft_bounds){
         .warn_ns = parameters->warn > 0 ? (uint64_t)parameters->warn * second : UINT64_MAX,
         .give_up_ns = parameters->timeout > 0 ? (uint64_t)parameters->timeout * second : UINT64_MAX,
-        .say = say_stuck,
+        .print = warn_stuck,
     };
 }
 
@@ -279,7 +279,7 @@ static bool join_segment(struct nicbarr_hello *hello)
     return true;
 }
 
-static void say_waiting(const char *line)
+static void print_waiting(const char *line)
 {
     print_verbose_line(0, line);
 }
@@ -299,7 +299,7 @@ static int component_open(void)
     component->output = opal_output_open(NULL);
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
-    myr_segment_say = say_waiting;
+    myr_segment_print = print_waiting;
     struct nicbarr_hello hello = {.digest = digest_of_what_counts()};
     struct myr_key_pair keys = {0};
     if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {
@@ -372,10 +372,10 @@ void nicbarr_progress(void)
 
 /* ---- messages ---- */
 
-bool nicbarr_say_once(enum nicbarr_saying saying)
+bool nicbarr_warn_once(enum nicbarr_message message)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    return NULL != segment && myr_kv_add(segment, saying, 1);
+    return NULL != segment && myr_kv_add(segment, message, 1);
 }
 
 const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text)
@@ -414,9 +414,9 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
     char name[NICBARR_COMM_TEXT];
     /* All members have found the same reason, so one message is sufficient for all nodes and
      * containers. */
-    const bool speak =
-        speaks_first(comm) && (NULL != component->segment ? nicbarr_say_once(NICBARR_SAID_DECLINED)
-                                                          : !component->explained);
+    const bool speak = speaks_first(comm) &&
+                       (NULL != component->segment ? nicbarr_warn_once(NICBARR_MESSAGE_DECLINED)
+                                                   : !component->explained);
     if (speak) {
         component->explained = true;
         opal_output(0, "nicbarr: barriers on %s (%d processes) stay Open MPI's own: %s",

@@ -53,7 +53,7 @@ void nicbarr_end_if_member_died(ompi_communicator_t *comm, const char *call)
     if (rank < 0) {
         return;
     }
-    if (nicbarr_say_once(NICBARR_SAID_DEAD_MEMBER)) {
+    if (nicbarr_warn_once(NICBARR_MESSAGE_DEAD_MEMBER)) {
         opal_output(0,
                     "nicbarr: %s on %s cannot complete: rank %d has died, or has exited without "
                     "calling MPI_Finalize. The job is aborted.",

@@ -140,7 +140,7 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
             continue;
         }
         if (MYR_ERR_NOT_THERE != status && MYR_ERR_NOT_YET != status) {
-            site->say(1, why.text);
+            site->print(1, why.text);
         }
         /* Report the first kind's error, but the error of a NIC that exists and cannot be used
          * takes precedence over that of a NIC that does not exist. */

@@ -110,7 +110,7 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
         return true;
     }
     address_message(group, message, index, MCP_BCAST_LATER, root, number);
-    say_failure(group, message);
+    make_failure(group, message);
     return MCP_FAIL == message->header.type || !has_had(group, number, held);
 }
 

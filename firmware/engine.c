@@ -270,7 +270,7 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
                 return 0 == group->buffer_blocks || myr_epoch_reached(epoch, done(group));
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
-            say_failure(group, message);
+            make_failure(group, message);
             /* No peer is in an epoch while this node has not entered the one before it. */
             return MCP_FAIL == message->header.type || myr_epoch_reached(group->started + 1, epoch);
         }
@@ -312,7 +312,7 @@ MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t index,
                                   struct mcp_message *message)
 {
     address_message(group, message, index, MCP_LATER, 0, done(group) + 1);
-    say_failure(group, message);
+    make_failure(group, message);
 }
 
 #ifndef __bpf__

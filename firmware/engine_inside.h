@@ -111,7 +111,7 @@ INSIDE void address_message(struct mcp_group *group, struct mcp_message *message
 }
 
 /* Turns the message into a FAIL that names the missing node, if the group has failed. */
-INSIDE void say_failure(const struct mcp_group *group, struct mcp_message *message)
+INSIDE void make_failure(const struct mcp_group *group, struct mcp_message *message)
 {
     const uint32_t failed = myr_load_relaxed(&group->failed);
     if (0 != failed) {

@@ -47,7 +47,7 @@ struct myr_site {
     struct myr_segment *segment; /* shared by the job's processes on this node */
     struct myr_waiter *waiter;   /* how they wait */
     /* Reports to the user. Level 0: always; 1: verbose. */
-    void (*say)(int level, const char *line);
+    void (*print)(int level, const char *line);
     /* Whether the program waits for this call. If so, a service that does not answer at once is
      * asked again by another open(), which then waits. */
     bool hurry;

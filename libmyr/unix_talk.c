@@ -166,8 +166,9 @@ static enum myr_status await(int connection, short events, const char *daemon,
     return MYR_OK;
 }
 
-enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
-                             const struct myr_talk_timeout *timeout, struct myr_error *error)
+enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, const void *words,
+                                        size_t bytes, const struct myr_talk_timeout *timeout,
+                                        struct myr_error *error)
 {
     bool sent = myr_talk_send(connection, words, bytes, NULL, 0, 0);
     while (!sent && EAGAIN == errno) {

@@ -38,12 +38,13 @@ struct myr_talk_timeout {
  * the daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
-/* myr_talk_say() sends to a daemon, and waits until that is possible. myr_talk_await() waits until
- * the daemon has sent something, or has closed its end. They return MYR_ERR_NOT_YET after the
- * timeout; then nothing was sent. (Sending to a daemon that has refused and closed already is not
- * an error, because its reason may be there to read.) */
-enum myr_status myr_talk_say(int connection, const char *daemon, const void *words, size_t bytes,
-                             const struct myr_talk_timeout *timeout, struct myr_error *error);
+/* myr_talk_send_to_daemon() sends to a daemon, and waits until that is possible. myr_talk_await()
+ * waits until the daemon has sent something, or has closed its end. They return MYR_ERR_NOT_YET
+ * after the timeout; then nothing was sent. (Sending to a daemon that has refused and closed
+ * already is not an error, because its reason may be there to read.) */
+enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, const void *words,
+                                        size_t bytes, const struct myr_talk_timeout *timeout,
+                                        struct myr_error *error);
 enum myr_status myr_talk_await(int connection, const char *daemon,
                                const struct myr_talk_timeout *timeout, struct myr_error *error);
 

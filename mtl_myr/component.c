@@ -141,7 +141,7 @@ static bool check_parameters(void)
 /* ---- opening and closing ---- */
 
 /* Does not use print_mtl_warning(), which may wait for the same lock of the segment. */
-static void say_waiting(const char *line)
+static void print_waiting(const char *line)
 {
     opal_output(0, "nicbarr: mtl myr: %s", line);
 }
@@ -156,7 +156,7 @@ static int component_open(void)
         print_mtl_warning("%s", wrong);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    myr_segment_say = say_waiting;
+    myr_segment_print = print_waiting;
     return OMPI_SUCCESS;
 }
 

@@ -31,24 +31,24 @@ static void report_unreachable_peer(const opal_process_name_t *name, const char 
 
 /* Reads the address that the process has published. Returns false if there is none, or if it is of
  * another version. */
-static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *said)
+static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *published)
 {
-    return sizeof(*said) ==
-           nicbarr_modex_get(&mca_mtl_myr_component.super.mtl_version, name, said, sizeof(*said));
+    return sizeof(*published) == nicbarr_modex_get(&mca_mtl_myr_component.super.mtl_version, name,
+                                                   published, sizeof(*published));
 }
 
 static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    struct myr_tagged_name said;
+    struct myr_tagged_name published;
     struct myr_tagged_peer *peer;
     struct myr_error error = {0};
-    if (!ask_modex(name, &said)) {
+    if (!ask_modex(name, &published)) {
         report_unreachable_peer(name, "it has no endpoint, or another version of nicbarr");
         return NULL;
     }
     if (MYR_OK !=
-        myr_tagged_connect(component->endpoint, mca_mtl_myr_id(name), &said, &peer, &error)) {
+        myr_tagged_connect(component->endpoint, mca_mtl_myr_id(name), &published, &peer, &error)) {
         report_unreachable_peer(name, error.text);
         return NULL;
     }

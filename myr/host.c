@@ -42,7 +42,7 @@ static void print_error_line(int level, const char *line)
     }
 }
 
-static void say_waiting(const char *line)
+static void print_waiting(const char *line)
 {
     print_error_line(0, line);
 }
@@ -63,13 +63,13 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
     if (!choose_nic(host, options->nic, why) || !myr_settings_read(host, options->settings, why)) {
         return false;
     }
-    myr_segment_say = say_waiting;
+    myr_segment_print = print_waiting;
     if (MYR_OK != myr_segment_join(options->folder, memory << 20, &host->segment, &error)) {
         return myr_refuse(why, "%s", error.text);
     }
     myr_waiter_init(&host->waiter, host->segment, nothing, &policy);
     const struct myr_site site = {
-        .segment = host->segment, .waiter = &host->waiter, .say = print_error_line};
+        .segment = host->segment, .waiter = &host->waiter, .print = print_error_line};
     return MYR_OK == nicbarr_nics_open(&host->nics, &site, &later, &error) ||
            myr_refuse(why, "%s", error.text);
 }

@@ -165,7 +165,7 @@ static int end_by_signal(void)
     return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-static void say_that_it_runs(const struct settings *settings)
+static void report_running(const struct settings *settings)
 {
     if (!settings->foreground) {
         in_background(settings);
@@ -185,7 +185,7 @@ static enum myr_status serve(const struct settings *settings, int end, struct my
     }
     status = owner->confine(serving, error);
     if (MYR_OK == status) {
-        say_that_it_runs(settings);
+        report_running(settings);
         status = owner->run(serving, end, error);
         if (MYR_OK == status) {
             myrd_log(MYRD_INFO, "terminates on a signal");

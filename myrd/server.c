@@ -294,7 +294,7 @@ static enum myr_status check_soft_nic(const struct myrd_options *options, struct
     return status;
 }
 
-static void say_waiting(const char *line)
+static void print_waiting(const char *line)
 {
     myrd_log(MYRD_WARNING, "%s", line);
 }
@@ -307,7 +307,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     server->options = *options;
-    myr_segment_say = say_waiting;
+    myr_segment_print = print_waiting;
     server->listener.lock = server->listener.listening = -1;
     server->listener.folder = server->listener.spare = -1;
     enum myr_status status = listen_there(server, error);

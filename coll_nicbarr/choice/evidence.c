@@ -94,8 +94,9 @@ static double confidence(const struct nicbarr_evidence *evidence, int64_t now, c
         const double sure = fmin(m->confidence, most_confidence);
         const int c = find_candidate(m, name);
         if (c >= 0 && sure > 0.5) {
-            const double says = log(sure / (1 - sure)) * nicbarr_evidence_weight(m->when, now);
-            odds += fair_us(m, (uint32_t)c) <= tie * best_us(m) ? says : -says;
+            const double contribution =
+                log(sure / (1 - sure)) * nicbarr_evidence_weight(m->when, now);
+            odds += fair_us(m, (uint32_t)c) <= tie * best_us(m) ? contribution : -contribution;
         }
     }
     return 1 / (1 + exp(-odds));

@@ -43,7 +43,7 @@ static bool chunks_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
             module->ways[collective][c].way = NICBARR_WAY_OWN;
         }
     }
-    if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_CHUNKS)) {
+    if (0 == ompi_comm_rank(comm) && nicbarr_warn_once(NICBARR_MESSAGE_CHUNKS)) {
         char name[NICBARR_COMM_TEXT];
         opal_output(0,
                     "nicbarr: %s of more than %d bytes on %s (%d processes) stays Open MPI's own: "

@@ -45,11 +45,11 @@ static uint64_t crowded(void)
     return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
 }
 
-static void say_no_room(ompi_communicator_t *comm, enum nicbarr_collective collective,
-                        const struct myr_error *error)
+static void warn_no_memory(ompi_communicator_t *comm, enum nicbarr_collective collective,
+                           const struct myr_error *error)
 {
     char name[NICBARR_COMM_TEXT];
-    if (0 == ompi_comm_rank(comm) && nicbarr_say_once(NICBARR_SAID_DATA)) {
+    if (0 == ompi_comm_rank(comm) && nicbarr_warn_once(NICBARR_MESSAGE_DATA)) {
         opal_output(0,
                     "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s (see "
                     "coll_nicbarr_memory, and the system's limits of memory)",
@@ -72,7 +72,7 @@ static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
         myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
                         ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), crowded(), &error);
     if (NULL == record) {
-        say_no_room(comm, collective, &error);
+        warn_no_memory(comm, collective, &error);
     } else if (ring) {
         take_up_ring(streamer, comm, record);
     } else {
@@ -145,13 +145,13 @@ static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
-    struct myr_record *said = myr_record_join(segment, &key, module->shape.processes, 0,
-                                              myr_segment_has_plenty(segment, bytes), NULL);
-    if (NULL == said) {
+    struct myr_record *shared = myr_record_join(segment, &key, module->shape.processes, 0,
+                                                myr_segment_has_plenty(segment, bytes), NULL);
+    if (NULL == shared) {
         return false;
     }
-    const bool plenty = 0 != said->creator_value;
-    myr_record_leave(segment, said);
+    const bool plenty = 0 != shared->creator_value;
+    myr_record_leave(segment, shared);
     return plenty;
 }
 

@@ -43,7 +43,7 @@ static void describe_machine(const struct nicbarr_shape *shape, char machine[NIC
 /* Print the first failure on a node, and a remedy for the user. */
 static void report_cache_failure(const char *path, bool writing, const struct myr_error *error)
 {
-    if (!nicbarr_say_once(NICBARR_SAID_CACHE)) {
+    if (!nicbarr_warn_once(NICBARR_MESSAGE_CACHE)) {
         return;
     }
     if (MYR_ERR_FOREIGN == error->status) {
@@ -138,7 +138,7 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
         return true;
     }
     *sure = false;
-    if (nicbarr_say_once(NICBARR_SAID_CACHE)) {
+    if (nicbarr_warn_once(NICBARR_MESSAGE_CACHE)) {
         opal_output(
             0,
             "nicbarr: an entry of the tuning cache (%s) is ignored, and measured again: its "

@@ -22,7 +22,7 @@
 #include "os/thread.h"
 
 enum {
-    KV_KEY = 100, /* key of the entry; for other keys see enum nicbarr_saying */
+    KV_KEY = 100, /* key of the entry; for other keys see enum nicbarr_message */
     FILES_MOST = 8,
 };
 

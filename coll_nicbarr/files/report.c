@@ -292,8 +292,8 @@ static void print_decision(ompi_communicator_t *comm, uint32_t nodes, const char
                         figures);
 }
 
-static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        const struct nicbarr_tuning *tuning)
+static void print_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const struct nicbarr_tuning *tuning)
 {
     char name[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT] = "";
     if (NULL != tuning) {
@@ -303,9 +303,9 @@ static void say_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicat
                    nicbarr_choice_name(module->choice, name), module->source, figures);
 }
 
-static void say_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                     enum nicbarr_collective collective, uint32_t size_class,
-                     enum nicbarr_source source, const struct nicbarr_contest *contest)
+static void print_data(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       enum nicbarr_collective collective, uint32_t size_class,
+                       enum nicbarr_source source, const struct nicbarr_contest *contest)
 {
     char what[NICBARR_CLASS_TEXT], figures[FIGURES_TEXT] = "", text[NICBARR_CHOICE_TEXT];
     (void)nicbarr_class_name(module, collective, size_class, what);
@@ -326,7 +326,7 @@ void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
         return;
     }
     if (NULL == declined && NICBARR_UNDECIDED != module->source && !in_between) {
-        say_barrier(module, comm, tuning);
+        print_barrier(module, comm, tuning);
     }
     if (!nicbarr_report_wanted()) {
         return;
@@ -341,9 +341,9 @@ void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-static void say_switch(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                       const struct nicbarr_comparison *comparison,
-                       const struct nicbarr_choice *choices)
+static void print_switch(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         const struct nicbarr_comparison *comparison,
+                         const struct nicbarr_choice *choices)
 {
     char name[NICBARR_CHOICE_TEXT], before[NICBARR_CHOICE_TEXT], figures[FIGURES_TEXT];
     snprintf(figures, sizeof(figures), ", %.3f us; previously %s: %.3f us",
@@ -374,7 +374,7 @@ void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communica
         return;
     }
     if (0 != comparison->winner) {
-        say_switch(module, comm, comparison, choices);
+        print_switch(module, comm, comparison, choices);
     }
     if (!nicbarr_report_wanted()) {
         return;
@@ -404,7 +404,7 @@ void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (0 != ompi_comm_rank(comm)) {
         return;
     }
-    say_data(module, comm, collective, size_class, source, contest);
+    print_data(module, comm, collective, size_class, source, contest);
     if (!nicbarr_report_wanted()) {
         return;
     }
@@ -456,7 +456,7 @@ static json_t *new_document(const char *job_name)
 
 static void complain(const struct myr_error *error)
 {
-    if (nicbarr_say_once(NICBARR_SAID_REPORT)) {
+    if (nicbarr_warn_once(NICBARR_MESSAGE_REPORT)) {
         opal_output(0, "nicbarr: the report is not written: %s (see coll_nicbarr_report)",
                     error->text);
     }

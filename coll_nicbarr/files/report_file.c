@@ -21,7 +21,7 @@ enum {
 
 /* Returns whether `other` has all fields of `entry` with the same values. The communicator's name,
  * the count and the writer are ignored. */
-static bool says_all(const json_t *other, const json_t *entry)
+static bool contains_all(const json_t *other, const json_t *entry)
 {
     const char *field;
     json_t *value;
@@ -38,7 +38,7 @@ static bool says_all(const json_t *other, const json_t *entry)
 
 static bool alike(const json_t *left, const json_t *right)
 {
-    return says_all(left, right) && says_all(right, left);
+    return contains_all(left, right) && contains_all(right, left);
 }
 
 /* Returns the index of the entry that can count the communicator of `entry`, or SIZE_MAX. */

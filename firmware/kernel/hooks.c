@@ -201,7 +201,7 @@ static int remove_filter(const struct mcp_hooks *hooks, enum mcp_way way,
     return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
-static bool says(const struct rtattr *attribute, const char *text)
+static bool attribute_equals(const struct rtattr *attribute, const char *text)
 {
     return NULL != attribute && RTA_PAYLOAD(attribute) == strlen(text) + 1 &&
            0 == memcmp(RTA_DATA(attribute), text, strlen(text) + 1);
@@ -223,8 +223,9 @@ static void match_old(void *context, const struct nlmsghdr *thing)
     const struct rtattr *first = TCA_RTA(about);
     const size_t bytes = thing->nlmsg_len - NLMSG_SPACE(sizeof(*about));
     const struct rtattr *options = os_find_attribute(first, bytes, TCA_OPTIONS);
-    if (says(os_find_attribute(first, bytes, TCA_KIND), "bpf") && NULL != options &&
-        says(os_find_attribute(RTA_DATA(options), RTA_PAYLOAD(options), TCA_BPF_NAME), old->name)) {
+    if (attribute_equals(os_find_attribute(first, bytes, TCA_KIND), "bpf") && NULL != options &&
+        attribute_equals(os_find_attribute(RTA_DATA(options), RTA_PAYLOAD(options), TCA_BPF_NAME),
+                         old->name)) {
         old->filter = (struct mcp_filter){about->tcm_handle, about->tcm_info};
     }
 }

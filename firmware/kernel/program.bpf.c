@@ -114,7 +114,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
         return DROP;
     }
     /* The entry may have been reused for another group meanwhile; compare hold.h. */
-    if (!say(packet, frame->h_source, source_of(frame), header, &last->secret, 0) ||
+    if (!replace_packet(packet, frame->h_source, source_of(frame), header, &last->secret, 0) ||
         last != bpf_map_lookup_elem(&late, &key)) {
         return DROP;
     }

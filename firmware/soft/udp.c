@@ -183,7 +183,7 @@ static uint32_t chain_from(const struct mcp_udp *udp, uint32_t first)
     return count;
 }
 
-static void say_chain(struct msghdr *message, uint8_t *control, uint16_t size)
+static void add_gso_size(struct msghdr *message, uint8_t *control, uint16_t size)
 {
     memset(control, 0, CMSG_SPACE(sizeof(size)));
     message->msg_control = control;
@@ -220,7 +220,7 @@ static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32
         .msg_iovlen = (size_t)(&batch->parts[batch->nparts] - parts),
     };
     if (count > 1) {
-        say_chain(&batch->messages[m].msg_hdr, batch->control[m], (uint16_t)packet_bytes(head));
+        add_gso_size(&batch->messages[m].msg_hdr, batch->control[m], (uint16_t)packet_bytes(head));
     }
 }
 

@@ -94,8 +94,8 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
     uint32_t magic;
     enum myr_status status = catch_up(nic, timeout, error);
     if (MYR_OK == status) {
-        status =
-            myr_talk_say(nic->connection, daemon_name, question, sizeof(*question), timeout, error);
+        status = myr_talk_send_to_daemon(nic->connection, daemon_name, question, sizeof(*question),
+                                         timeout, error);
     }
     if (MYR_OK == status) {
         status = myr_talk_await(nic->connection, daemon_name, timeout, error);
@@ -332,7 +332,7 @@ static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_que
     return MYR_OK;
 }
 
-static enum myr_status say_hello(struct myr_kernel_nic *nic, bool hurry, struct myr_error *error)
+static enum myr_status send_hello(struct myr_kernel_nic *nic, bool hurry, struct myr_error *error)
 {
     struct myr_kernel_question question = {0};
     struct myr_kernel_answer answer;
@@ -356,7 +356,7 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     opening->connection = -1;
     enum myr_status status;
     if (connect_to(opening, error, &status)) {
-        status = say_hello(opening, hurry, error);
+        status = send_hello(opening, hurry, error);
     }
     if (MYR_OK != status) {
         myr_kernel_nic_close(opening);
@@ -474,9 +474,10 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
     let_go(nic, key);
     /* A lost message is harmless: the next daemon gets a list of the held groups, and the group is
      * closed when this process ends. */
-    nic->deaf = nic->deaf ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
-                          : MYR_OK != myr_talk_say(nic->connection, daemon_name, &question,
-                                                   sizeof(question), &for_others, NULL);
+    nic->deaf = nic->deaf
+                    ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
+                    : MYR_OK != myr_talk_send_to_daemon(nic->connection, daemon_name, &question,
+                                                        sizeof(question), &for_others, NULL);
     pthread_mutex_unlock(&nic->asking);
 }
 

@@ -24,7 +24,7 @@ enum {
 };
 
 uint32_t myr_lock_naps = 10 * 1000 * 1000 / NAP_US; /* at least 10 s */
-void (*myr_segment_say)(const char *line);
+void (*myr_segment_print)(const char *line);
 
 /* Commits `bytes` of memory from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
@@ -42,12 +42,12 @@ static void report_owner(struct myr_sram *sram)
 {
     char line[200];
     const uint32_t owner = myr_load_acquire(&sram->owner);
-    if (NULL != myr_segment_say && owner != atomic_exchange(&sram->stuck, owner)) {
+    if (NULL != myr_segment_print && owner != atomic_exchange(&sram->stuck, owner)) {
         snprintf(line, sizeof(line),
                  "process %u of this node holds the lock of the shared memory and does not "
                  "continue (is it stopped, or in a debugger?): others wait until it does",
                  (unsigned)owner);
-        myr_segment_say(line);
+        myr_segment_print(line);
     }
 }
 

@@ -38,7 +38,7 @@ enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct
  * other processes block in all operations that change the segment: joins, records, memory. One of
  * them reports this with a message through this function, from any thread. If NULL, there is no
  * report. */
-extern void (*myr_segment_say)(const char *line);
+extern void (*myr_segment_print)(const char *line);
 
 /* Returns the descriptor with which others can join; the segment keeps it. */
 int myr_segment_fd(const struct myr_segment *segment);

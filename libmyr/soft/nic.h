@@ -34,8 +34,8 @@ enum myr_soft_runner {
  * unusable: its operations fail. Only the time during which the waiting process runs counts. (If
  * the stopped process continues later, the NIC is intact, and serves the other processes.) */
 struct myr_soft_bounds {
-    uint64_t warn_ns, give_up_ns;  /* UINT64_MAX means never; 0 the default */
-    void (*say)(const char *line); /* called in any thread; NULL if there is no report */
+    uint64_t warn_ns, give_up_ns;    /* UINT64_MAX means never; 0 the default */
+    void (*print)(const char *line); /* called in any thread; NULL if there is no report */
 };
 
 struct myr_soft_options {

@@ -32,7 +32,7 @@ static enum myr_status introduce(int connection, bool hurry,
     struct myr_daemon_welcome welcome = {.magic = 0};
     const struct myr_talk_timeout *timeout = myr_talk_timeout_for_hello(hurry);
     enum myr_status status =
-        myr_talk_say(connection, "myrd", &hello, sizeof(hello), timeout, error);
+        myr_talk_send_to_daemon(connection, "myrd", &hello, sizeof(hello), timeout, error);
     if (MYR_OK == status) {
         status = myr_talk_await(connection, "myrd", timeout, error);
     }

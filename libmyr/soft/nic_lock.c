@@ -96,7 +96,7 @@ static void report_stuck_process(const struct myr_soft_nic *nic, uint32_t pid)
              "process %u of this node has held the soft NIC's lock for %u s and does not continue "
              "(is it stopped, or in a debugger?): other processes cannot use that NIC meanwhile",
              (unsigned)pid, (unsigned)(nic->stuck.waited_ns / 1000000000));
-    nic->bounds.say(line);
+    nic->bounds.print(line);
 }
 
 /* Accounts for the time that this process has waited for `holder`. Called with `stuck.mutex`. */
@@ -123,7 +123,7 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
     if (0 == pid) {
         return; /* the holder has left meanwhile */
     }
-    if (!stuck->reported && NULL != nic->bounds.say) {
+    if (!stuck->reported && NULL != nic->bounds.print) {
         report_stuck_process(nic, pid);
     }
     stuck->reported = true;

@@ -65,7 +65,7 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
     }
     if (MYR_OK != status && MYR_ERR_NOT_YET != status && is(way, own_way)) {
         if (MYR_ERR_NOT_THERE != status) { /* the daemon exists but cannot be used */
-            site->say(1, error->text);
+            site->print(1, error->text);
         }
         status = myr_soft_open(site->segment, &how, &soft->nic, error);
     }
@@ -78,10 +78,10 @@ static void start_threads(const struct myr_site *site, bool wanted, struct soft 
     struct myr_error error = {0};
     if (wanted &&
         MYR_OK != myr_soft_thread_start(soft->nic, MYR_SOFT_THREAD, &soft->thread, &error)) {
-        site->say(0, error.text);
+        site->print(0, error.text);
     }
     if (MYR_OK != myr_soft_watch_start(soft->nic, WATCH_NS, &soft->watch, &error)) {
-        site->say(1, error.text);
+        site->print(1, error.text);
     }
 }
 

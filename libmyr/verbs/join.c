@@ -240,7 +240,7 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
                                   struct myr_nic_group *group, void *blob, struct myr_error *error)
 {
     struct myr_schedule schedule;
-    struct myr_verbs_blob said = {.key = 0};
+    struct myr_verbs_blob blob_sent = {.key = 0};
     *group = (struct myr_nic_group){
         .locals = members->locals,
         .local = members->local,
@@ -252,9 +252,9 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const enum myr_status status =
-        make_own_group(group, members, &schedule, schedule_of, context, &said, error);
+        make_own_group(group, members, &schedule, schedule_of, context, &blob_sent, error);
     free(schedule.steps);
-    memcpy(blob, &said, sizeof(said));
+    memcpy(blob, &blob_sent, sizeof(blob_sent));
     return status;
 }
 

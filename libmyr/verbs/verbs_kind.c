@@ -119,12 +119,12 @@ static enum myr_status open_verbs(const struct myr_site *site, const char *way,
         return status;
     }
     if (!nic->device.routes) {
-        site->say(1, "the RDMA NIC exchanges addresses itself, as librdmacm finds no routes from "
-                     "this host (on Debian: librdmacm1; and the kernel's module rdma_ucm)");
+        site->print(1, "the RDMA NIC exchanges addresses itself, as librdmacm finds no routes from "
+                       "this host (on Debian: librdmacm1; and the kernel's module rdma_ucm)");
     }
     struct myr_error why = {0};
     if (values[OPTION_THREAD].flag && MYR_OK != myr_verbs_thread_start(nic, &why)) {
-        site->say(0, why.text); /* not fatal */
+        site->print(0, why.text); /* not fatal */
     }
     *opened = nic;
     return MYR_OK;

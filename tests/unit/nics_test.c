@@ -68,14 +68,14 @@ static const struct myr_nic_kind kind_b = {
     .name = "b", .ways = ways_b, .open = open_b, .close = close_one};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&kind_a, &kind_b, NULL};
 
-static void say(int level, const char *line)
+static void print(int level, const char *line)
 {
     (void)level;
     assert_non_null(line);
     ++messages;
 }
 
-static const struct myr_site site = {.say = say};
+static const struct myr_site site = {.print = print};
 
 /* ---- words ---- */
 

@@ -233,9 +233,9 @@ void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     (void)declined;
 }
 
-bool nicbarr_say_once(enum nicbarr_saying saying)
+bool nicbarr_warn_once(enum nicbarr_message message)
 {
-    (void)saying;
+    (void)message;
     return false;
 }
 

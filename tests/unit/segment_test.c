@@ -814,7 +814,7 @@ static void holder_is_stopped(void **state)
     assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
     assert_true(WIFSTOPPED(status));
     myr_lock_naps = 20;
-    myr_segment_say = receive_stuck;
+    myr_segment_print = receive_stuck;
     for (uint32_t r = 0; r < WAITING; ++r) {
         pids[r] = crew_fork(wait_for_lock, r, NULL);
     }
@@ -829,7 +829,7 @@ static void holder_is_stopped(void **state)
     }
     assert_true(myr_kv_add(segment, 99, 1));
     myr_lock_naps = usual;
-    myr_segment_say = NULL;
+    myr_segment_print = NULL;
     myr_segment_leave(segment);
     crew_memory_free(reported, sizeof(*reported));
 }

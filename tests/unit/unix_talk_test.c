@@ -263,7 +263,7 @@ static enum myr_status request(int connection, const struct myr_talk_timeout *ti
 {
     world.error.text[0] = '\0';
     const enum myr_status status =
-        myr_talk_say(connection, "myrd", "hello", 5, timeout, &world.error);
+        myr_talk_send_to_daemon(connection, "myrd", "hello", 5, timeout, &world.error);
     return MYR_OK == status ? myr_talk_await(connection, "myrd", timeout, &world.error) : status;
 }
 

@@ -919,7 +919,7 @@ static void test_fastest_device(void **state)
 static void test_no_device(void **state)
 {
     static const struct {
-        const char *wanted, *says;
+        const char *wanted, *expected;
         enum myr_status status;
     } cases[] = {
         {"down", "no RDMA device that", MYR_ERR_NOT_THERE},
@@ -934,7 +934,7 @@ static void test_no_device(void **state)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, 0, &device, &error),
                          cases[c].status);
-        assert_non_null(strstr(error.text, cases[c].says));
+        assert_non_null(strstr(error.text, cases[c].expected));
         assert_int_equal(verbs_fake_held(), 0);
     }
     calls = verbs_fake(&machine[5], 1);

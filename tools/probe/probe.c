@@ -360,7 +360,7 @@ static bool join_probe_segment(struct probe *probe, const char *folder)
     }
     myr_waiter_init(&waiter, probe->segment, no_progress, &policy);
     probe->site =
-        (struct myr_site){.segment = probe->segment, .waiter = &waiter, .say = record_line};
+        (struct myr_site){.segment = probe->segment, .waiter = &waiter, .print = record_line};
     return true;
 }
 

@@ -74,8 +74,8 @@ APART bool become(struct play *play)
         COUNT(send_errors);
         return false;
     }
-    return say(play->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
-               &group->group.secret, bytes) &&
+    return replace_packet(play->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
+                          &group->group.secret, bytes) &&
            is_still(group, play->key);
 }
 

@@ -93,9 +93,9 @@ static __always_inline bool put(struct __sk_buff *packet, struct made *made, uin
 
 /* Seals the header (mcp_seal()), and replaces the packet by this message to the NIC with this IP
  * and hardware address. */
-static __always_inline bool say(struct __sk_buff *packet, const uint8_t *mac, address ip,
-                                struct mcp_header *header, const struct mcp_secret *secret,
-                                uint32_t bytes)
+static __always_inline bool replace_packet(struct __sk_buff *packet, const uint8_t *mac, address ip,
+                                           struct mcp_header *header,
+                                           const struct mcp_secret *secret, uint32_t bytes)
 {
     struct made *made = own_made();
     if (!made) {

@@ -42,11 +42,11 @@ void copy_element(uint64_t key, void *copy)
     assert_int_equal(bpf_map_lookup_elem_flags(find_groups(), &key, copy, BPF_F_LOCK), 0);
 }
 
-void set_inner_key(uint64_t key, uint64_t says)
+void set_inner_key(uint64_t key, uint64_t inner_key)
 {
     struct mcp_kernel_group group;
     copy_element(key, &group);
-    group.group.key = says;
+    group.group.key = inner_key;
     assert_int_equal(bpf_map_update_elem(find_groups(), &key, &group, BPF_F_LOCK), 0);
 }
 

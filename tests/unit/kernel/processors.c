@@ -139,12 +139,13 @@ void the_last_release_stays(void **state)
         (void)alarm(0); /* no watchdog, because the duration depends on the number of rounds */
     }
     const uint32_t round = run_race(race_on);
-    const uint32_t said = myr_load_acquire(&pair.line->done);
+    const uint32_t published = myr_load_acquire(&pair.line->done);
     close_pair(&pair);
     drain(wire);
     mcp_kernel_count(kernel, &count);
     if (0 != round) {
-        fail_msg("round %u: epoch %u is complete, but the page has %u", round, 2 * round, said);
+        fail_msg("round %u: epoch %u is complete, but the page has %u", round, 2 * round,
+                 published);
     }
 }
 

@@ -391,7 +391,7 @@ static void begin_beside_stopped(struct member *member, struct world *world)
     myr_soft_set_bounds(member->nic, &(struct myr_soft_bounds){
                                          .warn_ns = 30 * 1000 * 1000,
                                          .give_up_ns = 300 * 1000 * 1000,
-                                         .say = add_stopped_line,
+                                         .print = add_stopped_line,
                                      });
     atomic_fetch_add(&world->come[9], 1);
     await_go(world, 1);
