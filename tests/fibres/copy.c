@@ -7,14 +7,14 @@
 #include "coll_nicbarr/files/cache.h"
 #include "libmyr/node/segment_inside.h"
 
-static uint64_t note(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                     uint32_t size_class)
+static uint64_t stored_choice(const mca_coll_nicbarr_module_t *module,
+                              enum nicbarr_collective collective, uint32_t size_class)
 {
     return myr_kv_get(mca_coll_nicbarr_component.segment,
                       nicbarr_data_kv_key(module, collective, size_class));
 }
 
-static uint32_t look(struct nicbarr_shape *shape)
+static uint32_t read_shape(struct nicbarr_shape *shape)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     shape->processors = myr_segment_processors(component->segment);
@@ -32,8 +32,8 @@ static uint32_t look(struct nicbarr_shape *shape)
 /* ---- what earlier jobs and communicators have left ---- */
 
 /* Add a contest that the choice has won to the cache. */
-static void cache(const struct nicbarr_shape *shape, const char *what,
-                  const struct double_past *past, char *path)
+static void cache(const struct nicbarr_shape *shape, const char *what, const struct fake_past *past,
+                  char *path)
 {
     const bool own = NICBARR_OPENMPI == past->choice.algorithm;
     const struct nicbarr_choice loser = {NICBARR_PAIRWISE, 0, 0};
@@ -53,7 +53,7 @@ static void cache(const struct nicbarr_shape *shape, const char *what,
     mca_coll_nicbarr_component.parameters.cache = list;
 }
 
-static void leave(const struct nicbarr_shape *shape, const struct double_past *past, char *path)
+static void store(const struct nicbarr_shape *shape, const struct fake_past *past, char *path)
 {
     char text[NICBARR_CLASS_TEXT];
     struct nicbarr_class classes[NICBARR_SIZE_CLASSES] = {{.way = NICBARR_WAY_OPEN}};
@@ -65,7 +65,7 @@ static void leave(const struct nicbarr_shape *shape, const struct double_past *p
         module.shape = *shape;
         module.across = shape->nodes > 1;
     }
-    if (!past->noted) {
+    if (!past->in_table) {
         cache(shape,
               barrier ? NULL
                       : nicbarr_class_name(&module, past->collective, past->size_class, text),
@@ -82,21 +82,21 @@ static void leave(const struct nicbarr_shape *shape, const struct double_past *p
 }
 
 /* The table does not grow, because `used` does not count the entries that are added here. */
-static void fill_notes(void)
+static void fill_table(void)
 {
     static const uint64_t unused = UINT64_C(0x7fff) << 32; /* no such key is in use */
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     myr_segment_lock(segment);
     struct myr_kv_table *table =
-        (struct myr_kv_table *)(myr_segment_base(segment) + segment->sram->notes);
+        (struct myr_kv_table *)(myr_segment_base(segment) + segment->sram->kv_table);
     for (uint32_t i = 0; i < table->capacity; ++i) {
-        if (0 == table->note[i].key) {
-            table->note[i] = (struct myr_kv_entry){unused + i, 1};
+        if (0 == table->entry[i].key) {
+            table->entry[i] = (struct myr_kv_entry){unused + i, 1};
         }
     }
     myr_segment_unlock(segment);
 }
 
-extern const struct double_copy double_copy;
+extern const struct fake_copy fake_copy;
 __attribute__((visibility("default")))
-const struct double_copy double_copy = {note, look, leave, fill_notes};
+const struct fake_copy fake_copy = {stored_choice, read_shape, store, fill_table};

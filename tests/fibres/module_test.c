@@ -14,10 +14,10 @@
  * The conditions are random as well: a rank without the component or with another parameter, little
  * memory, a component of higher priority, forced choices, and durations, so that the component
  * makes and revises every choice. Earlier jobs have left a tuning cache, which takes any time to
- * read, or earlier communicators have left notes, with any choice that these files and notes can
- * contain; in some programs no further note can be stored. Ranks are bound to any processors. In
- * some programs a rank dies (mpirun --with-ft ulfm) at any basic block, which the others detect at
- * random times.
+ * read, or earlier communicators have stored choices in the segment, any that these files and
+ * tables can contain; in some programs no further choice can be stored. Ranks are bound to any
+ * processors. In some programs a rank dies (mpirun --with-ft ulfm) at any basic block, which the
+ * others detect at random times.
  *
  * Invariants:
  *
@@ -115,7 +115,7 @@ static struct program {
     uint64_t random[FAKE_RANKS]; /* each rank's generator */
     uint32_t at[FAKE_RANKS];     /* the current operation */
     bool in_progress[FAKE_RANKS];
-    bool fills;            /* when the clock is first advanced, notes become full */
+    bool fills;            /* when the clock is first advanced, the table becomes full */
     uint32_t victim, doom; /* the rank that dies (FAKE_RANKS: none), and after which operation */
     bool doomed, died;
     /* Whether a communicator of this size has completed a tuning run or a comparison, of barriers
@@ -581,15 +581,15 @@ static struct nicbarr_choice draw_choice(uint64_t *random, bool barrier)
     return choice;
 }
 
-/* Returns whether the component can have noted the choice without confidence in it. */
-static bool may_be_unsure(const struct double_past *past)
+/* Returns whether the component can have stored the choice without confidence in it. */
+static bool may_be_unsure(const struct fake_past *past)
 {
     const bool across = program.across && bits(past->ranks) > 1;
     return NICBARR_COLLECTIVES == past->collective &&
            (across || NICBARR_OPENMPI != past->choice.algorithm);
 }
 
-static enum nicbarr_source draw_source(uint64_t *random, const struct double_past *past)
+static enum nicbarr_source draw_source(uint64_t *random, const struct fake_past *past)
 {
     switch (crew_below(random, 4)) {
     case 0:
@@ -604,10 +604,10 @@ static enum nicbarr_source draw_source(uint64_t *random, const struct double_pas
 }
 
 /* A choice that counts as proven need not be measured in this program. */
-static void note_proven(const struct double_past *past)
+static void note_proven(const struct fake_past *past)
 {
     const uint32_t size = bits(past->ranks);
-    if (past->noted && NICBARR_FROM_JOB == past->source) {
+    if (past->in_table && NICBARR_FROM_JOB == past->source) {
         if (NICBARR_COLLECTIVES == past->collective) {
             program.proven[size] = true;
         } else {
@@ -618,17 +618,17 @@ static void note_proven(const struct double_past *past)
 
 /* Add a choice for MPI_Barrier, or for a size class of `op`, on a communicator. */
 static void add_past(uint64_t *random, struct fake_job *job, uint32_t comm, const struct op *op,
-                     bool noted)
+                     bool in_table)
 {
     const bool barrier = BARRIER == op->collective;
     const uint32_t ranks = program.members[comm];
-    struct double_past *past = &job->past[job->pasts];
-    *past = (struct double_past){.ranks = ranks,
-                                 .view = (uint32_t)__builtin_ctz(ranks),
-                                 .collective = NICBARR_COLLECTIVES,
-                                 .choice = draw_choice(random, barrier),
-                                 .noted = noted,
-                                 .sure = 0 != crew_below(random, 2)};
+    struct fake_past *past = &job->past[job->pasts];
+    *past = (struct fake_past){.ranks = ranks,
+                               .view = (uint32_t)__builtin_ctz(ranks),
+                               .collective = NICBARR_COLLECTIVES,
+                               .choice = draw_choice(random, barrier),
+                               .in_table = in_table,
+                               .sure = 0 != crew_below(random, 2)};
     if (barrier) {
         while (0 == crew_below(random, 2) || 0 == (ranks >> past->view & 1)) {
             past->view = crew_below(random, program.size);
@@ -653,16 +653,16 @@ static void add_past(uint64_t *random, struct fake_job *job, uint32_t comm, cons
     ++job->pasts;
 }
 
-static void add_pasts(uint64_t *random, struct fake_job *job, bool noted)
+static void add_pasts(uint64_t *random, struct fake_job *job, bool in_table)
 {
     static const struct op barrier = {.collective = BARRIER};
     for (uint32_t c = 0; c < COMMS; ++c) {
         for (uint32_t more = crew_below(random, 3); more > 0; --more) {
-            add_past(random, job, c, &barrier, noted);
+            add_past(random, job, c, &barrier, in_table);
         }
         for (uint32_t u = 0; u < USUAL; ++u) {
             if (BARRIER != program.usual[c][u].collective && 0 == crew_below(random, 2)) {
-                add_past(random, job, c, &program.usual[c][u], noted);
+                add_past(random, job, c, &program.usual[c][u], in_table);
             }
         }
     }
@@ -675,7 +675,7 @@ static void draw_cache(uint64_t *random, struct fake_job *job)
     static char read[200];
     const uint32_t all = (UINT32_C(1) << FAKE_RANKS) - 1;
     const uint32_t ranks = 0 == crew_below(random, 4) ? crew_below(random, all) : all;
-    snprintf(read, sizeof(read), "none,%s", double_cache());
+    snprintf(read, sizeof(read), "none,%s", fake_cache());
     set(job, all, "cache", "none");
     job->late = late[crew_below(random, sizeof(late) / sizeof(late[0]))];
     if (0 == crew_below(random, 2)) {
@@ -683,7 +683,7 @@ static void draw_cache(uint64_t *random, struct fake_job *job)
     }
     /* A rank that dies may keep the file locked, since its descriptors remain open. */
     const bool writes = !job->survives && 0 == crew_below(random, 4);
-    set(job, ranks, "cache", writes ? double_cache() : read);
+    set(job, ranks, "cache", writes ? fake_cache() : read);
     if (0 != crew_below(random, 4)) {
         add_pasts(random, job, false);
     }
@@ -710,7 +710,7 @@ static void draw_notes(uint64_t *random, struct fake_job *job)
 /* Bind the ranks: none, each to a processor of its own, all to the same, or any. */
 static void draw_processors(uint64_t *random, struct fake_job *job)
 {
-    const uint32_t all = (UINT32_C(1) << DOUBLE_PROCESSORS) - 1;
+    const uint32_t all = (UINT32_C(1) << FAKE_PROCESSORS) - 1;
     const uint32_t how = crew_below(random, 4), same = UINT32_C(3) >> crew_below(random, 2);
     for (uint32_t r = 0; r < program.size; ++r) {
         job->processors[r] = 0 == how   ? all
@@ -1186,7 +1186,7 @@ static void provoke(const struct side *side, struct op *op)
         op->passed = true;
         fake_pass(UINT64_C(1000) * 1000000000);
         if (program.fills) {
-            double_fill_notes();
+            fake_fill_table();
         }
     }
     if (NULL != module && 0 != module->watch.until) {
@@ -1279,9 +1279,9 @@ static void follow(uint32_t rank, void *context)
     program.at[rank] = program.ops;
 }
 
-static void print_past(const struct double_past *past)
+static void print_past(const struct fake_past *past)
 {
-    static const char *const nics[] = {"soft", "double", NULL};
+    static const char *const nics[] = {"soft", "fake", NULL};
     char name[NICBARR_CHOICE_TEXT];
     nicbarr_choice_nics(nics);
     fprintf(stderr, "0x%x seen by %u, ", past->ranks, past->view);
@@ -1292,9 +1292,9 @@ static void print_past(const struct double_past *past)
                 past->one_root ? ", one root" : "");
     }
     fprintf(stderr, ": %s, %s\n", nicbarr_choice_name(past->choice, name),
-            past->noted  ? sources[past->source]
-            : past->sure ? "sure"
-                         : "unsure");
+            past->in_table ? sources[past->source]
+            : past->sure   ? "sure"
+                           : "unsure");
 }
 
 static void print_plan(const struct fake_job *job)
@@ -1314,8 +1314,8 @@ static void print_plan(const struct fake_job *job)
             "processors 0x%x 0x%x 0x%x 0x%x%s; threads last for %u calls%s; packets of %u\n",
             job->processors[0], job->processors[1], job->processors[2], job->processors[3],
             job->rebinds ? ", changing" : "", job->late,
-            job->full       ? "; notes are full"
-            : program.fills ? "; notes become full"
+            job->full       ? "; the table is full"
+            : program.fills ? "; the table becomes full"
                             : "",
             job->longest);
     for (uint32_t p = 0; p < job->pasts; ++p) {

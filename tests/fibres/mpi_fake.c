@@ -42,7 +42,7 @@ struct thread {
 static struct {
     struct fake_job job;
     mca_coll_nicbarr_component_t *component[FAKE_RANKS];
-    const struct double_copy *copy[FAKE_RANKS];
+    const struct fake_copy *copy[FAKE_RANKS];
     bool open[FAKE_RANKS];
     uint32_t opening; /* the rank whose component is being opened or closed, or NOBODY */
     uint64_t now_ns, random;
@@ -189,10 +189,10 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
         return REAL(sched_getaffinity)(pid, bytes, set);
     }
     if (world.job.rebinds && NOBODY == world.opening && 0 == crew_below(&world.random, 4)) {
-        world.of[rank].processors = 1 + crew_below(&world.random, (1 << DOUBLE_PROCESSORS) - 1);
+        world.of[rank].processors = 1 + crew_below(&world.random, (1 << FAKE_PROCESSORS) - 1);
     }
     CPU_ZERO_S(bytes, set);
-    for (int p = 0; p < DOUBLE_PROCESSORS; ++p) {
+    for (int p = 0; p < FAKE_PROCESSORS; ++p) {
         if (0 != (world.of[rank].processors >> p & 1)) {
             CPU_SET_S(p, bytes, set);
         }
@@ -1050,7 +1050,7 @@ static void load(uint32_t rank)
     void *handle = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
     CREW_CHECK(NULL != handle, "%s", dlerror());
     world.component[rank] = dlsym(handle, "mca_coll_nicbarr_component");
-    world.copy[rank] = dlsym(handle, "double_copy");
+    world.copy[rank] = dlsym(handle, "fake_copy");
 }
 
 static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
@@ -1102,7 +1102,7 @@ void fake_begin(const char *component_file, const char *folder)
     }
 }
 
-const char *double_cache(void)
+const char *fake_cache(void)
 {
     return world.cache;
 }
@@ -1116,12 +1116,12 @@ static struct nicbarr_shape shape_of(uint32_t ranks, uint32_t view)
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (0 != (ranks & UINT32_C(1) << r)) {
             world.opening = r;
-            homes |= UINT32_C(1) << world.copy[r]->look(&shape);
+            homes |= UINT32_C(1) << world.copy[r]->read_shape(&shape);
             players &= shape.players;
         }
     }
     world.opening = view;
-    (void)world.copy[view]->look(&shape);
+    (void)world.copy[view]->read_shape(&shape);
     world.opening = NOBODY;
     shape.processes = processes;
     shape.homes = shape.nodes > 1 ? 1 : (uint32_t)__builtin_popcount(homes);
@@ -1133,21 +1133,21 @@ static struct nicbarr_shape shape_of(uint32_t ranks, uint32_t view)
 static void leave_past(void)
 {
     for (uint32_t p = 0; p < world.job.pasts; ++p) {
-        const struct double_past *past = &world.job.past[p];
+        const struct fake_past *past = &world.job.past[p];
         if (0 == (past->ranks & world.job.without)) {
             const struct nicbarr_shape shape = shape_of(past->ranks, past->view);
             world.opening = past->view;
-            world.copy[past->view]->leave(&shape, past, world.cache);
+            world.copy[past->view]->store(&shape, past, world.cache);
             world.opening = NOBODY;
         }
     }
 }
 
-void double_fill_notes(void)
+void fake_fill_table(void)
 {
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (world.open[r]) {
-            world.copy[r]->fill_notes();
+            world.copy[r]->fill_table();
         }
     }
 }
@@ -1183,7 +1183,7 @@ void fake_open(const struct fake_job *job)
     }
     leave_past();
     if (job->full) {
-        double_fill_notes();
+        fake_fill_table();
     }
 }
 

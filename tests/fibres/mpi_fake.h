@@ -24,7 +24,7 @@ enum {
     FAKE_RANKS = 4,
     FAKE_SETTINGS = 28,
     DOUBLE_PAST = 48,
-    DOUBLE_PROCESSORS = 8,
+    FAKE_PROCESSORS = 8,
 };
 
 /* A parameter that is set on some ranks. */
@@ -49,9 +49,9 @@ struct fake_job {
     /* Average number of calls of progress until a thread of the component has run to its end. 0: no
      * thread can be created. */
     uint32_t late;
-    bool full;      /* no further notes can be stored, on any node */
-    uint32_t pasts; /* what earlier jobs and communicators have left in the cache and in notes */
-    struct double_past past[DOUBLE_PAST];
+    bool full;      /* no further choices can be stored, on any node */
+    uint32_t pasts; /* what earlier jobs and communicators have left in the cache and the table */
+    struct fake_past past[DOUBLE_PAST];
     uint32_t settings;
     struct fake_setting setting[FAKE_SETTINGS];
     void (*progress)(uint32_t rank); /* additional work of a rank's progress engine */
@@ -63,7 +63,7 @@ void fake_begin(const char *component_file, const char *folder);
 
 /* Returns the path of the tuning cache that contains the measurements of earlier jobs. It is empty
  * when the next job is opened. */
-const char *double_cache(void);
+const char *fake_cache(void);
 
 /* Open and close the components of a job. To be called outside of fibres. */
 void fake_open(const struct fake_job *job);
@@ -85,8 +85,8 @@ void fake_die(uint32_t rank);
 uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
                             enum nicbarr_collective collective, uint32_t size_class);
 
-/* Leave no space for further notes on any node. */
-void double_fill_notes(void);
+/* Leave no space for further choices on any node. */
+void fake_fill_table(void);
 
 /* Advance the clock. */
 void fake_pass(uint64_t ns);
