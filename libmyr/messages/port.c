@@ -319,12 +319,9 @@ void *myr_port_alloc(struct myr_port *port, size_t bytes)
     return memory;
 }
 
-void myr_port_free(struct myr_port *port, void *memory)
+void myr_port_forget(struct myr_port *port, const void *memory)
 {
-    if (NULL == memory) {
-        return;
-    }
-    const struct myr_links links = *myr_segment_links(memory);
+    const struct myr_links links = *myr_segment_links((void *)memory);
     if (0 != links.before) {
         links_at(port, links.before)->next = links.next;
     } else {
@@ -333,7 +330,14 @@ void myr_port_free(struct myr_port *port, void *memory)
     if (0 != links.next) {
         links_at(port, links.next)->before = links.before;
     }
-    myr_segment_free(port->segment, memory);
+}
+
+void myr_port_free(struct myr_port *port, void *memory)
+{
+    if (NULL != memory) {
+        myr_port_forget(port, memory);
+        myr_segment_free(port->segment, memory);
+    }
 }
 
 static bool registered(const struct myr_port *port, const void *buffer, size_t bytes)

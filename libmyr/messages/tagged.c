@@ -250,9 +250,26 @@ static void free_messages(struct myr_tagged *t)
     }
 }
 
+/* Returns whether a message in one of this endpoint's buffers has not been received yet. */
+static bool has_stored(const struct myr_tagged *t)
+{
+    for (uint32_t i = 0; i < t->numbers; ++i) {
+        if (TAGGED_BUFFER == t->number[i].kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The receiver reads a stored message from the sender's buffers, perhaps only after the sender has
+ * ended (the parent of a spawned process may do so). In that case they are not freed, because
+ * another process would write into them. */
 void myr_tagged_close(struct myr_tagged *t)
 {
     if (NULL != t->port) {
+        if (has_stored(t)) {
+            myr_port_forget(t->port, t->memory);
+        }
         myr_port_close(t->port);
     }
     free_messages(t);

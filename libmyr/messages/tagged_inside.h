@@ -162,6 +162,7 @@ struct myr_tagged {
     struct myr_tagged_peer *waiting_peers; /* peers with queued messages */
     struct tagged_out *free_out;           /* free list */
     struct tagged_buffer *buffers;         /* all of them */
+    uint8_t *memory;                       /* their memory, in one allocation of the port's */
     struct tagged_pool small, large;
     uint32_t busy_buffers;
     uint32_t spare;       /* number of messages for which slots could still be granted */

@@ -73,7 +73,7 @@ static uint8_t *alloc_buffers(struct myr_tagged *t)
 
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
 {
-    uint8_t *memory = alloc_buffers(t);
+    uint8_t *memory = t->memory = alloc_buffers(t);
     const uint32_t large = large_of(t->options.buffers), small = small_of(t->options.buffers);
     t->buffers = calloc(small + large, sizeof(*t->buffers));
     if (NULL == memory || NULL == t->buffers) {

@@ -103,6 +103,11 @@ void *myr_port_alloc(struct myr_port *port, size_t bytes)
     return arena + 128;
 }
 
+void myr_port_forget(struct myr_port *port, const void *memory)
+{
+    (void)port, (void)memory;
+}
+
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error)
 {

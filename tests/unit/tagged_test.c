@@ -587,6 +587,29 @@ static void stored_messages_leave_buffers(void **state)
     end(g);
 }
 
+/* A process may end before its stored messages are received. Processes that start later do not
+ * write into their buffers. */
+static void stored_messages_outlive_their_sender(void **state)
+{
+    (void)state;
+    enum { MANY = 8 };
+    const struct myr_tagged_options options = {
+        .direct = false, .buffer_bytes = BUFFER, .buffers = MANY};
+    struct game *g = begin_with(&options, crew_seed());
+    (void)send_one(g, 0, 2, (struct mcp_envelope){0, 0, 1}, 1500, false);
+    assert_int_equal(g->t[0]->counted.stored, 1);
+    myr_tagged_close(g->t[0]);
+    g->t[0] = open_one(g, 0, options);
+    struct myr_tagged_name name;
+    myr_tagged_get_name(g->t[2], &name);
+    assert_int_equal(myr_tagged_connect(g->t[0], 1002, &name, &g->peer[0][2], NULL), MYR_OK);
+    for (uint32_t i = 0; i < MANY; ++i) {
+        (void)send_one(g, 0, 2, (struct mcp_envelope){0, 0, 2}, 1500, false);
+    }
+    await_receive(g, receive_one(g, 2, (struct mcp_pattern){{0, 0, 1}, 0}, 1500));
+    end(g);
+}
+
 /* Some messages were received, so that their slots must be returned to the sender, and others
  * are queued. Whatever their numbers are, another message arrives as long as a slot is free. */
 static void all_slots_are_used(void **state)
@@ -867,6 +890,7 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(bounded_unexpected_messages),
         cmocka_unit_test(stored_messages_leave_buffers),
+        cmocka_unit_test(stored_messages_outlive_their_sender),
         cmocka_unit_test(all_slots_are_used),
         cmocka_unit_test(long_queues),
         cmocka_unit_test(random_games),
