@@ -54,6 +54,8 @@ static bool take_off(uint32_t index, struct watched *process)
     table[index].pidfd = -1;
     pthread_mutex_unlock(&lock);
     if (process->pidfd >= 0) {
+        /* A forked child may hold a duplicate, with which the set would keep the entry. */
+        (void)epoll_ctl(deaths, EPOLL_CTL_DEL, process->pidfd, NULL);
         close(process->pidfd);
     }
     return process->pidfd >= 0;
