@@ -11,9 +11,9 @@
 
 A document has a table between the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures -->: the rows
 of bench/results/NAME.json whose KEY is VALUE. `summary` draws on several files (SUMMARY), and rivals shows
-the medians of some sizes (SHOWN). Both are also pictures (PICTURES). A file has the KIND of its table and its runs. Each run has its command,
-date, machine and commit, and what was not recorded. To repeat a measurement, remove the file, and call
-the command with -j FILE.
+the medians of some sizes (SHOWN). Both are also pictures (PICTURES). A file has the KIND of its table and
+its runs. Each run has its command, date, machine and commit, and what was not recorded. To repeat a
+measurement, remove the file, and call the command with -j FILE.
 
 A ratio or time in a row is a list of first quartile, median and third quartile; null: not recorded.
 """

@@ -3,7 +3,7 @@
 import math
 
 BLUE, GREY, BLACK = "#4a90c2", "#d0d0d0", "#000000"
-COLOURS = ["#4a90c2", "#d1495b", "#3a7d44", "#8d5a97", "#e08e45", "#2f4858", "#9a8c2c"]
+COLOURS = [BLUE, "#d1495b", "#3a7d44", "#8d5a97", "#e08e45", "#2f4858", "#9a8c2c"]
 
 
 class Drawing:

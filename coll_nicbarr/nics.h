@@ -36,6 +36,12 @@ static inline const struct myr_nic_kind *nicbarr_kind(uint32_t nic)
     return nicbarr_kinds[nic - 1];
 }
 
+/* Returns whether groups on this NIC can carry data. */
+static inline bool nicbarr_carries_data(uint32_t nic)
+{
+    return 0 != nicbarr_kind(nic)->caps.buffer;
+}
+
 /* Returns the names of all kinds, for the names of choices (nicbarr_choice_nics()). */
 const char *const *nicbarr_nic_names(void);
 

@@ -319,17 +319,12 @@ static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return NICBARR_PROC_FAILED;
 }
 
-static uint32_t milliseconds(int seconds)
-{
-    return (uint32_t)seconds < UINT32_MAX / 1000 ? (uint32_t)seconds * 1000 : UINT32_MAX;
-}
-
 int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group, struct nicbarr_wait *wait)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
-    const uint32_t warn_ms = milliseconds(parameters->warn);
-    const uint32_t timeout_ms = milliseconds(parameters->timeout);
+    const uint32_t warn_ms = os_ms_of_s((uint32_t)parameters->warn);
+    const uint32_t timeout_ms = os_ms_of_s((uint32_t)parameters->timeout);
     struct silent silent;
     uint32_t node;
     if (myr_nic_group_over(group)) {

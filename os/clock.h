@@ -36,6 +36,12 @@ static inline uint64_t os_thread_ns(void)
     return (uint64_t)ran.tv_sec * UINT64_C(1000000000) + (uint64_t)ran.tv_nsec;
 }
 
+/* Returns UINT32_MAX if the milliseconds do not fit into 32 bits. */
+static inline uint32_t os_ms_of_s(uint32_t seconds)
+{
+    return seconds < UINT32_MAX / 1000 ? seconds * 1000 : UINT32_MAX;
+}
+
 static inline struct timespec os_timespec_of_ns(uint64_t ns)
 {
     const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};

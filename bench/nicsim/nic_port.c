@@ -85,7 +85,7 @@ void *myr_port_alloc(struct myr_port *port, size_t bytes)
     return sim_memory(port->node, bytes);
 }
 
-void myr_port_forget(struct myr_port *port, const void *memory)
+void myr_port_forget(struct myr_port *port, void *memory)
 {
     (void)port, (void)memory; /* it is freed with the node */
 }

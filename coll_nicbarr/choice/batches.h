@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedules the batches in which a contest (contest.h) is continued
- * as long as its result is provisional and there are batches left. The first one follows after
- * some calls, and each pause is 1.5 times as long as the previous one, unless the time for
- * measuring is limited.
+/* Schedules the batches in which a contest (contest.h) is continued as long as its result is
+ * provisional and there are batches left. The first one follows after some calls, and each pause is
+ * 1.5 times as long as the previous one, unless the time for measuring is limited.
  *
  * If it is limited, each batch must also be affordable (expense.h), so pauses have a constant
  * length, and double only while a batch is not affordable. Then batches continue until the

@@ -147,7 +147,7 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, 
     add_candidate(&candidates, nodes, NICBARR_OPENMPI, 0);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         candidates.nic = nic;
-        if (!nicbarr_has(shape, nic) || 0 == nicbarr_kind(nic)->caps.buffer) {
+        if (!nicbarr_has(shape, nic) || !nicbarr_carries_data(nic)) {
             continue;
         }
         if (broadcasts) {

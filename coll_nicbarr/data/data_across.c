@@ -93,12 +93,6 @@ static int open_carriers(struct tuner *t)
     return rc;
 }
 
-/* Returns whether the NIC can carry data. */
-static bool carries(uint32_t nic)
-{
-    return 0 != nicbarr_kind(nic)->caps.buffer;
-}
-
 /* Returns whether the algorithm can implement this collective. */
 static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm algorithm)
 {
@@ -130,7 +124,7 @@ static void list_candidates(struct tuner *t)
     }
     choice.nic = 0 != choice.nic ? choice.nic : contenders->choice[1].nic;
     contenders->choice[1] = choice;
-    contenders->count = nicbarr_playable(shape, choice) && carries(choice.nic) ? 2 : 1;
+    contenders->count = nicbarr_playable(shape, choice) && nicbarr_carries_data(choice.nic) ? 2 : 1;
 }
 
 /* ---- the winner ---- */
@@ -236,7 +230,7 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
     }
     (void)nicbarr_unpack(*known, &choice);
     if (0 != *known && NICBARR_OPENMPI != choice.algorithm &&
-        !(does(t->traits, choice.algorithm) && carries(choice.nic))) {
+        !(does(t->traits, choice.algorithm) && nicbarr_carries_data(choice.nic))) {
         *known = 0; /* somebody has edited the cache */
     }
     if (OMPI_SUCCESS == rc && 0 != *known) {

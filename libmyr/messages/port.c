@@ -17,6 +17,7 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/seal.h"
 #include "libmyr/soft/nic_inside.h"
+#include "os/clock.h"
 #include "os/random.h"
 
 enum {
@@ -319,9 +320,9 @@ void *myr_port_alloc(struct myr_port *port, size_t bytes)
     return memory;
 }
 
-void myr_port_forget(struct myr_port *port, const void *memory)
+void myr_port_forget(struct myr_port *port, void *memory)
 {
-    const struct myr_links links = *myr_segment_links((void *)memory);
+    const struct myr_links links = *myr_segment_links(memory);
     if (0 != links.before) {
         links_at(port, links.before)->next = links.next;
     } else {
@@ -581,9 +582,8 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
     struct mcp_unresponsive found;
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const uint32_t least_ms = least_s < UINT32_MAX / 1000 ? least_s * 1000 : UINT32_MAX;
-    const bool any =
-        NULL != nic && mcp_messages_unresponsive(nic, board, port->number, who, least_ms, &found);
+    const bool any = NULL != nic && mcp_messages_unresponsive(nic, board, port->number, who,
+                                                              os_ms_of_s(least_s), &found);
     if (any) {
         unresponsive->connection = found.connection;
         unresponsive->silence_s = found.silence_ms / 1000;

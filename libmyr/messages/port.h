@@ -71,7 +71,7 @@ void myr_port_free(struct myr_port *port, void *memory);
 
 /* Leaves an allocation to other processes, which may read it until the job ends. Closing the port
  * does not free it then. */
-void myr_port_forget(struct myr_port *port, const void *memory);
+void myr_port_forget(struct myr_port *port, void *memory);
 
 /* A port to send to, which is valid as long as the process's own port is open. `same_nic` means
  * that it is on the same NIC. */

@@ -103,7 +103,7 @@ void *myr_port_alloc(struct myr_port *port, size_t bytes)
     return arena + 128;
 }
 
-void myr_port_forget(struct myr_port *port, const void *memory)
+void myr_port_forget(struct myr_port *port, void *memory)
 {
     (void)port, (void)memory;
 }
