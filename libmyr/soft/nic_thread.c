@@ -2,7 +2,8 @@
 /*
  * Threads that run a NIC; see nic_thread.h.
  *
- * Invariant: such a thread exists only in the process that holds the role of runner or of watch.
+ * Invariant: such a thread exists only in the process that holds the role of runner or of watch, or
+ * that must become the watch at once if there is none (myr_soft_watch_stay()).
  */
 #include "libmyr/soft/nic_thread.h"
 
@@ -32,11 +33,11 @@ struct myr_soft_thread {
     _Atomic bool stopping;
 };
 
-static void pause_until_stopped(const struct myr_soft_thread *thread)
+static void pause_until_stopped(int stop, uint64_t most_ns)
 {
-    struct pollfd stop = {.fd = thread->stop, .events = POLLIN};
-    const struct timespec most = os_timespec_of_ns(LONGEST_NS);
-    (void)ppoll(&stop, 1, &most, NULL);
+    struct pollfd event = {.fd = stop, .events = POLLIN};
+    const struct timespec most = os_timespec_of_ns(most_ns);
+    (void)ppoll(&event, 1, &most, NULL);
 }
 
 static void *run_soft_nic(void *opaque)
@@ -45,7 +46,7 @@ static void *run_soft_nic(void *opaque)
     for (uint32_t iteration = 1; !atomic_load(&thread->stopping); ++iteration) {
         /* Stop polling, because pending packets would never be read. */
         if (0 != myr_soft_given_up(thread->nic)) {
-            pause_until_stopped(thread);
+            pause_until_stopped(thread->stop, LONGEST_NS);
         } else {
             myr_soft_await(thread->nic, thread->stop, LONGEST_NS);
         }
@@ -107,25 +108,40 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread)
 struct myr_soft_watch {
     struct myr_soft_nic *nic;
     uint64_t every_ns;
-    pthread_mutex_t mutex; /* protects the next two fields */
+    pthread_mutex_t mutex; /* protects the next three fields */
     pthread_t id;
-    bool here; /* the thread is in this process */
-    int stop;  /* eventfd */
+    bool here;  /* the thread is in this process */
+    bool stays; /* ... whether or not this process is the watch */
+    bool holds; /* this process is the watch; written by the thread once there is one */
+    int stop;   /* eventfd */
     _Atomic bool stopping;
 };
 
-static void *check_periodically(void *opaque)
+/* Waits for the next check: for the interval or, while the watch runs the NIC, for a packet or a
+ * timer. */
+static void wait_for_check(struct myr_soft_watch *watch, bool runs)
+{
+    /* Pending packets of a NIC that is given up would never be read. */
+    if (runs && 0 == myr_soft_given_up(watch->nic)) {
+        myr_soft_await(watch->nic, watch->stop, watch->every_ns);
+    } else {
+        pause_until_stopped(watch->stop, watch->every_ns);
+    }
+}
+
+static void *keep_watch(void *opaque)
 {
     struct myr_soft_watch *watch = opaque;
-    const struct timespec every = os_timespec_of_ns(watch->every_ns);
     uint32_t polls = myr_soft_polls(watch->nic);
+    bool runs = false;
     for (;;) {
-        struct pollfd stop = {.fd = watch->stop, .events = POLLIN};
-        (void)ppoll(&stop, 1, &every, NULL);
+        wait_for_check(watch, runs);
         if (atomic_load(&watch->stopping)) {
             return NULL;
         }
-        if (polls == myr_soft_polls(watch->nic)) {
+        watch->holds = watch->holds || myr_soft_become_watch(watch->nic);
+        runs = watch->holds && polls == myr_soft_polls(watch->nic);
+        if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
         }
@@ -133,16 +149,29 @@ static void *check_periodically(void *opaque)
     }
 }
 
-/* Becomes the watch, if there is none. Returns 0 or an error number. */
-static int take_over(struct myr_soft_watch *watch)
+static void resign(struct myr_soft_watch *watch)
+{
+    if (watch->holds) {
+        myr_soft_resign_watch(watch->nic);
+        watch->holds = false;
+    }
+}
+
+/* Becomes the watch if there is none, and starts the thread if it is needed. Returns 0 or an error
+ * number. */
+static int take_over(struct myr_soft_watch *watch, bool stays)
 {
     int rc = 0;
     pthread_mutex_lock(&watch->mutex);
-    if (!watch->here && myr_soft_become_watch(watch->nic)) {
-        rc = os_thread_create(&watch->id, check_periodically, watch);
-        watch->here = 0 == rc;
+    watch->stays = watch->stays || stays;
+    if (!watch->here) {
+        watch->holds = myr_soft_become_watch(watch->nic);
+        if (watch->holds || watch->stays) {
+            rc = os_thread_create(&watch->id, keep_watch, watch);
+            watch->here = 0 == rc;
+        }
         if (!watch->here) {
-            myr_soft_resign_watch(watch->nic);
+            resign(watch);
         }
     }
     pthread_mutex_unlock(&watch->mutex);
@@ -153,7 +182,7 @@ static int take_over(struct myr_soft_watch *watch)
  * at its next sleep. */
 static void about_to_sleep(void *opaque)
 {
-    (void)take_over(opaque);
+    (void)take_over(opaque, false);
 }
 
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
@@ -174,7 +203,7 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
                         "cannot create an eventfd for the NIC's monitoring thread");
     }
     pthread_mutex_init(&starting->mutex, NULL);
-    const int rc = take_over(starting);
+    const int rc = take_over(starting, false);
     if (0 != rc) {
         pthread_mutex_destroy(&starting->mutex);
         close(starting->stop);
@@ -184,6 +213,13 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
     myr_soft_when_sleeping(nic, about_to_sleep, starting);
     *watch = starting;
     return MYR_OK;
+}
+
+void myr_soft_watch_stay(struct myr_soft_watch *watch)
+{
+    if (NULL != watch) {
+        (void)take_over(watch, true);
+    }
 }
 
 void myr_soft_watch_stop(struct myr_soft_watch *watch)
@@ -196,7 +232,7 @@ void myr_soft_watch_stop(struct myr_soft_watch *watch)
         atomic_store(&watch->stopping, true);
         (void)eventfd_write(watch->stop, 1);
         pthread_join(watch->id, NULL);
-        myr_soft_resign_watch(watch->nic);
+        resign(watch);
     }
     pthread_mutex_destroy(&watch->mutex);
     close(watch->stop);

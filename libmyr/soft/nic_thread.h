@@ -8,11 +8,12 @@
  * process leaves or dies, waiting processes run the NIC, as they do without a thread.
  *
  * A watch does much less. All processes of a node may compute for hours without a call, and their
- * peers must find out that they are late and not dead. A watch is a thread of one process of the
- * node that wakes up periodically. If no process has run the NIC since the last time, it processes
- * and answers the received packets. The watch is not a runner: waiting processes poll as they do
- * without it. When its process leaves or dies, another process that has requested a watch takes
- * over as soon as it requests it again or is about to sleep. */
+ * peers must find out that they are late and not dead; and what was lost must be retransmitted. A
+ * watch is a thread of one process of the node that wakes up periodically. If no process has run
+ * the NIC since the last time, the watch runs it, until another process does. The watch is not a
+ * runner: waiting processes poll as they do without it. When its process leaves or dies, another
+ * process that has requested a watch takes over as soon as it is about to sleep, or after an
+ * interval if it stays ready. */
 #ifndef MYR_SOFT_THREAD_H
 #define MYR_SOFT_THREAD_H
 
@@ -28,6 +29,9 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
 
 struct myr_soft_watch;
 
+/* The usual interval. For so long a packet may wait while all processes of the node compute. */
+#define MYR_SOFT_WATCH_NS (UINT64_C(1000) * 1000 * 1000)
+
 /* Registers this process as a candidate for the watch of the NIC. One candidate of each node runs
  * the watch, a thread that checks the NIC every `every_ns` (more than 0); if that process leaves or
  * dies, another candidate takes over. A process registers at most once per NIC that it has opened,
@@ -35,6 +39,10 @@ struct myr_soft_watch;
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
                                      struct myr_soft_watch **watch, struct myr_error *error);
 void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */
+
+/* Keeps a thread in this process, which becomes the watch within `every_ns` of another one's end,
+ * even if the process makes no calls meanwhile. The watch may be NULL. */
+void myr_soft_watch_stay(struct myr_soft_watch *watch);
 
 /* Returns whether the watch's thread is in this process. */
 bool myr_soft_watch_is_here(struct myr_soft_watch *watch);

@@ -34,10 +34,6 @@ static const struct myr_option options[] = {
 static const char own_way[] = "soft", daemon_way[] = "daemon";
 static const char *const ways[] = {daemon_way, NULL};
 
-/* The watch's interval, which applies while all processes of the node compute. Peers wait several
- * times as long for a sign of life. */
-#define WATCH_NS (UINT64_C(5) * 1000 * 1000 * 1000)
-
 struct soft {
     struct myr_soft_nic *nic;
     struct myr_soft_daemon daemon;  /* its `nic` is NULL if the NIC is the job's own */
@@ -80,7 +76,7 @@ static void start_threads(const struct myr_site *site, bool wanted, struct soft 
         MYR_OK != myr_soft_thread_start(soft->nic, MYR_SOFT_THREAD, &soft->thread, &error)) {
         site->print(0, error.text);
     }
-    if (MYR_OK != myr_soft_watch_start(soft->nic, WATCH_NS, &soft->watch, &error)) {
+    if (MYR_OK != myr_soft_watch_start(soft->nic, MYR_SOFT_WATCH_NS, &soft->watch, &error)) {
         site->print(1, error.text);
     }
 }

@@ -72,6 +72,7 @@ int main(void)
         cmocka_unit_test(killed_with_the_lock),
         cmocka_unit_test(stopped_with_the_lock),
         cmocka_unit_test(a_watch_polls_if_no_process_does),
+        cmocka_unit_test(a_watch_that_stays_takes_over),
         cmocka_unit_test(an_empty_datagram_does_not_end_a_poll),
         cmocka_unit_test(a_flood_does_not_end_a_poll),
         cmocka_unit_test(the_watch_leaves),

@@ -46,6 +46,7 @@ void barriers_under_fire(void **state);
 
 /* watch.c */
 void a_watch_polls_if_no_process_does(void **state);
+void a_watch_that_stays_takes_over(void **state);
 void an_empty_datagram_does_not_end_a_poll(void **state);
 void a_flood_does_not_end_a_poll(void **state);
 void the_watch_leaves(void **state);

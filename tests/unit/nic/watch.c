@@ -147,6 +147,38 @@ void a_flood_does_not_end_a_poll(void **state)
     one_poll_takes(send_ask, 5000);
 }
 
+/* A candidate that stays ready becomes the watch without making a call. */
+void a_watch_that_stays_takes_over(void **state)
+{
+    (void)state;
+    struct world *world = make_world(1, 1, 0);
+    struct member first, other;
+    struct myr_nic_name name;
+    struct myr_soft_watch *watch, *stays;
+    const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    open_nic(&first, world, 0);
+    open_nic(&other, world, 0);
+    myr_soft_get_name(other.nic, &name);
+    assert_int_equal(myr_soft_watch_start(first.nic, 1000, &watch, NULL), MYR_OK);
+    assert_int_equal(myr_soft_watch_start(other.nic, 1000, &stays, NULL), MYR_OK);
+    assert_false(myr_soft_watch_is_here(stays));
+    myr_soft_watch_stay(stays);
+    assert_true(myr_soft_watch_is_here(stays));
+    myr_soft_watch_stop(watch);
+    const uint64_t before = received_by(other.nic);
+    send_forged_ask(stranger, &name);
+    while (before == received_by(other.nic)) {
+        usleep(1000);
+    }
+    myr_soft_watch_stop(stays);
+    close(stranger);
+    myr_soft_close(other.nic);
+    myr_segment_leave(other.segment);
+    myr_soft_close(first.nic);
+    myr_segment_leave(first.segment);
+    end_world(world);
+}
+
 /* Have the watch until the test permits to go on, or the process is killed. */
 static void has_a_watch(uint32_t rank, void *context)
 {
