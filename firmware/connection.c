@@ -236,3 +236,32 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
     }
     return false;
 }
+
+/* ---- undeliverable messages ---- */
+
+static bool was_refused_as_closed(const struct mcp_sending *sending,
+                                  const struct mcp_destination *to)
+{
+    return MCP_IDLE != sending->state && MCP_CLOSED == sending->refused_why &&
+           to->connection == sending->connection && to->port == sending->to_port &&
+           to->key == sending->to_key;
+}
+
+bool mcp_messages_undeliverable(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
+                                const struct mcp_destination *to, uint32_t silence_ms)
+{
+    const struct mcp_port *port = mcp_port_at(nic, number);
+    if (NULL == port || 0 == port->key) {
+        return true;
+    }
+    if (MCP_SAME_NIC == to->connection) {
+        const struct mcp_port *other = mcp_port_at(nic, to->port);
+        return NULL == other || other->key != to->key;
+    }
+    bool closed = false;
+    const struct mcp_sending *sendings = mcp_sendings(port, mcp_at(board, port->rings));
+    for (uint32_t token = 0; !closed && token < port->send_tokens; ++token) {
+        closed = was_refused_as_closed(&sendings[token], to);
+    }
+    return closed || mcp_connections(nic)[to->connection].silent_ms >= silence_ms;
+}

@@ -199,9 +199,10 @@ void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
 /* Cancels a message that is queued or set aside, because the sender's port was closed. */
 void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sending *sending);
 
-/* Sets a refused message aside, with all messages in the queue to the same port. */
+/* Sets a refused message aside, with all messages in the queue to the same port. `why` is an enum
+ * mcp_reason. */
 void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                   struct mcp_sending *refused, uint64_t pause_ns);
+                   struct mcp_sending *refused, uint8_t why);
 
 /* Retries messages that were set aside: one for each port whose pause is over. */
 void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);

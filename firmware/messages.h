@@ -117,4 +117,14 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
                                uint32_t who, uint32_t least_ms,
                                struct mcp_unresponsive *unresponsive);
 
+/* Returns whether outstanding messages of port `number` to the port `to` will not be delivered,
+ * because that port is closed, or because its NIC has been silent for at least `silence_ms`. */
+struct mcp_destination {
+    uint32_t connection; /* or MCP_SAME_NIC */
+    uint32_t key;
+    uint16_t port;
+};
+bool mcp_messages_undeliverable(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
+                                const struct mcp_destination *to, uint32_t silence_ms);
+
 #endif

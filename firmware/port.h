@@ -74,8 +74,10 @@ struct mcp_sending {
     uint16_t state;  /* enum mcp_sending_state */
     uint16_t port;   /* of the sender */
     uint16_t to_port;
-    uint16_t begun;    /* whether its first packet has a sequence number */
-    uint32_t refusals; /* number of consecutive refusals */
+    uint8_t begun;       /* whether its first packet has a sequence number */
+    uint8_t refused_why; /* enum mcp_reason of its last refusal, or of the message that it waits
+                            behind; 0: none */
+    uint32_t refusals;   /* number of consecutive refusals */
     uint32_t token;
     mcp_offset memory;
     uint32_t bytes;

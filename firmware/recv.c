@@ -94,8 +94,7 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
     if (NULL != sending && MCP_TOO_LONG == part->detail) {
         mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_TOO_LONG);
     } else if (NULL != sending) {
-        mcp_set_aside(nic, board, c, sending,
-                      MCP_CLOSED == part->detail ? MCP_PAUSE_CLOSED_NS : MCP_PAUSE_NOT_READY_NS);
+        mcp_set_aside(nic, board, c, sending, part->detail);
     }
     mcp_send(nic, board, c);
 }

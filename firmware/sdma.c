@@ -52,23 +52,23 @@ static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mc
     return true;
 }
 
-/* Returns whether a message to the same port is queued on this list already, which this message
- * must not overtake. */
-static bool one_waits(struct mcp_board *board, const struct mcp_queue *queue,
-                      const struct mcp_sending *sending)
+/* Returns a message to the same port that is queued on this list already, and that this message
+ * must not overtake, or NULL. */
+static const struct mcp_sending *one_waiting(struct mcp_board *board, const struct mcp_queue *queue,
+                                             const struct mcp_sending *sending)
 {
     const struct mcp_sending *other = mcp_sending_at(board, queue->first);
     while (NULL != other &&
            (other->to_port != sending->to_port || other->to_key != sending->to_key)) {
         other = mcp_sending_at(board, other->next);
     }
-    return NULL != other;
+    return other;
 }
 
 static void queue_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
 {
     struct mcp_queue *waiting = &mcp_ports(nic)[sending->to_port].waiting;
-    if (one_waits(board, waiting, sending) || !deliver_here(nic, board, sending)) {
+    if (NULL != one_waiting(board, waiting, sending) || !deliver_here(nic, board, sending)) {
         sending->state = MCP_WAITING;
         mcp_enqueue(board, waiting, sending);
     }
@@ -96,8 +96,10 @@ void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t 
 static void queue_there(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
 {
     struct mcp_connection *c = &mcp_connections(nic)[sending->connection];
-    if (one_waits(board, &c->aside, sending)) {
+    const struct mcp_sending *other = one_waiting(board, &c->aside, sending);
+    if (NULL != other) {
         sending->state = MCP_ASIDE;
+        sending->refused_why = other->refused_why;
         mcp_enqueue(board, &c->aside, sending);
     } else {
         mcp_queue_message(board, c, sending);

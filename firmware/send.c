@@ -298,17 +298,20 @@ static void resume_at(struct mcp_nic *nic, struct mcp_connection *c, struct mcp_
 }
 
 void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                   struct mcp_sending *refused, uint64_t pause_ns)
+                   struct mcp_sending *refused, uint8_t why)
 {
     struct mcp_queue queue = c->queue, later = c->aside;
+    uint64_t pause_ns = MCP_CLOSED == why ? MCP_PAUSE_CLOSED_NS : MCP_PAUSE_NOT_READY_NS;
     c->queue = c->aside = (struct mcp_queue){0, 0};
     refused->state = MCP_ASIDE;
+    refused->refused_why = why;
     mcp_enqueue(board, &c->aside, refused);
     while (0 != queue.first) {
         struct mcp_sending *sending = mcp_at(board, queue.first);
         const bool same = goes_to(sending, refused->to_port, refused->to_key);
         queue.first = sending->next;
         sending->state = same ? MCP_ASIDE : MCP_QUEUED;
+        sending->refused_why = same ? why : sending->refused_why;
         mcp_enqueue(board, same ? &c->aside : &c->queue, sending);
     }
     while (0 != later.first) { /* messages that were set aside earlier stay behind these */
@@ -316,6 +319,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
         later.first = sending->next;
         if (goes_to(sending, refused->to_port, refused->to_key)) {
             sending->resume_ns = 0;
+            sending->refused_why = why;
         }
         mcp_enqueue(board, &c->aside, sending);
     }

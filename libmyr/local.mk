@@ -27,6 +27,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/kernel/kernel_words.h libmyr/kernel/kernel_inside.h libmyr/kernel/kernel_nic.h \
     libmyr/kernel/kernel_nic.c libmyr/kernel/kernel_group.c libmyr/kernel/kernel_kind.c \
     libmyr/messages/inlet.h libmyr/messages/inlet.c libmyr/messages/port.h libmyr/messages/port.c \
+    libmyr/messages/port_inside.h libmyr/messages/port_remote.c \
     libmyr/messages/pace.h libmyr/messages/pace.c libmyr/messages/tagged_inside.h \
     libmyr/messages/tagged.h libmyr/messages/tagged.c libmyr/messages/tagged_send.c \
     libmyr/messages/tagged_receive.c libmyr/messages/tagged_read.c \

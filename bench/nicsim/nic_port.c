@@ -212,6 +212,19 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
     return false;
 }
 
+void myr_port_keep_watch(struct myr_port *port)
+{
+    (void)port;
+}
+
+bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, uint32_t least_s)
+{
+    (void)port;
+    (void)to;
+    (void)least_s;
+    return false;
+}
+
 /* Does nothing, because the board notifies the NIC of each packet, so nothing is polled. */
 void myr_pace_expect(struct myr_pace *pace)
 {

@@ -1,51 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host side of a port; see port.h, and firmware/port.h for the part that it shares with the
- * NIC.
+/* The host side of a port: opening, memory, messages; see port.h, and firmware/port.h for the part
+ * that it shares with the NIC.
  *
  * Invariants: a send token is either free, or its number is in the ring, at the NIC, or in an event
  * that has not been consumed. The same applies to receive tokens. So the ring has space for each
  * token that a process holds, and the ring of events has space for each event. All registered
  * memory of a port is in one list in shared memory, so that others can free it after its process
  * has died. */
-#include "libmyr/messages/port.h"
+#include "libmyr/messages/port_inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "libmyr/node/segment.h"
 #include "libmyr/seal.h"
-#include "libmyr/soft/nic_inside.h"
-#include "os/clock.h"
+#include "libmyr/soft/nic_thread.h"
 #include "os/random.h"
 
 enum {
     TOKENS = 64,                /* default number of tokens of each kind */
     INLETS_RECORD = 0x696e6c74, /* scope of a record's key: "inlt": inlets by port number */
     INLETS_MEMBERS = UINT32_MAX /* never left, so that it exists as long as the segment */
-};
-
-/* A send token in use. */
-struct sent {
-    myr_sent_fn callback;
-    void *context;
-    void *buffer;
-};
-
-struct myr_port {
-    struct myr_soft_nic *nic;
-    struct myr_segment *segment;
-    uint8_t *base; /* of the segment, in this process */
-    struct mcp_rings *rings;
-    struct mcp_port shape; /* for the layout of the rings only */
-    uint32_t number, key;
-    struct myr_key_pair pair; /* of the NIC's node; unset if packets are not authenticated */
-    uint32_t sends, provides, events; /* entries produced or consumed so far */
-    uint32_t free_receives;
-    uint32_t free_sends;
-    uint32_t *free_send; /* a stack of numbers */
-    struct sent *sent;   /* by number */
 };
 
 static uint32_t offset_of(const uint8_t *base, const void *memory)
@@ -55,18 +31,12 @@ static uint32_t offset_of(const uint8_t *base, const void *memory)
 
 /* ---- open and close ---- */
 
-static struct myr_inlet *inlet_of(const struct myr_segment *segment, const struct mcp_rings *rings)
-{
-    return 0 == rings->inlet ? NULL
-                             : (struct myr_inlet *)(myr_segment_base(segment) + rings->inlet);
-}
-
 /* Closes the port's inlet. The memory remains an inlet; see myr_inlet_open(). This must happen
  * before the port is closed, because from then on its number, and with it the inlet, may belong to
  * another port. */
 static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
 {
-    struct myr_inlet *inlet = inlet_of(segment, rings);
+    struct myr_inlet *inlet = myr_port_inlet(segment, rings);
     if (NULL != inlet) {
         myr_inlet_close(inlet);
     }
@@ -153,11 +123,6 @@ static bool close_number(const struct myr_port *port)
     return entered;
 }
 
-static bool has_keys(const struct myr_port *port)
-{
-    return myr_has_key(&port->pair.public);
-}
-
 static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
                                struct myr_error *error)
 {
@@ -174,7 +139,8 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     myr_soft_expect_messages(port->nic);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const bool signs = NULL != nic && nic->messages.known_only, able = !signs || has_keys(port);
+    const bool signs = NULL != nic && nic->messages.known_only,
+               able = !signs || myr_port_has_keys(port);
     port->number = NULL == nic || !able ? MCP_NO_PORT : mcp_port_open(nic, board, wish);
     const uint32_t ports = NULL == nic ? 0 : nic->messages.nports;
     myr_soft_leave(port->nic);
@@ -226,6 +192,7 @@ enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_op
     opening->nic = nic;
     opening->segment = myr_soft_segment(nic);
     opening->base = myr_segment_base(opening->segment);
+    opening->watched = options->watch;
     const enum myr_status status = open_it(opening, &wish, options->inlet, error);
     if (MYR_OK != status) {
         discard(opening);
@@ -248,6 +215,7 @@ static void free_blocks(struct myr_segment *segment, const struct mcp_rings *rin
 
 void myr_port_close(struct myr_port *port)
 {
+    myr_soft_watch_stop(port->watch);
     close_inlet(port->segment, port->rings);
     if (close_number(port)) {
         free_blocks(port->segment, port->rings);
@@ -341,102 +309,11 @@ void myr_port_free(struct myr_port *port, void *memory)
     }
 }
 
-static bool registered(const struct myr_port *port, const void *buffer, size_t bytes)
-{
-    const uint8_t *begin = buffer;
-    const size_t size = myr_segment_size(port->segment);
-    return begin > port->base && begin <= port->base + size &&
-           bytes <= size - (size_t)(begin - port->base);
-}
-
 /* ---- send and provide ---- */
-
-static void find_outlet(struct myr_port *port, struct myr_remote *remote)
-{
-    struct mcp_board *board;
-    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const struct mcp_port *other = NULL == nic ? NULL : mcp_port_at(nic, remote->number);
-    if (NULL != other && remote->key == other->key) {
-        struct mcp_rings *rings = mcp_at(board, other->rings);
-        struct myr_inlet *inlet = inlet_of(port->segment, rings);
-        if (NULL != inlet && registered(port, inlet, sizeof(*inlet))) {
-            remote->outlet = (struct myr_outlet){.inlet = inlet, .key = remote->key};
-        }
-    }
-    myr_soft_leave(port->nic);
-}
-
-static bool is_connected(const struct myr_port *port, const struct myr_nic_name *name)
-{
-    struct mcp_board *board;
-    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const bool connected = NULL != nic && mcp_is_connected(nic, name->key);
-    myr_soft_leave(port->nic);
-    return connected;
-}
-
-/* Derives the secret shared with the NIC of the node that has this public key. Returns false if the
- * key is invalid. */
-static bool agree_on_secret(const struct myr_port *port, const struct myr_public_key *public,
-                            struct mcp_secret *secret)
-{
-    struct myr_agreed_key key;
-    if (!myr_agree(&port->pair, public, &key)) {
-        return false;
-    }
-    myr_connection_secret(&key, secret);
-    return true;
-}
-
-enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
-                                 struct myr_remote *remote, struct myr_error *error)
-{
-    struct myr_nic_name own;
-    myr_soft_get_name(port->nic, &own);
-    *remote = (struct myr_remote){
-        .connection = MCP_SAME_NIC,
-        .key = name->key,
-        .number = name->number,
-        .same_nic = own.key == name->nic.key,
-        .is_signed = has_keys(port) && myr_has_key(&name->public),
-    };
-    if (remote->same_nic) {
-        find_outlet(port, remote);
-        return MYR_OK;
-    }
-    struct mcp_secret secret;
-    const bool sign = remote->is_signed && !is_connected(port, &name->nic);
-    if (sign &&
-        !agree_on_secret(port, &name->public, &secret)) { /* takes a while: once for each NIC */
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a peer's NIC has no key");
-    }
-    const uint32_t mtu = myr_soft_mtu(port->nic, &name->nic);
-    struct mcp_board *board;
-    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    if (NULL == nic) {
-        myr_soft_leave(port->nic);
-        return myr_soft_is_broken(port->nic, error);
-    }
-    const mcp_link link = myr_soft_link(port->nic, &name->nic);
-    if (MCP_LINK_SENDER == link) {
-        myr_soft_leave(port->nic);
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                        "a peer's NIC has no address that this one can send to (one of them uses "
-                        "IPv4 and the other one IPv6: name a network that both have), or the "
-                        "maximum number of peers is reached");
-    }
-    remote->connection = mcp_connect(nic, board, name->nic.key, link, mtu, sign ? &secret : NULL);
-    const uint32_t room = nic->messages.nconnections;
-    myr_soft_leave(port->nic);
-    if (MCP_NO_CONNECTION != remote->connection) {
-        return MYR_OK;
-    }
-    return myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already", room);
-}
 
 struct myr_intake myr_port_intake(const struct myr_port *port)
 {
-    struct myr_inlet *inlet = inlet_of(port->segment, port->rings);
+    struct myr_inlet *inlet = myr_port_inlet(port->segment, port->rings);
     if (NULL == inlet) {
         return (struct myr_intake){.inlet = NULL};
     }
@@ -469,11 +346,11 @@ enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to
     if (0 == port->free_sends) {
         return MYR_ERR_FULL;
     }
-    if (!registered(port, buffer, bytes)) {
+    if (!myr_port_registered(port, buffer, bytes)) {
         return MYR_ERR_UNREGISTERED;
     }
     const uint32_t token = port->free_send[--port->free_sends];
-    port->sent[token] = (struct sent){callback, context, (void *)buffer};
+    port->sent[token] = (struct myr_port_sent){callback, context, (void *)buffer};
     struct mcp_send_token *slot = mcp_send_slot(&port->shape, port->rings, port->sends);
     slot->token = token;
     slot->memory = offset_of(port->base, buffer);
@@ -491,7 +368,7 @@ enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t byt
     if (0 == port->free_receives) {
         return MYR_ERR_FULL;
     }
-    if (!registered(port, buffer, bytes)) {
+    if (!myr_port_registered(port, buffer, bytes)) {
         return MYR_ERR_UNREGISTERED;
     }
     --port->free_receives;
@@ -523,7 +400,7 @@ static enum myr_status status_of(const struct mcp_event *event)
 static void take_sent(struct myr_port *port, const struct mcp_event *event)
 {
     const uint32_t token = event->what;
-    const struct sent sent = port->sent[token];
+    const struct myr_port_sent sent = port->sent[token];
     const enum myr_status status = status_of(event);
     port->free_send[port->free_sends++] = token;
     if (NULL != sent.callback) {
@@ -572,23 +449,4 @@ bool myr_port_receive(struct myr_port *port, struct myr_received *received)
     }
     myr_soft_poll(port->nic);
     return myr_port_check(port, received);
-}
-
-/* ---- unresponsive peers ---- */
-
-bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
-                           struct myr_unresponsive *unresponsive)
-{
-    struct mcp_unresponsive found;
-    struct mcp_board *board;
-    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const bool any = NULL != nic && mcp_messages_unresponsive(nic, board, port->number, who,
-                                                              os_ms_of_s(least_s), &found);
-    if (any) {
-        unresponsive->connection = found.connection;
-        unresponsive->silence_s = found.silence_ms / 1000;
-        myr_soft_address_of(port->nic, found.link, unresponsive->address);
-    }
-    myr_soft_leave(port->nic);
-    return any;
 }

@@ -52,6 +52,9 @@ struct myr_port_options {
     uint32_t receive_tokens; /* 0 means 64 */
     bool inlet; /* whether to receive short messages from this node directly, see myr_port_intake()
                  */
+    bool watch; /* whether to start a watch of the NIC (nic_thread.h) with the first connection to
+                   another NIC, so that messages are acknowledged and retransmitted while all
+                   processes of the node compute */
 };
 
 enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
@@ -85,6 +88,10 @@ struct myr_remote {
 };
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
+
+/* Keeps a watch of the NIC (see struct myr_port_options) even if the process that runs it ends
+ * while this one makes no calls. */
+void myr_port_keep_watch(struct myr_port *port);
 
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */
 uint32_t myr_port_receive_tokens(const struct myr_port *port); /* number of free tokens */
@@ -143,6 +150,11 @@ struct myr_unresponsive {
 };
 bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
                            struct myr_unresponsive *unresponsive);
+
+/* Returns whether outstanding messages to this port will not be delivered any more: the port is
+ * closed, its process on this node has ended, or its NIC has not responded for `least_s` seconds of
+ * retransmissions. */
+bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, uint32_t least_s);
 
 /* Closes all ports of a dead process, and frees their memory. Returns the number of ports
  * closed. */

@@ -14,6 +14,7 @@
 
 #include "libmyr/node/segment.h"
 #include "libmyr/seal.h"
+#include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
 
 enum { MEMORY = 64 << 20 };
@@ -93,6 +94,26 @@ uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
     return myr_soft_poll(nic);
+}
+
+/* There is no watch, because ports of these tests do not ask for one. */
+enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
+                                     struct myr_soft_watch **watch, struct myr_error *error)
+{
+    (void)nic;
+    (void)every_ns;
+    *watch = NULL;
+    return myr_fail(error, MYR_ERR_NOT_THERE, 0, "there is no watch");
+}
+
+void myr_soft_watch_stay(struct myr_soft_watch *watch)
+{
+    (void)watch;
+}
+
+void myr_soft_watch_stop(struct myr_soft_watch *watch)
+{
+    (void)watch;
 }
 
 /* ---- set-up ---- */

@@ -31,7 +31,7 @@
 
 static struct myr_port *open_port(struct myr_soft_nic *nic, uint32_t tokens)
 {
-    const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens, true};
+    const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens, .inlet = true};
     struct myr_error error = {0};
     struct myr_port *port = NULL;
     if (MYR_OK != myr_port_open(nic, &options, &port, &error)) {
@@ -315,6 +315,37 @@ static void unresponsive_node(void **state)
     nics_end(w);
 }
 
+/* Messages can be delivered as long as their port is open and its node responds, whether or not the
+ * port has buffers. */
+static void undeliverable_messages(void **state)
+{
+    (void)state;
+    for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
+        struct nics_fake *w = nics_begin(crew_seed());
+        struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
+        struct myr_port *c = open_port(&w->nics[to], 4);
+        const struct myr_remote closes = connect_ports(a, b), stays = connect_ports(a, c);
+        uint8_t *out = myr_port_alloc(a, 100);
+        assert_int_equal(myr_port_send(a, &closes, out, 100, NULL, NULL), MYR_OK);
+        assert_int_equal(myr_port_send(a, &closes, out, 100, NULL, NULL), MYR_OK);
+        assert_int_equal(myr_port_send(a, &stays, out, 100, NULL, NULL), MYR_OK);
+        wire_pass(&w->wire, UINT64_C(1000000000));
+        assert_false(myr_port_undeliverable(a, &closes, 600));
+        myr_port_close(b);
+        assert_int_equal(myr_port_send(a, &closes, out, 100, NULL, NULL), MYR_OK);
+        wire_pass(&w->wire, UINT64_C(1000000000));
+        assert_true(myr_port_undeliverable(a, &closes, 600));
+        assert_false(myr_port_undeliverable(a, &stays, 600));
+        w->wire.nics[1].unplugged = true;
+        wire_pass(&w->wire, UINT64_C(31) * 1000000000);
+        assert_int_equal(myr_port_undeliverable(a, &stays, 30), 0 != to);
+        assert_false(myr_port_undeliverable(a, &stays, 600));
+        myr_port_close(a);
+        myr_port_close(c);
+        nics_end(w);
+    }
+}
+
 /* Packets between NICs with keys are signed. A NIC accepts packets of another one only after it has
  * connected to it. */
 static void signed_packets(void **state)
@@ -418,7 +449,7 @@ static void numbers(void **state)
     assert_int_equal(myr_port_receive_tokens(ports[5]), 64);
     options.number = WIRE_PORTS;
     assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
-    options = (struct myr_port_options){0, UINT32_MAX, 1, false};
+    options = (struct myr_port_options){0, UINT32_MAX, 1, .inlet = false};
     assert_int_equal(myr_port_open(&w->nics[0], &options, &one, &error), MYR_ERR_FULL);
     for (uint32_t i = 0; i < WIRE_PORTS; ++i) {
         myr_port_close(ports[i]);
@@ -492,7 +523,7 @@ static void inlets(void **state)
 {
     (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
-    const struct myr_port_options without = {MYR_ANY_PORT, 1, 1, false};
+    const struct myr_port_options without = {MYR_ANY_PORT, 1, 1, .inlet = false};
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_port *far = open_port(&w->nics[1], 1), *plain;
     assert_int_equal(myr_port_open(&w->nics[0], &without, &plain, NULL), MYR_OK);
@@ -647,7 +678,7 @@ static void receive_one(struct member *member)
 static void take_part(uint32_t rank, void *context)
 {
     struct setup *setup = context;
-    const struct myr_port_options options = {MYR_ANY_PORT, TOKENS, TOKENS - 1, false};
+    const struct myr_port_options options = {MYR_ANY_PORT, TOKENS, TOKENS - 1, .inlet = false};
     struct member member = {.number = rank};
     uint64_t random = setup->seed + rank;
     CREW_CHECK(MYR_OK == myr_port_open(setup->nic, &options, &member.port, NULL), "no port");
@@ -699,6 +730,7 @@ int main(void)
         cmocka_unit_test(callbacks_send),
         cmocka_unit_test(errors),
         cmocka_unit_test(unresponsive_node),
+        cmocka_unit_test(undeliverable_messages),
         cmocka_unit_test(signed_packets),
         cmocka_unit_test(no_keys),
         cmocka_unit_test(numbers),

@@ -705,8 +705,8 @@ static struct myr_port *open_stranger(struct game *g, struct myr_remote *remote)
     struct myr_port *port = NULL;
     struct myr_tagged_name name;
     assert_int_equal(myr_port_open(&g->w->nics[0],
-                                   &(struct myr_port_options){MYR_ANY_PORT, 64, 64, true}, &port,
-                                   NULL),
+                                   &(struct myr_port_options){MYR_ANY_PORT, 64, 64, .inlet = true},
+                                   &port, NULL),
                      MYR_OK);
     myr_tagged_get_name(g->t[0], &name);
     assert_int_equal(myr_port_connect(port, &name.port, remote, NULL), MYR_OK);
