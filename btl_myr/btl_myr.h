@@ -5,7 +5,7 @@
  *   component.c  what Open MPI loads: parameters, opening the port, the modex
  *   module.c     the modules: adding peers, reporting errors, finalization
  *   endpoint.c   peers: their published addresses, and connections to their ports
- *   fragment.c   descriptors with registered memory, of two sizes
+ *   fragment.c   descriptors with memory, of two sizes
  *   send.c       short messages to peers' inlets, fragments to the port and back
  *   progress.c   received messages, and completed fragments
  *   direct.c     reading and writing another process's memory
@@ -29,6 +29,16 @@
  * others. This is harmless because ob1 orders messages by its own sequence numbers, as several BTLs
  * may serve one peer.
  *
+ * A process that makes no MPI calls receives nothing, but must not delay messages to others.
+ * Registered memory for fragments is limited, so no receiver may occupy all of it: when no more
+ * than a quarter of a pool is left, an endpoint gets a fragment only if it has fewer than are left.
+ * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
+ * fragment of the pool. Their number is limited, too; beyond it ob1 itself has to wait.
+ *
+ * Endpoints of other jobs have no overflow fragments, because MPI_Comm_disconnect of Open MPI 4.1
+ * waits without calling this component. By then all messages must be at the NIC, which other
+ * processes and its watch run.
+ *
  * Threads: `lock` guards the port and the lists of fragments. It is not held during calls of ob1,
  * because ob1 calls back into this component. */
 #ifndef BTL_MYR_H
@@ -36,6 +46,8 @@
 
 #include "ompi/nic_options.h"
 #include "ompi/release.h"
+
+#include <stdatomic.h>
 
 #include "libmyr/messages/pace.h"
 #include "libmyr/messages/port.h"
@@ -48,6 +60,15 @@ enum {
     MCA_BTL_MYR_COPYING,
     MCA_BTL_MYR_ONESIDED,
     MCA_BTL_MYR_MODULES,
+};
+
+/* Pools of fragments. */
+enum mca_btl_myr_pools {
+    MCA_BTL_MYR_EAGER,  /* for ob1: short messages */
+    MCA_BTL_MYR_LARGE,  /* ... and parts of long ones */
+    MCA_BTL_MYR_LETTER, /* for windows: requests */
+    MCA_BTL_MYR_CHUNK,  /* ... and large data */
+    MCA_BTL_MYR_POOLS,
 };
 
 enum {
@@ -84,35 +105,47 @@ enum mca_btl_myr_reach {
 /* An endpoint. A process may have two: one for messages, and one for windows (`module` is
  * MCA_BTL_MYR_ONESIDED). */
 struct mca_btl_base_endpoint_t {
+    opal_list_item_t super;               /* in the list of endpoints with a nonempty `waiting` */
     struct mca_btl_base_endpoint_t *next; /* next endpoint in the same bucket */
-    opal_proc_t *proc;                    /* NULL: released by ob1 */
+    opal_list_t waiting;                  /* overflow fragments in order; for windows: tasks */
+    _Atomic uint32_t overflow;            /* number of overflow fragments that are not sent */
+    _Atomic uint32_t held[MCA_BTL_MYR_POOLS]; /* fragments of each pool */
+    uint32_t in_flight;                       /* fragments from btl_send to their callback */
+    opal_proc_t *proc;                        /* NULL: released by ob1 */
     bool left; /* for windows: released by Open MPI; outstanding fragments to it still complete */
     opal_process_name_t name;
+    bool of_other_job; /* spawned, or connected by MPI */
     struct myr_remote remote;
     int module;
     enum mca_btl_myr_reach reach;
     uint32_t pid;
 };
 
-/* A list of fragments of one size. */
+/* Fragments of one size, with registered memory. */
 struct mca_btl_myr_pool {
     opal_free_list_t list;
-    size_t payload; /* maximum in bytes */
+    _Atomic uint32_t left; /* number of free fragments */
+    uint32_t quarter;      /* of all */
+    size_t payload;        /* maximum in bytes */
 };
 
 typedef struct mca_btl_myr_fragment {
     mca_btl_base_descriptor_t base;
     mca_btl_base_segment_t segment;
-    struct mca_btl_myr_pool *pool;
-    struct mca_btl_myr_header *header; /* registered memory; the payload follows */
+    enum mca_btl_myr_pools pool;
+    bool overflow; /* its memory is on the heap, and it is copied into a fragment of the pool, */
+    struct mca_btl_myr_fragment *registered; /* ... which is this one; NULL: it still waits */
+    struct mca_btl_myr_header *header;       /* the payload follows */
     struct mca_btl_base_endpoint_t *endpoint;
-    bool counted; /* included in `without_callback` */
     enum myr_status status;
 } mca_btl_myr_fragment_t;
 OBJ_CLASS_DECLARATION(mca_btl_myr_fragment_t);
 
 struct mca_btl_myr_module {
     mca_btl_base_module_t super;
+    /* Number of callbacks that are due. If ob1 gets no fragment, it retries in the next callback of
+     * the module, so btl_alloc may return NULL only if there is one. */
+    _Atomic uint32_t callbacks;
     mca_btl_base_module_error_cb_fn_t error;
 };
 
@@ -134,23 +167,18 @@ typedef struct mca_btl_myr_component {
     struct myr_port *port;
     struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;
-    struct mca_btl_myr_pool eager, large;
-    struct mca_btl_myr_pool letter, chunk; /* for windows: requests, and large data */
-    bool pools;
+    struct mca_btl_myr_pool pool[MCA_BTL_MYR_POOLS];
+    bool pools;     /* they are open */
     uint8_t *arena; /* registered memory for all buffers and fragments, up to `arena_end` */
     uint8_t *arena_end;
 
     opal_mutex_t lock;
-    opal_list_t waiting; /* fragments that wait for a send token, in order */
+    opal_list_t waiting; /* endpoints with overflow fragments */
     opal_list_t sent;    /* fragments whose callback is due */
-    opal_list_t tasks;   /* for windows: requests that have not been sent completely */
+    opal_list_t asking;  /* for windows: endpoints with requests that are not sent completely */
     opal_free_list_t spare_tasks;
-    uint32_t asked;                 /* outstanding operations at other processes */
-    uint32_t in_flight;             /* fragments from btl_send to their callback */
-    uint32_t without_callback;      /* fragments in flight from the eager pool that have no
-                                       callback */
-    uint32_t without_callback_most; /* limit of `without_callback` */
-    bool talks_to_others;           /* there are endpoints on other nodes */
+    uint32_t asked;             /* outstanding operations at other processes */
+    enum myr_drain_peers peers; /* the farthest that this process communicates with */
     uint32_t met; /* number of processes of this job, from rank 0, whose NICs have been connected */
     void *spent;  /* a buffer to be provided to the port again */
     struct myr_pace pace;
@@ -162,6 +190,23 @@ typedef struct mca_btl_myr_component {
 
 OMPI_DECLSPEC extern mca_btl_myr_component_t mca_btl_myr_component;
 extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
+
+/* Adds to a counter that all threads change. Most programs have only one, and then need no atomic
+ * addition, which would cost a tenth of a message's time on one node. */
+static inline void mca_btl_myr_add(_Atomic uint32_t *counter, uint32_t number)
+{
+    if (opal_using_threads()) {
+        atomic_fetch_add_explicit(counter, number, memory_order_relaxed);
+    } else {
+        const uint32_t old = atomic_load_explicit(counter, memory_order_relaxed);
+        atomic_store_explicit(counter, old + number, memory_order_relaxed);
+    }
+}
+
+static inline void mca_btl_myr_subtract(_Atomic uint32_t *counter, uint32_t number)
+{
+    mca_btl_myr_add(counter, -number);
+}
 
 /* ---- module.c ---- */
 
@@ -189,6 +234,18 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_na
  * jobs are connected by MPI calls.) Returns false if none is left to try. */
 bool mca_btl_myr_meet(void);
 
+/* Records that there is such a peer. */
+static inline void mca_btl_myr_has_peer(enum myr_drain_peers peer)
+{
+    if (mca_btl_myr_component.peers < peer) {
+        mca_btl_myr_component.peers = peer;
+    }
+}
+
+/* Returns an endpoint with fragments in flight. With `of_other_job`, it is one of another job that
+ * may still receive them. Returns NULL if there is none. */
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_in_flight(bool of_other_job);
+
 /* Returns the name of a process that is reached through this connection of the NIC, or NULL. */
 const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection);
 
@@ -196,14 +253,28 @@ void mca_btl_myr_endpoints_free(void);
 
 /* ---- fragment.c ---- */
 
+/* Returns the number of send tokens that the port needs: at least one for each fragment. */
+uint32_t mca_btl_myr_tokens(void);
+
 /* Allocates all memory, provides the receive buffers, and creates the fragments. */
 enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
 void mca_btl_myr_memory_close(void);
 
-/* Returns a fragment for `size` bytes, which must not exceed the pool's payload. Returns NULL if
- * all fragments are in use. */
-mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(struct mca_btl_myr_pool *pool, size_t size,
-                                                  uint8_t order, uint32_t flags);
+/* Returns a fragment for `size` bytes, which must not exceed the pool's payload, to the endpoint.
+ * Returns NULL if it must leave the rest to others. */
+mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools pool,
+                                                  struct mca_btl_base_endpoint_t *endpoint,
+                                                  size_t size, uint8_t order, uint32_t flags);
+
+/* Returns a fragment of ob1's for `size` bytes, which may be an overflow fragment. Returns NULL if
+ * `size` is too large or, with `may_wait`, if the endpoint has too many fragments. */
+mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
+                                                 bool may_wait, size_t size, uint8_t order,
+                                                 uint32_t flags);
+
+/* Copies an overflow fragment into a fragment of its pool. Returns false if there is none for its
+ * endpoint. */
+bool mca_btl_myr_register(mca_btl_myr_fragment_t *fragment);
 
 mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
@@ -224,15 +295,16 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
 
-/* Passes waiting fragments to the port, as long as there are send tokens. Called with the lock
- * held. */
+/* Passes waiting overflow fragments to the port, as far as their endpoints get fragments. Called
+ * with the lock held. */
 void mca_btl_myr_send_waiting(void);
 
 /* ---- progress.c ---- */
 
 int mca_btl_myr_progress(void);
 
-/* Waits until nothing is in flight, with a timeout. Messages that arrive meanwhile are dropped. */
+/* Waits until nothing is in flight, with a timeout, and then until processes of other jobs have
+ * received what is in flight to them. Messages that arrive meanwhile are dropped. */
 void mca_btl_myr_drain(void);
 
 /* ---- direct.c ---- */

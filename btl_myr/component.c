@@ -76,9 +76,10 @@ static int component_register(void)
     set_defaults();
     nicbarr_nic_options_add(&component->super.btl_version, &component->parameters.nic);
     register_btl_parameter("tokens", MCA_BASE_VAR_TYPE_INT, &component->parameters.tokens,
-                           "Number of messages that a process may have outstanding (8 to 4096; 0: "
-                           "up to 64, fewer if the "
-                           "node has many processes)",
+                           "Number of send buffers of a process for messages of up to "
+                           "btl_myr_eager_limit (8 to 4096; 0: up to 128, fewer if the node has "
+                           "many processes). A receiver that makes no MPI calls occupies at most "
+                           "three quarters of them",
                            OPAL_INFO_LVL_5);
     register_btl_parameter(
         "buffers", MCA_BASE_VAR_TYPE_INT, &component->parameters.buffers,
@@ -166,7 +167,7 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);
     OBJ_CONSTRUCT(&component->sent, opal_list_t);
-    OBJ_CONSTRUCT(&component->tasks, opal_list_t);
+    OBJ_CONSTRUCT(&component->asking, opal_list_t);
     OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
     myr_segment_print = print_waiting;
@@ -192,9 +193,10 @@ static enum myr_status open_port(struct myr_error *error)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const struct myr_port_options options = {
         .number = MYR_ANY_PORT,
-        .send_tokens = (uint32_t)component->parameters.tokens,
+        .send_tokens = mca_btl_myr_tokens(),
         .receive_tokens = (uint32_t)component->parameters.buffers,
         .inlet = component->parameters.inlet,
+        .watch = true,
     };
     enum myr_status status = myr_port_open(component->nic, &options, &component->port, error);
     if (MYR_OK != status) {
@@ -275,8 +277,8 @@ static int component_close(void)
     }
     component->asked_for = false;
     mca_btl_myr_onesided_close();
-    mca_btl_myr_memory_close();
     mca_btl_myr_endpoints_free();
+    mca_btl_myr_memory_close();
     if (NULL != component->port) {
         myr_port_close(component->port);
     }
@@ -293,7 +295,7 @@ static int component_close(void)
     component->nic = NULL;
     component->segment = NULL;
     OBJ_DESTRUCT(&component->spare_tasks);
-    OBJ_DESTRUCT(&component->tasks);
+    OBJ_DESTRUCT(&component->asking);
     OBJ_DESTRUCT(&component->sent);
     OBJ_DESTRUCT(&component->waiting);
     OBJ_DESTRUCT(&component->table_lock);

@@ -61,12 +61,32 @@ static bool ask_modex(const opal_process_name_t *name, struct mca_btl_myr_hello 
            nicbarr_modex_get(&mca_btl_myr_component.super.btl_version, name, hello, sizeof(*hello));
 }
 
-/* Creates the endpoint of this process for itself, which windows need. */
-static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
+static struct mca_btl_base_endpoint_t *new_endpoint(const opal_process_name_t *name)
 {
     struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
     if (NULL != endpoint) {
-        endpoint->name = proc->proc_name;
+        OBJ_CONSTRUCT(&endpoint->super, opal_list_item_t);
+        OBJ_CONSTRUCT(&endpoint->waiting, opal_list_t);
+        endpoint->name = *name;
+        endpoint->of_other_job = OMPI_PROC_MY_NAME->jobid != name->jobid;
+    }
+    return endpoint;
+}
+
+static void free_endpoint(struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (NULL != endpoint) {
+        OBJ_DESTRUCT(&endpoint->waiting);
+        OBJ_DESTRUCT(&endpoint->super);
+        free(endpoint);
+    }
+}
+
+/* Creates the endpoint of this process for itself, which windows need. */
+static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
+{
+    struct mca_btl_base_endpoint_t *endpoint = new_endpoint(&proc->proc_name);
+    if (NULL != endpoint) {
         endpoint->module = MCA_BTL_MYR_ONESIDED;
         endpoint->reach = MCA_BTL_MYR_ITSELF;
     }
@@ -90,7 +110,7 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
         decline(proc, "it has another btl_myr_max_send_size, or another processor architecture");
         return NULL;
     }
-    struct mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    struct mca_btl_base_endpoint_t *endpoint = new_endpoint(&proc->proc_name);
     if (NULL == endpoint) {
         return NULL;
     }
@@ -100,10 +120,15 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     OPAL_THREAD_UNLOCK(&component->lock);
     if (MYR_OK != status) {
         decline(proc, error.text);
-        free(endpoint);
+        free_endpoint(endpoint);
         return NULL;
     }
-    component->talks_to_others = component->talks_to_others || !endpoint->remote.same_nic;
+    if (!endpoint->remote.same_nic && endpoint->of_other_job) {
+        mca_btl_myr_has_peer(MYR_DRAIN_OTHER_JOBS);
+        myr_port_keep_watch(component->port);
+    } else if (!endpoint->remote.same_nic) {
+        mca_btl_myr_has_peer(MYR_DRAIN_OTHER_NODES);
+    }
     if (!endpoint->remote.same_nic && !endpoint->remote.is_signed) {
         opal_output_verbose(
             10, opal_btl_base_framework.framework_output,
@@ -111,7 +136,6 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
             "was built without libsodium on this node or on the other one",
             OPAL_NAME_PRINT(proc->proc_name));
     }
-    endpoint->name = proc->proc_name;
     endpoint->pid = hello.direct.pid;
     const bool direct =
         endpoint->remote.same_nic && myr_direct_possible(&component->self.direct, &hello.direct);
@@ -148,7 +172,7 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
         made = NULL;
     }
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
-    free(made);
+    free_endpoint(made);
     return endpoint;
 }
 
@@ -180,6 +204,22 @@ bool mca_btl_myr_meet(void)
     return before != component->met;
 }
 
+/* Returns an endpoint for which `is` returns true, or NULL. */
+static struct mca_btl_base_endpoint_t *
+find_one(bool (*is)(const struct mca_btl_base_endpoint_t *, uint32_t), uint32_t what)
+{
+    struct mca_btl_base_endpoint_t *endpoint = NULL;
+    OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
+    for (int b = 0; NULL == endpoint && b < MCA_BTL_MYR_BUCKETS; ++b) {
+        endpoint = mca_btl_myr_component.endpoint[b];
+        while (NULL != endpoint && !is(endpoint, what)) {
+            endpoint = endpoint->next;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
+    return endpoint;
+}
+
 static bool is_by(const struct mca_btl_base_endpoint_t *endpoint, uint32_t connection)
 {
     return MCA_BTL_MYR_ITSELF != endpoint->reach && !endpoint->remote.same_nic &&
@@ -188,16 +228,31 @@ static bool is_by(const struct mca_btl_base_endpoint_t *endpoint, uint32_t conne
 
 const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
 {
-    const struct mca_btl_base_endpoint_t *endpoint = NULL;
-    OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
-    for (int b = 0; NULL == endpoint && b < MCA_BTL_MYR_BUCKETS; ++b) {
-        endpoint = mca_btl_myr_component.endpoint[b];
-        while (NULL != endpoint && !is_by(endpoint, connection)) {
-            endpoint = endpoint->next;
-        }
-    }
-    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
+    const struct mca_btl_base_endpoint_t *endpoint = find_one(is_by, connection);
     return NULL == endpoint ? NULL : &endpoint->name;
+}
+
+static bool is_in_flight(const struct mca_btl_base_endpoint_t *endpoint, uint32_t other_job)
+{
+    return 0 != endpoint->in_flight &&
+           (!other_job || (endpoint->of_other_job &&
+                           !myr_port_undeliverable(mca_btl_myr_component.port, &endpoint->remote,
+                                                   MYR_DRAIN_SILENCE)));
+}
+
+struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_in_flight(bool of_other_job)
+{
+    return find_one(is_in_flight, of_other_job);
+}
+
+/* Frees overflow fragments that were never sent. */
+static void free_waiting(struct mca_btl_base_endpoint_t *endpoint)
+{
+    opal_list_item_t *item;
+    while (MCA_BTL_MYR_ONESIDED != endpoint->module &&
+           NULL != (item = opal_list_remove_first(&endpoint->waiting))) {
+        mca_btl_myr_free(NULL, (mca_btl_base_descriptor_t *)item);
+    }
 }
 
 void mca_btl_myr_endpoints_free(void)
@@ -206,7 +261,8 @@ void mca_btl_myr_endpoints_free(void)
         struct mca_btl_base_endpoint_t *endpoint = mca_btl_myr_component.endpoint[b];
         while (NULL != endpoint) {
             struct mca_btl_base_endpoint_t *next = endpoint->next;
-            free(endpoint);
+            free_waiting(endpoint);
+            free_endpoint(endpoint);
             endpoint = next;
         }
         mca_btl_myr_component.endpoint[b] = NULL;

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registered memory: receive buffers, and fragments (descriptors with memory) of two sizes for
- * messages, and of two sizes for windows.
+/* Fragments: descriptors with registered memory, of two sizes for messages and of two sizes for
+ * windows; and receive buffers.
  *
- * All memory is allocated at once and cut into slices; the port frees it when it is closed. The
- * number of fragments is fixed, with twice as many small ones as send tokens. When ob1 cannot send,
- * it retries only after one of its own fragments has completed. Therefore fragments that complete
- * without a callback may use only half of the small ones (send.c), and windows have fragments of
- * their own. By default, the numbers are such that a process allocates 4 MiB in total.
+ * All registered memory is allocated at once and cut into slices; the port frees it when it is
+ * closed. By default a process allocates 4 MiB. Windows have fragments of their own, because ob1
+ * only retries after one of its fragments has completed.
  *
  * If the processes of a node would allocate more than half of its shared memory, each allocates 2
  * MiB, 1 MiB or 512 KiB instead. With the default of 256 MiB, this is so from 33, 65 and 129
  * processes on. Numbers that the user has set are kept. */
 #include "btl_myr/btl_myr.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL);
 
 enum {
-    TOKENS = 64, /* default numbers of the port */
     BUFFERS = 64,
-    HALVINGS = 3, /* maximum number of halvings, so at least an eighth remains */
+    EAGER_FRAGMENTS = 128,
     /* enough for a pipeline of several messages with about 3 fragments each */
     LARGE_FRAGMENTS = 32,
     LETTERS = 120,
     CHUNKS = 15,
+    HALVINGS = 3, /* maximum number of halvings, so at least an eighth remains */
     LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
+    OVERFLOW_MOST = 256, /* overflow fragments of an endpoint */
 };
 
 static size_t slice_bytes(size_t payload)
@@ -43,6 +45,17 @@ static void *take_slice(size_t payload)
     return component->arena - bytes;
 }
 
+/* Sets what does not change as long as the fragment exists. */
+static void init_fragment(mca_btl_myr_fragment_t *fragment, enum mca_btl_myr_pools pool,
+                          bool overflow)
+{
+    fragment->pool = pool;
+    fragment->overflow = overflow;
+    fragment->registered = NULL;
+    fragment->base.des_segments = &fragment->segment;
+    fragment->base.des_segment_count = 1;
+}
+
 static int make_fragment(opal_free_list_item_t *item, void *context)
 {
     mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)item;
@@ -51,17 +64,18 @@ static int make_fragment(opal_free_list_item_t *item, void *context)
     if (NULL == fragment->header) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    fragment->pool = pool;
-    fragment->base.des_segments = &fragment->segment;
-    fragment->base.des_segment_count = 1;
+    init_fragment(fragment, (enum mca_btl_myr_pools)(pool - mca_btl_myr_component.pool), false);
     return OPAL_SUCCESS;
 }
 
 /* Opens a pool and creates all of its fragments. */
-static bool open_pool(struct mca_btl_myr_pool *pool, size_t payload, int fragments)
+static bool open_pool(enum mca_btl_myr_pools which, size_t payload, int fragments)
 {
+    struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
     OBJ_CONSTRUCT(&pool->list, opal_free_list_t);
     pool->payload = payload;
+    pool->left = (uint32_t)fragments;
+    pool->quarter = (uint32_t)fragments / 4;
     return OPAL_SUCCESS == opal_free_list_init(&pool->list, sizeof(mca_btl_myr_fragment_t),
                                                MYR_LINE, OBJ_CLASS(mca_btl_myr_fragment_t), 0,
                                                MYR_LINE, fragments, fragments, fragments, NULL, 0,
@@ -80,7 +94,7 @@ static struct numbers numbers_after(int halvings)
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const int buffers = component->parameters.buffers, tokens = component->parameters.tokens;
     return (struct numbers){.buffers = 0 != buffers ? buffers : BUFFERS >> halvings,
-                            .eager = 2 * (0 != tokens ? tokens : TOKENS >> halvings),
+                            .eager = 0 != tokens ? tokens : EAGER_FRAGMENTS >> halvings,
                             .large = LARGE_FRAGMENTS >> halvings,
                             .chunks = ((CHUNKS + 1) >> halvings) - 1};
 }
@@ -94,19 +108,37 @@ static size_t bytes_of(const struct numbers *numbers)
            LETTERS * slice_bytes(LETTER_BYTES);
 }
 
-/* Allocates the arena: as much as fits into the process's share of the memory, but at least the
- * minimum, even if that exceeds the share. */
+/* Returns how often the numbers must be halved to fit into the process's share of the memory. At
+ * least the minimum is allocated, even if that exceeds the share. */
+static int least_halvings(void)
+{
+    const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
+    int halvings = 0;
+    for (; halvings < HALVINGS; ++halvings) {
+        const struct numbers numbers = numbers_after(halvings);
+        if (bytes_of(&numbers) + MYR_LINE <= share) {
+            break;
+        }
+    }
+    return halvings;
+}
+
+uint32_t mca_btl_myr_tokens(void)
+{
+    const struct numbers numbers = numbers_after(least_halvings());
+    return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks);
+}
+
+/* Allocates the arena, with smaller numbers if the memory is not sufficient for these. */
 static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const size_t share = nicbarr_memory_share(myr_segment_size(component->segment));
     size_t bytes = 0;
-    for (int halvings = 0; NULL == component->arena && halvings <= HALVINGS; ++halvings) {
+    for (int halvings = least_halvings(); NULL == component->arena && halvings <= HALVINGS;
+         ++halvings) {
         *numbers = numbers_after(halvings);
         bytes = bytes_of(numbers);
-        if (HALVINGS == halvings || bytes + MYR_LINE <= share) {
-            component->arena = myr_port_alloc(component->port, bytes);
-        }
+        component->arena = myr_port_alloc(component->port, bytes);
     }
     if (NULL == component->arena) {
         return myr_fail(error, MYR_ERR_FULL, 0,
@@ -131,62 +163,165 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
         (void)myr_port_provide(component->port, take_slice(large), component->self.buffer_bytes);
     }
     component->pools = true;
-    component->without_callback_most = (uint32_t)numbers.eager / 2;
-    const bool made = open_pool(&component->eager, small, numbers.eager) &
-                      open_pool(&component->large, large, numbers.large) &
-                      open_pool(&component->letter, LETTER_BYTES, LETTERS) &
-                      open_pool(&component->chunk, large, numbers.chunks);
+    const bool made = open_pool(MCA_BTL_MYR_EAGER, small, numbers.eager) &
+                      open_pool(MCA_BTL_MYR_LARGE, large, numbers.large) &
+                      open_pool(MCA_BTL_MYR_LETTER, LETTER_BYTES, LETTERS) &
+                      open_pool(MCA_BTL_MYR_CHUNK, large, numbers.chunks);
     return made ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
 }
 
 void mca_btl_myr_memory_close(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    if (component->pools) {
-        OBJ_DESTRUCT(&component->chunk.list);
-        OBJ_DESTRUCT(&component->letter.list);
-        OBJ_DESTRUCT(&component->large.list);
-        OBJ_DESTRUCT(&component->eager.list);
-        component->pools = false;
+    for (int p = 0; component->pools && p < MCA_BTL_MYR_POOLS; ++p) {
+        OBJ_DESTRUCT(&component->pool[p].list);
     }
+    component->pools = false;
 }
 
-mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(struct mca_btl_myr_pool *pool, size_t size,
-                                                  uint8_t order, uint32_t flags)
+/* ---- fragments ---- */
+
+static mca_btl_myr_fragment_t *prepare_fragment(mca_btl_myr_fragment_t *fragment,
+                                                struct mca_btl_base_endpoint_t *endpoint,
+                                                size_t size, uint8_t order, uint32_t flags)
 {
-    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)opal_free_list_get(&pool->list);
-    if (NULL == fragment) {
-        return NULL;
-    }
+    fragment->endpoint = endpoint;
     fragment->segment.seg_addr.pval = fragment->header + 1;
     fragment->segment.seg_len = size;
     fragment->base.des_cbfunc = NULL; /* not all senders set it */
     fragment->base.des_flags = flags;
     fragment->base.order = order;
-    fragment->counted = false;
     return fragment;
+}
+
+static mca_btl_myr_fragment_t *get_fragment(enum mca_btl_myr_pools which,
+                                            struct mca_btl_base_endpoint_t *endpoint, size_t size,
+                                            uint8_t order, uint32_t flags)
+{
+    struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
+    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)opal_free_list_get(&pool->list);
+    if (NULL == fragment) {
+        return NULL;
+    }
+    mca_btl_myr_subtract(&pool->left, 1);
+    mca_btl_myr_add(&endpoint->held[which], 1);
+    return prepare_fragment(fragment, endpoint, size, order, flags);
+}
+
+mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools which,
+                                                  struct mca_btl_base_endpoint_t *endpoint,
+                                                  size_t size, uint8_t order, uint32_t flags)
+{
+    const struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
+    const uint32_t held = atomic_load_explicit(&endpoint->held[which], memory_order_relaxed);
+    const uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
+    return left > pool->quarter || held < left ? get_fragment(which, endpoint, size, order, flags)
+                                               : NULL;
+}
+
+static void return_fragment(mca_btl_myr_fragment_t *fragment)
+{
+    struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[fragment->pool];
+    mca_btl_myr_subtract(&fragment->endpoint->held[fragment->pool], 1);
+    mca_btl_myr_add(&pool->left, 1);
+    opal_free_list_return(&pool->list, &fragment->base.super);
+}
+
+static mca_btl_myr_fragment_t *make_overflow(enum mca_btl_myr_pools pool,
+                                             struct mca_btl_base_endpoint_t *endpoint, size_t size,
+                                             uint8_t order, uint32_t flags)
+{
+    mca_btl_myr_fragment_t *fragment = OBJ_NEW(mca_btl_myr_fragment_t);
+    struct mca_btl_myr_header *header = malloc(sizeof(*header) + size);
+    if (NULL == fragment || NULL == header) {
+        free(header);
+        free(fragment);
+        return NULL;
+    }
+    init_fragment(fragment, pool, true);
+    fragment->header = header;
+    mca_btl_myr_add(&endpoint->overflow, 1);
+    return prepare_fragment(fragment, endpoint, size, order, flags);
+}
+
+static void free_overflow(mca_btl_myr_fragment_t *fragment)
+{
+    if (NULL != fragment->registered) {
+        return_fragment(fragment->registered);
+    } else {
+        mca_btl_myr_subtract(&fragment->endpoint->overflow, 1);
+    }
+    free(fragment->header);
+    OBJ_RELEASE(fragment);
+}
+
+/* Returns a fragment that ob1 cannot wait for. */
+static mca_btl_myr_fragment_t *fragment_at_any_cost(enum mca_btl_myr_pools pool,
+                                                    struct mca_btl_base_endpoint_t *endpoint,
+                                                    size_t size, uint8_t order, uint32_t flags)
+{
+    mca_btl_myr_fragment_t *fragment = get_fragment(pool, endpoint, size, order, flags);
+    return NULL != fragment ? fragment : make_overflow(pool, endpoint, size, order, flags);
+}
+
+mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
+                                                 bool may_wait, size_t size, uint8_t order,
+                                                 uint32_t flags)
+{
+    const struct mca_btl_myr_pool *pools = mca_btl_myr_component.pool;
+    const uint32_t most = endpoint->of_other_job ? 0 : OVERFLOW_MOST;
+    const uint32_t overflow = atomic_load_explicit(&endpoint->overflow, memory_order_relaxed);
+    const enum mca_btl_myr_pools pool =
+        size <= pools[MCA_BTL_MYR_EAGER].payload ? MCA_BTL_MYR_EAGER : MCA_BTL_MYR_LARGE;
+    mca_btl_myr_fragment_t *fragment = NULL;
+    if (size > pools[pool].payload) {
+        return NULL;
+    }
+    if (0 == overflow) {
+        fragment = mca_btl_myr_take_fragment(pool, endpoint, size, order, flags);
+    }
+    if (NULL == fragment && overflow < most) {
+        fragment = make_overflow(pool, endpoint, size, order, flags);
+    }
+    return NULL != fragment || may_wait ? fragment
+                                        : fragment_at_any_cost(pool, endpoint, size, order, flags);
+}
+
+bool mca_btl_myr_register(mca_btl_myr_fragment_t *fragment)
+{
+    struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
+    const size_t size = fragment->segment.seg_len;
+    mca_btl_myr_fragment_t *registered =
+        mca_btl_myr_take_fragment(fragment->pool, endpoint, size, MCA_BTL_NO_ORDER, 0);
+    if (NULL == registered) {
+        return false;
+    }
+    memcpy(registered->header, fragment->header, sizeof(*fragment->header) + size);
+    fragment->registered = registered;
+    mca_btl_myr_subtract(&endpoint->overflow, 1);
+    return true;
 }
 
 mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
                                              uint8_t order, size_t size, uint32_t flags)
 {
-    (void)btl;
-    (void)endpoint;
-    mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    struct mca_btl_myr_pool *pool =
-        size <= component->eager.payload ? &component->eager : &component->large;
+    const struct mca_btl_myr_module *module = (struct mca_btl_myr_module *)btl;
+    const bool may_wait = 0 != atomic_load_explicit(&module->callbacks, memory_order_relaxed);
     /* The descriptor is the fragment's first member, so NULL is converted to NULL. */
-    return size > pool->payload
-               ? NULL
-               : (mca_btl_base_descriptor_t *)mca_btl_myr_take_fragment(pool, size, order, flags);
+    return (mca_btl_base_descriptor_t *)mca_btl_myr_fragment_for(endpoint, may_wait, size, order,
+                                                                 flags);
 }
 
 int mca_btl_myr_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
 {
     (void)btl;
     mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)descriptor;
-    opal_free_list_return(&fragment->pool->list, &fragment->base.super);
+    if (fragment->overflow) {
+        free_overflow(fragment);
+    } else {
+        return_fragment(fragment);
+    }
     return OPAL_SUCCESS;
 }
 
@@ -196,7 +331,7 @@ mca_btl_base_descriptor_t *mca_btl_myr_prepare_src(mca_btl_base_module_t *btl,
                                                    uint8_t order, size_t reserve, size_t *size,
                                                    uint32_t flags)
 {
-    const size_t most = mca_btl_myr_component.large.payload;
+    const size_t most = mca_btl_myr_component.pool[MCA_BTL_MYR_LARGE].payload;
     if (reserve > most) {
         return NULL;
     }

@@ -22,8 +22,10 @@
  * - Atomic operations always get a task, because osc/rdma also issues them in callbacks, where it
  *   cannot wait. It has at most one outstanding for each thread and each process.
  * - Replies are tasks, too, so their number is limited by that of all other processes' requests.
- * - Windows have their own fragments (fragment.c). A fragment that is returned takes the next chunk
- *   of the first task, which then moves to the end of the list.
+ * - Windows have their own fragments (fragment.c). A fragment that is returned takes the next part
+ *   of the first task of an endpoint; then this task moves to the end of the endpoint's list, and
+ *   the endpoint to the end of the list of endpoints. An endpoint whose process does not receive
+ *   leaves fragments to the others (btl_myr.h).
  * - Replies wait only for fragments, which are returned as long as the other process receives.
  *   Therefore no two processes can wait for each other.
  *
@@ -106,45 +108,77 @@ struct part {
 static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                  mca_btl_base_descriptor_t *descriptor, int status);
 
-/* Removes the next part from the first task. Returns false if there is no task or no free fragment.
- * Called with the lock held. */
+static task_t *first_task(struct mca_btl_base_endpoint_t *endpoint)
+{
+    return (task_t *)opal_list_get_first(&endpoint->waiting);
+}
+
+/* Queues a task. Called with the lock held. */
+static void append_task(task_t *task)
+{
+    struct mca_btl_base_endpoint_t *endpoint = task->endpoint;
+    if (opal_list_is_empty(&endpoint->waiting)) {
+        opal_list_append(&mca_btl_myr_component.asking, &endpoint->super);
+    }
+    opal_list_append(&endpoint->waiting, &task->super.super);
+}
+
+/* Returns the first task of an endpoint that gets a fragment for its next part, or NULL. Called
+ * with the lock held. */
+static task_t *find_task(struct part *part)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    opal_list_item_t *item = opal_list_get_first(&component->asking);
+    for (; item != opal_list_get_end(&component->asking); item = opal_list_get_next(item)) {
+        struct mca_btl_base_endpoint_t *endpoint = (struct mca_btl_base_endpoint_t *)item;
+        task_t *task = first_task(endpoint);
+        const size_t all = sizeof(struct letter) + task->left;
+        const enum mca_btl_myr_pools pool = all <= component->pool[MCA_BTL_MYR_LETTER].payload
+                                                ? MCA_BTL_MYR_LETTER
+                                                : MCA_BTL_MYR_CHUNK;
+        const size_t most = component->pool[pool].payload, bytes = all < most ? all : most;
+        part->fragment = mca_btl_myr_take_fragment(pool, endpoint, bytes, MCA_BTL_NO_ORDER, 0);
+        if (NULL != part->fragment) {
+            part->bytes = bytes - sizeof(struct letter);
+            return task;
+        }
+    }
+    return NULL;
+}
+
+/* Removes the next part from a task. Returns false if there is no task, or none that gets a
+ * fragment. Called with the lock held. */
 static bool take_part(struct part *part)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    if (opal_list_is_empty(&component->tasks)) {
+    task_t *task = find_task(part);
+    if (NULL == task) {
         return false;
     }
-    task_t *task = (task_t *)opal_list_get_first(&component->tasks);
-    struct mca_btl_myr_pool *pool = sizeof(struct letter) + task->left <= component->letter.payload
-                                        ? &component->letter
-                                        : &component->chunk;
-    const size_t room = pool->payload - sizeof(struct letter);
-    const size_t bytes = task->left < room ? task->left : room;
-    part->fragment =
-        mca_btl_myr_take_fragment(pool, sizeof(struct letter) + bytes, MCA_BTL_NO_ORDER, 0);
-    if (NULL == part->fragment) {
-        return false;
-    }
-    part->endpoint = task->endpoint;
+    struct mca_btl_base_endpoint_t *endpoint = task->endpoint;
+    part->endpoint = endpoint;
     part->letter = task->letter;
     part->data = task->data;
-    part->bytes = bytes;
-    opal_list_remove_first(&component->tasks);
+    opal_list_remove_first(&endpoint->waiting);
+    opal_list_remove_item(&component->asking, &endpoint->super);
     if (NULL != task->data) {
-        part->letter.bytes = bytes;
-        task->letter.address += bytes;
-        task->data += bytes;
-        task->left -= bytes;
+        part->letter.bytes = part->bytes;
+        task->letter.address += part->bytes;
+        task->data += part->bytes;
+        task->left -= part->bytes;
+    }
+    if (!opal_list_is_empty(&endpoint->waiting)) {
+        opal_list_append(&component->asking, &endpoint->super);
     }
     if (0 != task->left) {
-        opal_list_append(&component->tasks, &task->super.super);
+        append_task(task);
     } else if (!task->asks) {
         opal_free_list_return(&component->spare_tasks, &task->super);
     }
     return true;
 }
 
-/* Sends as many parts as there are free fragments. */
+/* Sends as many parts as there are fragments for them. */
 static void go_on(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -179,7 +213,7 @@ static void send_task(task_t *task)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     OPAL_THREAD_LOCK(&component->lock);
-    opal_list_append(&component->tasks, &task->super.super);
+    append_task(task);
     OPAL_THREAD_UNLOCK(&component->lock);
     go_on();
 }

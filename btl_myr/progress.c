@@ -20,14 +20,16 @@ static atomic_int busy;
 static void complete_fragment(mca_btl_myr_fragment_t *fragment)
 {
     struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
-    mca_btl_base_module_t *btl = &mca_btl_myr_module[endpoint->module].super;
+    struct mca_btl_myr_module *module = &mca_btl_myr_module[endpoint->module];
+    mca_btl_base_module_t *btl = &module->super;
     const bool owned = fragment->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    const bool calls = fragment->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    mca_btl_myr_subtract(&module->callbacks, calls);
     if (NULL != endpoint->proc) {
         if (MYR_OK != fragment->status) {
             mca_btl_myr_lost(endpoint);
         }
-        if (NULL != fragment->base.des_cbfunc &&
-            (fragment->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK)) {
+        if (NULL != fragment->base.des_cbfunc && calls) {
             fragment->base.des_cbfunc(btl, endpoint, &fragment->base,
                                       MYR_OK == fragment->status ? OPAL_SUCCESS : OPAL_ERROR);
         }
@@ -44,8 +46,7 @@ static mca_btl_myr_fragment_t *take_sent(void)
     mca_btl_myr_fragment_t *fragment =
         (mca_btl_myr_fragment_t *)opal_list_remove_first(&component->sent);
     if (NULL != fragment) {
-        --component->in_flight;
-        component->without_callback -= fragment->counted;
+        --fragment->endpoint->in_flight;
     }
     return fragment;
 }
@@ -102,7 +103,9 @@ static bool step(void)
     bool any = false;
     OPAL_THREAD_LOCK(&component->lock);
     const bool come = take_message(&received);
-    mca_btl_myr_send_waiting();
+    if (!opal_list_is_empty(&component->waiting)) {
+        mca_btl_myr_send_waiting();
+    }
     mca_btl_myr_fragment_t *fragment = take_sent();
     OPAL_THREAD_UNLOCK(&component->lock);
     while (NULL != fragment) {
@@ -127,7 +130,7 @@ static bool run_nic(void)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const bool any = 0 != myr_pace_poll(&component->pace, component->nic);
     if (any) {
-        component->talks_to_others = true;
+        mca_btl_myr_has_peer(MYR_DRAIN_OTHER_NODES);
     } else if (myr_pace_broken(&component->pace, component->nic)) {
         /* The NIC was broken by another job of this user, whose end does not end this one. */
         mca_btl_myr_broken();
@@ -191,23 +194,42 @@ int mca_btl_myr_progress(void)
 
 /* ---- closing ---- */
 
+/* Runs the NIC, drops what has arrived, and completes fragments without their callbacks. */
+static void step_of_drain(void)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct myr_received received;
+    mca_btl_myr_fragment_t *fragment;
+    uint32_t bytes;
+    OPAL_THREAD_LOCK(&component->lock);
+    (void)myr_soft_poll(component->nic);
+    while (NULL != myr_intake_check(&component->intake, &bytes)) {
+        myr_intake_done(&component->intake);
+    }
+    if (take_message(&received)) {
+        component->spent = received.buffer;
+    }
+    mca_btl_myr_send_waiting();
+    while (NULL != (fragment = take_sent())) {
+        mca_btl_myr_free(NULL, &fragment->base);
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
 void mca_btl_myr_drain(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    const struct myr_drain drain = myr_drain_begin(component->talks_to_others);
-    struct myr_received received;
-    mca_btl_myr_fragment_t *fragment;
-    OPAL_THREAD_LOCK(&component->lock);
-    while (myr_drain_goes_on(&drain, 0 != component->in_flight)) {
-        (void)myr_soft_poll(component->nic);
-        if (take_message(&received)) {
-            component->spent = received.buffer;
-        }
-        mca_btl_myr_send_waiting();
-        while (NULL != (fragment = take_sent())) {
-            mca_btl_myr_free(NULL, &fragment->base);
+    struct myr_drain drain = myr_drain_begin(component->peers);
+    const struct mca_btl_base_endpoint_t *endpoint;
+    while (myr_drain_goes_on(&drain, NULL != mca_btl_myr_endpoint_in_flight(false))) {
+        step_of_drain();
+    }
+    while (NULL != (endpoint = mca_btl_myr_endpoint_in_flight(true))) {
+        step_of_drain();
+        check_silence();
+        if (myr_drain_wait(&drain, (uint32_t)component->parameters.nic.warn)) {
+            nicbarr_nic_not_received("btl", &endpoint->name);
         }
     }
-    component->talks_to_others = false;
-    OPAL_THREAD_UNLOCK(&component->lock);
+    component->peers = MYR_DRAIN_THIS_NODE;
 }

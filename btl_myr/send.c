@@ -3,8 +3,8 @@
  * passed to the port as fragments.
  *
  * A fragment belongs to the port until the port's callback, which only adds it to a list.
- * progress.c calls ob1 later, without the lock. If there are no send tokens, fragments wait here,
- * in order. If there are no fragments left, ob1 itself retries. */
+ * progress.c calls ob1 later, without the lock. The port has a send token for each fragment of the
+ * pools. Overflow fragments wait at their endpoint, in order. */
 #include "btl_myr/btl_myr.h"
 
 #include <string.h>
@@ -18,29 +18,49 @@ static void sent(struct myr_port *port, void *context, void *buffer, enum myr_st
     opal_list_append(&mca_btl_myr_component.sent, &fragment->base.super.super);
 }
 
-/* Passes a fragment to the port. Returns false if it has to wait for a token. Called with the lock
- * held. */
-static bool give_to_port(mca_btl_myr_fragment_t *fragment)
+/* Passes a fragment to the port, from this registered memory. Called with the lock held. */
+static void give_to_port(mca_btl_myr_fragment_t *fragment, const struct mca_btl_myr_header *memory)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const enum myr_status status =
-        myr_port_send(component->port, &fragment->endpoint->remote, fragment->header,
-                      sizeof(*fragment->header) + fragment->segment.seg_len, sent, fragment);
-    if (MYR_ERR_FULL == status) {
+        myr_port_send(component->port, &fragment->endpoint->remote, memory,
+                      sizeof(*memory) + fragment->segment.seg_len, sent, fragment);
+    if (MYR_OK != status) {
+        sent(component->port, fragment, NULL, status);
+    }
+}
+
+/* Passes an overflow fragment to the port. Returns false if it has to wait. Called with the lock
+ * held. */
+static bool send_overflow(mca_btl_myr_fragment_t *fragment)
+{
+    if (!mca_btl_myr_register(fragment)) {
         return false;
     }
-    if (MYR_OK != status) {
-        sent(component->port, fragment, fragment->header, status);
-    }
+    give_to_port(fragment, fragment->registered->header);
     return true;
+}
+
+static void send_waiting_to(struct mca_btl_base_endpoint_t *endpoint)
+{
+    while (!opal_list_is_empty(&endpoint->waiting)) {
+        mca_btl_myr_fragment_t *first =
+            (mca_btl_myr_fragment_t *)opal_list_remove_first(&endpoint->waiting);
+        if (!send_overflow(first)) {
+            opal_list_prepend(&endpoint->waiting, &first->base.super.super);
+            return;
+        }
+    }
+    opal_list_remove_item(&mca_btl_myr_component.waiting, &endpoint->super);
 }
 
 void mca_btl_myr_send_waiting(void)
 {
-    opal_list_t *waiting = &mca_btl_myr_component.waiting;
-    while (!opal_list_is_empty(waiting) &&
-           give_to_port((mca_btl_myr_fragment_t *)opal_list_get_first(waiting))) {
-        opal_list_remove_first(waiting);
+    opal_list_t *endpoints = &mca_btl_myr_component.waiting;
+    opal_list_item_t *endpoint = opal_list_get_first(endpoints), *next;
+    for (; endpoint != opal_list_get_end(endpoints); endpoint = next) {
+        next = opal_list_get_next(endpoint);
+        send_waiting_to((struct mca_btl_base_endpoint_t *)endpoint);
     }
 }
 
@@ -76,24 +96,35 @@ static void end_short(struct mca_btl_base_endpoint_t *endpoint, size_t payload)
                    (uint32_t)(sizeof(struct mca_btl_myr_header) + payload));
 }
 
-/* Passes a fragment to the port, or queues it. Called with the lock held. */
-static void post_fragment(mca_btl_myr_fragment_t *fragment,
-                          struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_tag_t tag)
+/* Queues an overflow fragment at its endpoint. Called with the lock held. */
+static void enqueue(mca_btl_myr_fragment_t *fragment)
 {
-    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
+    if (opal_list_is_empty(&endpoint->waiting)) {
+        opal_list_append(&mca_btl_myr_component.waiting, &endpoint->super);
+    }
+    opal_list_append(&endpoint->waiting, &fragment->base.super.super);
+}
+
+/* Passes a fragment to the inlet or to the port, or queues it. Called with the lock held. */
+static void post_fragment(mca_btl_myr_fragment_t *fragment, mca_btl_base_tag_t tag)
+{
+    struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
     const size_t bytes = fragment->segment.seg_len;
-    fragment->endpoint = endpoint;
-    ++component->in_flight;
+    ++endpoint->in_flight;
     void *payload = is_short(endpoint, bytes) ? begin_short(endpoint, tag) : NULL;
     if (NULL != payload) {
         memcpy(payload, fragment->segment.seg_addr.pval, bytes);
         end_short(endpoint, bytes);
-        sent(component->port, fragment, fragment->header, MYR_OK);
+        sent(mca_btl_myr_component.port, fragment, NULL, MYR_OK);
         return;
     }
     *fragment->header = header_of(endpoint, tag);
-    if (!opal_list_is_empty(&component->waiting) || !give_to_port(fragment)) {
-        opal_list_append(&component->waiting, &fragment->base.super.super);
+    if (fragment->overflow) {
+        enqueue(fragment);
+        send_waiting_to(endpoint);
+    } else {
+        give_to_port(fragment, fragment->header);
     }
 }
 
@@ -104,26 +135,11 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     /* Completion is always reported by the callback, because ob1 does not support fragments that
      * complete at once. (Comments of Open MPI's own BTLs confirm this.) */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    mca_btl_myr_add(&mca_btl_myr_module[endpoint->module].callbacks, 1);
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
-    post_fragment((mca_btl_myr_fragment_t *)descriptor, endpoint, tag);
+    post_fragment((mca_btl_myr_fragment_t *)descriptor, tag);
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
     return OPAL_SUCCESS;
-}
-
-/* Returns whether one more fragment may complete without a callback, and counts it if it is small.
- * Called with the lock held. */
-static bool count_without_callback(mca_btl_myr_fragment_t *fragment)
-{
-    mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    if (fragment->pool != &component->eager) {
-        return true;
-    }
-    if (component->without_callback >= component->without_callback_most) {
-        return false;
-    }
-    ++component->without_callback;
-    fragment->counted = true;
-    return true;
 }
 
 static void write_payload(uint8_t *payload, const void *header, size_t header_size,
@@ -143,6 +159,7 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor)
 {
+    (void)btl;
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (NULL != descriptor) {
         *descriptor = NULL;
@@ -159,22 +176,15 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
             return OPAL_SUCCESS;
         }
     }
-    mca_btl_myr_fragment_t *fragment = (mca_btl_myr_fragment_t *)mca_btl_myr_alloc(
-        btl, endpoint, order, header_size + payload_size, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    mca_btl_myr_fragment_t *fragment = mca_btl_myr_fragment_for(
+        endpoint, true, header_size + payload_size, order, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (NULL == fragment) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    OPAL_THREAD_LOCK(&component->lock);
-    const bool may = count_without_callback(fragment);
-    OPAL_THREAD_UNLOCK(&component->lock);
-    if (!may) {
-        mca_btl_myr_free(btl, &fragment->base);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     write_payload(fragment->segment.seg_addr.pval, header, header_size, convertor, payload_size);
     fragment->base.des_flags &= ~(uint32_t)MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&component->lock);
-    post_fragment(fragment, endpoint, tag);
+    post_fragment(fragment, tag);
     OPAL_THREAD_UNLOCK(&component->lock);
     return OPAL_SUCCESS;
 }

@@ -188,6 +188,7 @@ static enum myr_status open_endpoint(struct myr_error *error)
         .buffers = (uint32_t)component->parameters.buffers,
         .share = nicbarr_memory_share(myr_segment_size(component->segment)),
         .direct = component->parameters.direct,
+        .watch = true,
         .chunk_bytes = component->parameters.runner ? CHUNK_BYTES : 0,
         .meet = mca_mtl_myr_meet,
         .lost = mca_mtl_myr_lost,
@@ -238,7 +239,7 @@ static mca_mtl_base_module_t *init(void)
     }
     component->met = 0;
     component->runner_bytes = 0;
-    component->talks_to_others = false;
+    component->peers = MYR_DRAIN_THIS_NODE;
     component->silence = (struct myr_seldom){0};
     if (MYR_OK != open_endpoint(&error)) {
         print_mtl_warning("not used: %s", error.text);

@@ -43,13 +43,13 @@ typedef struct mca_mtl_myr_component {
     struct myr_soft_nic *nic;
     struct myr_tagged *endpoint;
     opal_mutex_t lock;
-    _Atomic uint32_t calls;    /* calls by the host; counted only if there is a progress thread */
-    _Atomic uint32_t readers;  /* threads of the host that are reading a chunk */
-    uint32_t met;              /* number of processes of this job, from rank 0, whose NICs have been
-                                  connected */
-    uint64_t runner_bytes;     /* bytes of long messages that the progress thread has read */
-    bool talks_to_others;      /* there are peers on other nodes */
-    struct myr_seldom silence; /* rate limit of the check for silent nodes */
+    _Atomic uint32_t calls;   /* calls by the host; counted only if there is a progress thread */
+    _Atomic uint32_t readers; /* threads of the host that are reading a chunk */
+    uint32_t met;             /* number of processes of this job, from rank 0, whose NICs have been
+                                 connected */
+    uint64_t runner_bytes;    /* bytes of long messages that the progress thread has read */
+    enum myr_drain_peers peers; /* the farthest that this process communicates with */
+    struct myr_seldom silence;  /* rate limit of the check for silent nodes */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;

@@ -52,7 +52,12 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
         report_unreachable_peer(name, error.text);
         return NULL;
     }
-    component->talks_to_others = component->talks_to_others || !myr_tagged_is_near(peer);
+    if (!myr_tagged_is_near(peer) && OMPI_PROC_MY_NAME->jobid != name->jobid) {
+        component->peers = MYR_DRAIN_OTHER_JOBS;
+        myr_tagged_keep_watch(component->endpoint);
+    } else if (!myr_tagged_is_near(peer) && MYR_DRAIN_THIS_NODE == component->peers) {
+        component->peers = MYR_DRAIN_OTHER_NODES;
+    }
     return peer;
 }
 

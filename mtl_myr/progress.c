@@ -179,12 +179,31 @@ void mca_mtl_myr_lost(void *context, uint64_t id, enum myr_status status)
 
 /* ---- closing ---- */
 
+static void step_of_drain(void)
+{
+    (void)myr_soft_poll(mca_mtl_myr_component.nic);
+    (void)myr_tagged_progress(mca_mtl_myr_component.endpoint);
+}
+
+static bool is_of_other_job(uint64_t id)
+{
+    return OMPI_PROC_MY_NAME->jobid != mca_mtl_myr_name(id).jobid;
+}
+
 void mca_mtl_myr_drain(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
-    const struct myr_drain drain = myr_drain_begin(component->talks_to_others);
+    struct myr_drain drain = myr_drain_begin(component->peers);
+    uint64_t id;
     while (myr_drain_goes_on(&drain, myr_tagged_busy(component->endpoint))) {
-        (void)myr_soft_poll(component->nic);
-        (void)myr_tagged_progress(component->endpoint);
+        step_of_drain();
+    }
+    while (myr_tagged_owes(component->endpoint, is_of_other_job, &id)) {
+        step_of_drain();
+        check_silence();
+        if (myr_drain_wait(&drain, (uint32_t)component->parameters.nic.warn)) {
+            const opal_process_name_t name = mca_mtl_myr_name(id);
+            nicbarr_nic_not_received("mtl", &name);
+        }
     }
 }

@@ -84,7 +84,8 @@ static void *run_endpoint(void *context)
         } else if (myr_tagged_sleep(component->endpoint, nap)) {
             nap = NAP_US;
         } else {
-            const uint32_t most = component->talks_to_others ? NAP_FAR_US : NAP_MOST_US;
+            const bool far = MYR_DRAIN_THIS_NODE != component->peers;
+            const uint32_t most = far ? NAP_FAR_US : NAP_MOST_US;
             nap = 2 * nap < most ? 2 * nap : most;
         }
     }

@@ -94,6 +94,15 @@ void nicbarr_nic_lost(char *text, size_t room, const char *framework,
              framework, OPAL_NAME_PRINT(*name));
 }
 
+void nicbarr_nic_not_received(const char *framework, const opal_process_name_t *name)
+{
+    opal_output(0,
+                "nicbarr: %s myr: MPI_Finalize waits, because process %s has not received all "
+                "messages from this process. It continues when they are received, or when that "
+                "process ends",
+                framework, OPAL_NAME_PRINT(*name));
+}
+
 void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,
                               const struct myr_unresponsive *unresponsive)
 {

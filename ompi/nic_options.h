@@ -43,6 +43,9 @@ size_t nicbarr_memory_share(size_t shared_bytes);
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 
+/* Prints the warning that MPI_Finalize waits for a process of another job. */
+void nicbarr_nic_not_received(const char *framework, const opal_process_name_t *name);
+
 /* Prints the warning that the node of a process with outstanding messages is unresponsive. */
 struct myr_unresponsive;
 void nicbarr_nic_unresponsive(const char *framework, const opal_process_name_t *name,

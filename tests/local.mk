@@ -22,6 +22,7 @@ mpi_programs = \
     tests/mpi/message_pvars \
     tests/mpi/absent tests/mpi/mistakes tests/mpi/mismatched \
     tests/mpi/sessions \
+    tests/mpi/late_receiver \
     tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
@@ -94,6 +95,10 @@ tests_mpi_mismatched_LDADD = $(MPI_LIBS)
 tests_mpi_sessions_SOURCES = tests/mpi/sessions.c tests/mpi/common.h
 tests_mpi_sessions_CFLAGS = $(mpi_cflags)
 tests_mpi_sessions_LDADD = $(MPI_LIBS)
+tests_mpi_late_receiver_SOURCES = tests/mpi/late_receiver.c $(mpi_common)
+tests_mpi_late_receiver_CFLAGS = $(mpi_cflags)
+tests_mpi_late_receiver_LDADD = $(MPI_LIBS)
+
 tests_mpi_spawned_SOURCES = tests/mpi/spawned.c $(mpi_common)
 tests_mpi_spawned_CFLAGS = $(mpi_cflags)
 tests_mpi_spawned_LDADD = $(MPI_LIBS)

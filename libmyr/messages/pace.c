@@ -2,6 +2,8 @@
 /* How often an endpoint polls the NIC; see pace.h. */
 #include "libmyr/messages/pace.h"
 
+#include <unistd.h>
+
 #include "os/clock.h"
 
 enum {
@@ -11,8 +13,10 @@ enum {
     CHECK_EVERY = 64 * QUIET, /* ... and between two checks whether the NIC is still usable */
     SELDOM = 1024,            /* calls between two readings of the clock */
     SELDOM_MS = 1000,         /* ... and the interval of rare checks */
-    LINGER_US = 2000,         /* minimum duration of a drain, if peers are on the network, */
-    DRAIN_US = 200 * 1000,    /* ... and its maximum */
+    LINGER_US = 2000,         /* minimum duration of a drain, if peers are on other nodes */
+    DRAIN_US = 200 * 1000,    /* its maximum, and its minimum for other jobs: several times the
+                                 longest retransmission timeout */
+    WAIT_US = 1000,
 };
 
 void myr_pace_expect(struct myr_pace *pace)
@@ -53,14 +57,28 @@ bool myr_seldom_due(struct myr_seldom *seldom)
     return true;
 }
 
-struct myr_drain myr_drain_begin(bool talks_to_others)
+struct myr_drain myr_drain_begin(enum myr_drain_peers peers)
 {
+    static const uint32_t least_us[] = {
+        [MYR_DRAIN_THIS_NODE] = 0,
+        [MYR_DRAIN_OTHER_NODES] = LINGER_US,
+        [MYR_DRAIN_OTHER_JOBS] = DRAIN_US,
+    };
     const uint64_t now = os_now_us();
-    return (struct myr_drain){.begin_us = now, .least_us = now + (talks_to_others ? LINGER_US : 0)};
+    return (struct myr_drain){.begin_us = now, .least_us = now + least_us[peers]};
 }
 
 bool myr_drain_goes_on(const struct myr_drain *drain, bool busy)
 {
     const uint64_t now = os_now_us();
     return now < drain->least_us || (busy && now < drain->begin_us + DRAIN_US);
+}
+
+bool myr_drain_wait(struct myr_drain *drain, uint32_t warn_s)
+{
+    (void)usleep(WAIT_US);
+    const bool due = 0 != warn_s && !drain->warned &&
+                     os_now_us() - drain->begin_us >= UINT64_C(1000000) * warn_s;
+    drain->warned = drain->warned || due;
+    return due;
 }

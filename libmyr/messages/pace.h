@@ -45,15 +45,34 @@ struct myr_seldom {
 };
 bool myr_seldom_due(struct myr_seldom *seldom);
 
-/* Draining before the NIC is closed. All processes have received their messages by then, but a
- * sender whose acknowledgement is missing would take its message for lost, and acknowledgements are
- * delayed for piggybacking. A process that communicates with other nodes therefore runs its NIC
- * until it has sent its acknowledgements and, if it is busy, until its own sends are acknowledged,
- * with a timeout. */
+/* Draining before the NIC is closed.
+ *
+ * All processes of the job have received their messages by then, but a sender whose acknowledgement
+ * is missing would take its message for lost, and acknowledgements are delayed for piggybacking. A
+ * process that communicates with other nodes therefore runs its NIC until it has sent its
+ * acknowledgements and, if it is busy, until its own sends are acknowledged, with a timeout.
+ *
+ * A process of another job (spawned or connected) may receive messages much later. MPI_Finalize is
+ * collective over connected processes, so this one then waits, without a timeout, as long as that
+ * process may still receive them: its port is open, and its NIC is not silent for MYR_DRAIN_SILENCE
+ * seconds. As nobody waits for this process's acknowledgements when it has ended, it runs its NIC
+ * longer if there are such processes on other nodes. */
+enum myr_drain_peers { /* the farthest peers */
+                       MYR_DRAIN_THIS_NODE,
+                       MYR_DRAIN_OTHER_NODES,
+                       MYR_DRAIN_OTHER_JOBS, /* on other nodes */
+};
+enum { MYR_DRAIN_SILENCE = 60 };
+
 struct myr_drain {
     uint64_t begin_us, least_us;
+    bool warned;
 };
-struct myr_drain myr_drain_begin(bool talks_to_others);
+struct myr_drain myr_drain_begin(enum myr_drain_peers peers);
 bool myr_drain_goes_on(const struct myr_drain *drain, bool busy);
+
+/* Called for each poll while this process waits for one of another job: sleeps for a millisecond.
+ * Returns true once, when the drain has taken `warn_s` seconds (0: never). */
+bool myr_drain_wait(struct myr_drain *drain, uint32_t warn_s);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 
 /* ---- lists of requests ---- */
 
-static void clear(struct tagged_requests *list)
+void tagged_clear(struct tagged_requests *list)
 {
     list->first = NULL;
     list->last = &list->first;
@@ -171,6 +171,7 @@ static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
         .send_tokens = 3 * ((buffers + 1) / 2), /* one per buffer */
         .receive_tokens = buffers,
         .inlet = true,
+        .watch = t->options.watch,
     };
     if (t->options.messages > MESSAGES_MOST) {
         return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages of a peer may be queued",
@@ -208,9 +209,8 @@ enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagge
     if (t->options.direct) {
         myr_direct_describe(&t->own);
     }
-    clear(&t->done);
-    clear(&t->reads);
-    clear(&t->pulled);
+    tagged_clear(&t->done);
+    tagged_clear(&t->reads);
     const enum myr_status status = open_it(t, error);
     if (MYR_OK != status) {
         myr_tagged_close(t);
@@ -346,10 +346,16 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
     peer->credits = MYR_TAGGED_CREDITS;
     peer->slots = name->messages;
     peer->granted = t->options.messages;
+    tagged_clear(&peer->pulled);
     peer->next = *bucket_of(t, id);
     *bucket_of(t, id) = peer;
     *connected = peer;
     return MYR_OK;
+}
+
+void myr_tagged_keep_watch(struct myr_tagged *t)
+{
+    myr_port_keep_watch(t->port);
 }
 
 /* ---- receives ---- */
@@ -477,7 +483,7 @@ static uint32_t go_on(struct myr_tagged *t)
         tagged_make_room(t);
     }
     t->missed = false;
-    if (NULL != t->waiting_peers || NULL != t->pulled.first) {
+    if (NULL != t->waiting_peers) {
         tagged_send_waiting(t);
     }
     if (myr_pace_polls(&t->pace, steps) && 0 != myr_pace_poll(&t->pace, t->nic) &&
@@ -559,10 +565,5 @@ bool myr_tagged_unresponsive(struct myr_tagged *t, uint32_t who, uint32_t least_
 
 bool myr_tagged_expects(const struct myr_tagged *t)
 {
-    return myr_pace_expects(&t->pace) || NULL != t->pulled.first;
-}
-
-bool myr_tagged_busy(const struct myr_tagged *t)
-{
-    return 0 != t->busy_buffers || NULL != t->waiting_peers || NULL != t->pulled.first;
+    return myr_pace_expects(&t->pace) || 0 != t->pulls;
 }

@@ -65,6 +65,7 @@ struct myr_tagged_options {
     size_t share;     /* limit of shared memory for such buffers (bytes); 0 if none */
     uint32_t buffer_bytes; /* size of each; 0 means 32 KiB */
     bool direct;           /* whether to read other processes' memory if possible */
+    bool watch;            /* see port.h */
     /* Connects to a process from which a message has arrived, if there is no connection to it.
      * Returns NULL if that fails. Called by myr_tagged_progress(). */
     struct myr_tagged_peer *(*meet)(void *context, uint64_t id);
@@ -86,6 +87,9 @@ void myr_tagged_get_name(const struct myr_tagged *tagged, struct myr_tagged_name
 enum myr_status myr_tagged_connect(struct myr_tagged *tagged, uint64_t id,
                                    const struct myr_tagged_name *name,
                                    struct myr_tagged_peer **peer, struct myr_error *error);
+
+/* See port.h. */
+void myr_tagged_keep_watch(struct myr_tagged *tagged);
 
 /* Returns the peer with that id, or NULL if it is not connected. */
 struct myr_tagged_peer *myr_tagged_peer(const struct myr_tagged *tagged, uint64_t id);
@@ -209,5 +213,9 @@ bool myr_tagged_expects(const struct myr_tagged *tagged);
 
 /* Returns whether peers wait for anything from here that is not sent, or not acknowledged. */
 bool myr_tagged_busy(const struct myr_tagged *tagged);
+
+/* Returns whether one of the peers for whose ids `matters` returns true still has to receive
+ * something from here, and may do so (pace.h: draining). `id` becomes its id. */
+bool myr_tagged_owes(struct myr_tagged *tagged, bool (*matters)(uint64_t id), uint64_t *id);
 
 #endif

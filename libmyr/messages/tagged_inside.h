@@ -52,6 +52,9 @@ enum {
     TAGGED_BUFFERS = 64, /* default: maximum, */
     TAGGED_BUFFERS_LEAST = 8,
 };
+
+/* Pools of send buffers. */
+enum tagged_pools { TAGGED_SMALL_POOL, TAGGED_LARGE_POOL, TAGGED_POOLS };
 _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_more),
                "both are multiples of 8");
 _Static_assert(MYR_SHORT_BYTES == sizeof(struct tagged_head) + MYR_TAGGED_SHORT,
@@ -62,7 +65,7 @@ struct tagged_out {
     struct tagged_out *next;
     struct tagged_head head;
     struct tagged_more more;
-    /* EAGER: its buffer follows; the request completes when the message is sent */
+    /* completes when the message is sent; NULL: none. EAGER: its buffer follows */
     struct myr_tagged_request *request;
 };
 
@@ -71,9 +74,14 @@ struct tagged_queue {
     struct tagged_out *first, **last;
 };
 
+/* A list of requests, in order. */
+struct tagged_requests {
+    struct myr_tagged_request *first, **last;
+};
+
 struct myr_tagged_peer {
     struct myr_tagged_peer *next;         /* in its bucket */
-    struct myr_tagged_peer *next_waiting; /* in the list of peers with queued messages */
+    struct myr_tagged_peer *next_waiting; /* in the list of waiting peers */
     uint64_t id;
     struct myr_remote remote;
     uint32_t pid;
@@ -85,13 +93,18 @@ struct myr_tagged_peer {
     uint32_t waiting;    /* ... and those that wait now */
     uint32_t owed_slots; /* slots to be returned to it */
     uint32_t owed_credits;
-    struct tagged_queue answers;  /* sent first, in any order */
-    struct tagged_queue messages; /* in order */
+    struct tagged_queue answers;    /* sent first, in any order */
+    struct tagged_queue messages;   /* in order */
+    struct tagged_requests pulled;  /* sends whose data were requested */
+    uint32_t sending[TAGGED_POOLS]; /* buffers from which the port sends to it */
 };
 
 /* Buffers of one size. A buffer from which the port sends is returned when the send completes,
  * whereas a stored message occupies its buffer until it is received. Stored messages must therefore
- * leave some buffers for the port. */
+ * leave some buffers for the port.
+ *
+ * A send to a process that makes no MPI calls may take long to complete. In order that it does not
+ * block sends to others, the port sends to a peer from fewer buffers than are left. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* number of free buffers */
@@ -131,11 +144,6 @@ struct tagged_number {
     uint8_t kind;        /* enum tagged_owner */
 };
 
-/* A list of requests, in order. */
-struct tagged_requests {
-    struct myr_tagged_request *first, **last;
-};
-
 struct myr_tagged {
     struct myr_soft_nic *nic;
     struct myr_port *port;
@@ -158,12 +166,12 @@ struct myr_tagged {
     struct tagged_number *number;
     uint32_t numbers, free_number; /* index + 1 */
 
-    struct tagged_requests pulled;         /* sends whose data were requested */
-    struct myr_tagged_peer *waiting_peers; /* peers with queued messages */
+    struct myr_tagged_peer *waiting_peers; /* peers with queued messages, or pulled requests */
+    uint32_t pulls;                        /* number of pulled requests of all peers */
     struct tagged_out *free_out;           /* free list */
     struct tagged_buffer *buffers;         /* all of them */
     uint8_t *memory;                       /* their memory, in one allocation of the port's */
-    struct tagged_pool small, large;
+    struct tagged_pool pool[TAGGED_POOLS];
     uint32_t busy_buffers;
     uint32_t spare;       /* number of messages for which slots could still be granted */
     bool crowded;         /* whether a peer has messages waiting in all of its slots */
@@ -194,6 +202,7 @@ void tagged_number_end(struct myr_tagged *t, uint32_t number);
  * too large. */
 bool tagged_grow(struct myr_tagged *t, bool messages);
 
+void tagged_clear(struct tagged_requests *list);
 void tagged_append(struct tagged_requests *list, struct myr_tagged_request *request);
 struct myr_tagged_request *tagged_first(struct tagged_requests *list);
 
@@ -215,7 +224,11 @@ void tagged_wake_peer(struct myr_tagged_peer *peer);
 /* Frees a buffer. */
 void tagged_buffer_end(struct tagged_buffer *buffer);
 
-/* Sends the queued messages, as far as there is space for them. */
+/* Returns whether anything is queued for this peer, which is equivalent to its being in the list of
+ * waiting peers. */
+bool tagged_waits(const struct myr_tagged_peer *peer);
+
+/* Sends the queued messages and the pulled data, as far as there is space for them. */
 void tagged_send_waiting(struct myr_tagged *t);
 
 /* ---- tagged_receive.c ---- */

@@ -84,20 +84,20 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     }
     provide_all(t, memory);
     memory += (size_t)t->options.buffers * t->options.buffer_bytes;
-    t->large.reserved = reserved_of(large);
-    t->small.reserved = reserved_of(small);
+    t->pool[TAGGED_LARGE_POOL].reserved = reserved_of(large);
+    t->pool[TAGGED_SMALL_POOL].reserved = reserved_of(small);
     for (uint32_t i = 0; i < large; ++i) {
-        init_buffer(t, &t->buffers[i], memory, &t->large);
+        init_buffer(t, &t->buffers[i], memory, &t->pool[TAGGED_LARGE_POOL]);
         memory += t->options.buffer_bytes;
     }
     for (uint32_t i = 0; i < small; ++i) {
-        init_buffer(t, &t->buffers[large + i], memory, &t->small);
+        init_buffer(t, &t->buffers[large + i], memory, &t->pool[TAGGED_SMALL_POOL]);
         memory += TAGGED_SMALL;
     }
     return true;
 }
 
-/* Takes a buffer. Returns NULL if only the `reserved` ones are left. */
+/* Takes a buffer. Returns NULL if no more than `reserved` are left. */
 static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_pool *pool,
                                          uint32_t reserved)
 {
@@ -153,20 +153,23 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
         t->lost = status;
         t->lost_id = buffer->peer->id;
     }
+    --buffer->peer->sending[buffer->pool - t->pool];
     tagged_buffer_end(buffer);
 }
 
-/* Sends through the port. Returns false if there is no buffer. There are as many tokens as
- * buffers. */
+/* Sends through the port. Returns false if there is no buffer for this peer. There are as many
+ * tokens as buffers. */
 static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
                           const struct tagged_head *head, const struct tagged_more *more,
                           const void *data, uint32_t bytes)
 {
     const bool large = TAGGED_DATA == head->kind || TAGGED_HEADS + bytes > TAGGED_SMALL;
-    struct tagged_buffer *buffer = take_buffer(t, large ? &t->large : &t->small, 0);
+    const enum tagged_pools pool = large ? TAGGED_LARGE_POOL : TAGGED_SMALL_POOL;
+    struct tagged_buffer *buffer = take_buffer(t, &t->pool[pool], peer->sending[pool]);
     if (NULL == buffer) {
         return false;
     }
+    ++peer->sending[pool];
     const uint32_t all = write_out(buffer->memory, head, more, data, bytes);
     buffer->peer = peer;
     const enum myr_status status =
@@ -241,20 +244,25 @@ static struct tagged_out *new_out(struct myr_tagged *t)
     return out;
 }
 
-/* Returns whether anything is queued for this peer, which is equivalent to its being in the list of
- * waiting peers. */
-static bool waits(const struct myr_tagged_peer *peer)
+bool tagged_waits(const struct myr_tagged_peer *peer)
 {
-    return NULL != peer->answers.first || NULL != peer->messages.first;
+    return NULL != peer->answers.first || NULL != peer->messages.first ||
+           NULL != peer->pulled.first;
+}
+
+/* Adds the peer to the list of waiting peers, before anything is queued for it. */
+static void let_wait(struct myr_tagged *t, struct myr_tagged_peer *peer)
+{
+    if (!tagged_waits(peer)) {
+        peer->next_waiting = t->waiting_peers;
+        t->waiting_peers = peer;
+    }
 }
 
 static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
 {
     struct tagged_queue *queue = is_message(out->head.kind) ? &peer->messages : &peer->answers;
-    if (!waits(peer)) {
-        peer->next_waiting = t->waiting_peers;
-        t->waiting_peers = peer;
-    }
+    let_wait(t, peer);
     if (NULL == queue->first) {
         queue->last = &queue->first;
     }
@@ -267,15 +275,15 @@ static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct t
 static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
 {
     struct myr_tagged_request *request = out->request;
-    if (NULL == request) {
-        return send_tagged_message(t, peer, &out->head,
-                                   has_more(out->head.kind) ? &out->more : NULL, NULL, 0);
-    }
-    if (!send_tagged_message(t, peer, &out->head, NULL, request->buffer,
-                             (uint32_t)request->wanted)) {
+    const bool eager = TAGGED_EAGER == out->head.kind;
+    if (!send_tagged_message(t, peer, &out->head, has_more(out->head.kind) ? &out->more : NULL,
+                             eager ? request->buffer : NULL,
+                             eager ? (uint32_t)request->wanted : 0)) {
         return false;
     }
-    tagged_append(&t->done, request);
+    if (NULL != request) {
+        tagged_append(&t->done, request);
+    }
     return true;
 }
 
@@ -291,31 +299,36 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
     }
 }
 
-/* Sends the message now, or queues it. Returns false if out of memory. */
-static bool leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
-                          struct tagged_head *head, const struct tagged_more *more)
+/* The result of sending a message. */
+enum left { LEFT, WAITS, OUT_OF_MEMORY };
+
+/* Sends the message now, or queues it. `request` (which may be NULL) is done when a queued message
+ * has left. */
+static enum left leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                               struct tagged_head *head, const struct tagged_more *more,
+                               struct myr_tagged_request *request)
 {
     const bool in_order = !is_message(head->kind) || NULL == peer->messages.first;
     if (in_order && send_tagged_message(t, peer, head, more, NULL, 0)) {
-        return true;
+        return LEFT;
     }
     struct tagged_out *out = new_out(t);
     if (NULL == out) {
-        return false;
+        return OUT_OF_MEMORY;
     }
-    *out = (struct tagged_out){.head = *head};
+    *out = (struct tagged_out){.head = *head, .request = request};
     if (NULL != more) {
         out->more = *more;
     }
     enqueue(t, peer, out);
-    return true;
+    return WAITS;
 }
 
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more)
 {
     struct tagged_head head = head_of(t, kind);
-    return leave_or_wait(t, peer, &head, more);
+    return OUT_OF_MEMORY != leave_or_wait(t, peer, &head, more, NULL);
 }
 
 /* ---- data of offers ---- */
@@ -328,7 +341,13 @@ void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint3
     if (bytes < request->wanted) {
         request->wanted = bytes;
     }
-    tagged_append(0 == request->wanted ? &t->done : &t->pulled, request);
+    if (0 == request->wanted) {
+        tagged_append(&t->done, request);
+        return;
+    }
+    let_wait(t, request->peer);
+    tagged_append(&request->peer->pulled, request);
+    ++t->pulls;
 }
 
 /* Sends one fragment. Returns false if there is no buffer. */
@@ -347,29 +366,52 @@ static bool send_chunk(struct myr_tagged *t, struct myr_tagged_request *request)
     return true;
 }
 
+/* Sends one fragment of the peer's first pulled request, which moves to the end of the list.
+ * Returns false if there is none, or no buffer. */
+static bool send_chunk_to(struct myr_tagged *t, struct myr_tagged_peer *peer)
+{
+    struct myr_tagged_request *request = peer->pulled.first;
+    if (NULL == request || !send_chunk(t, request)) {
+        return false;
+    }
+    (void)tagged_first(&peer->pulled);
+    if (request->moved == request->wanted) {
+        --t->pulls;
+        tagged_append(&t->done, request);
+    } else {
+        tagged_append(&peer->pulled, request);
+    }
+    return true;
+}
+
+/* Sends fragments of pulled requests, one to each peer in turn. */
 static void send_chunks(struct myr_tagged *t)
 {
-    struct myr_tagged_request *request;
-    while (NULL != (request = t->pulled.first) && send_chunk(t, request)) {
-        (void)tagged_first(&t->pulled);
-        tagged_append(request->moved == request->wanted ? &t->done : &t->pulled, request);
+    bool any = 0 != t->pulls;
+    while (any) {
+        any = false;
+        struct myr_tagged_peer *peer = t->waiting_peers;
+        for (; NULL != peer; peer = peer->next_waiting) {
+            any = send_chunk_to(t, peer) || any;
+        }
     }
 }
 
 void tagged_send_waiting(struct myr_tagged *t)
 {
-    struct myr_tagged_peer **at = &t->waiting_peers;
-    while (NULL != *at) {
-        struct myr_tagged_peer *peer = *at;
+    struct myr_tagged_peer *peer = t->waiting_peers;
+    for (; NULL != peer; peer = peer->next_waiting) {
         send_queue(t, peer, &peer->answers);
         send_queue(t, peer, &peer->messages);
-        if (waits(peer)) {
-            at = &peer->next_waiting;
-        } else {
-            *at = peer->next_waiting;
-        }
     }
     send_chunks(t);
+    for (struct myr_tagged_peer **at = &t->waiting_peers; NULL != *at;) {
+        if (tagged_waits(*at)) {
+            at = &(*at)->next_waiting;
+        } else {
+            *at = (*at)->next_waiting;
+        }
+    }
 }
 
 /* ---- sends ---- */
@@ -395,28 +437,31 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
     return false;
 }
 
-/* Copies the message into a buffer that the receiver can read. Returns false if there is none. */
-static bool send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
-                        const struct myr_tagged_request *request, struct tagged_head *head)
+/* Copies the message into a buffer that the receiver can read, and sends its envelope. The request
+ * is done when this has left, because the process may then wait outside this library, or end. */
+static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                             struct myr_tagged_request *request, struct tagged_head *head)
 {
-    struct tagged_pool *pool = request->wanted <= TAGGED_SMALL ? &t->small : &t->large;
+    struct tagged_pool *pool =
+        &t->pool[request->wanted <= TAGGED_SMALL ? TAGGED_SMALL_POOL : TAGGED_LARGE_POOL];
     struct tagged_buffer *buffer = take_buffer(t, pool, pool->reserved);
     if (NULL == buffer) {
-        return false;
+        return OUT_OF_MEMORY;
     }
     struct tagged_more more = {.bytes = request->wanted,
                                .at = (uint64_t)(buffer->memory - t->base)};
     head->kind = TAGGED_STORED;
     if (tagged_number_give(t, TAGGED_BUFFER, buffer, &more.other)) {
         memcpy(buffer->memory, request->buffer, request->wanted);
-        if (leave_or_wait(t, peer, head, &more)) {
+        const enum left left = leave_or_wait(t, peer, head, &more, request);
+        if (OUT_OF_MEMORY != left) {
             ++t->counted.stored;
-            return true;
+            return left;
         }
         tagged_number_end(t, more.other);
     }
     tagged_buffer_end(buffer);
-    return false;
+    return OUT_OF_MEMORY;
 }
 
 static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
@@ -427,7 +472,7 @@ static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
     ++t->counted.offered;
     if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
         request->here = more.other;
-        if (leave_or_wait(t, peer, head, &more)) {
+        if (OUT_OF_MEMORY != leave_or_wait(t, peer, head, &more, NULL)) {
             tagged_wake_peer(peer);
             return false;
         }
@@ -462,8 +507,51 @@ bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
     if (eager) {
         return send_eager(t, to, request, &head);
     }
-    if (to->near && bytes <= t->options.buffer_bytes && send_stored(t, to, request, &head)) {
-        return true;
+    const enum left left = to->near && bytes <= t->options.buffer_bytes
+                               ? send_stored(t, to, request, &head)
+                               : OUT_OF_MEMORY;
+    return OUT_OF_MEMORY == left ? send_offer(t, to, request, &head) : LEFT == left;
+}
+
+/* ---- outstanding messages ---- */
+
+bool myr_tagged_busy(const struct myr_tagged *t)
+{
+    return 0 != t->busy_buffers || NULL != t->waiting_peers;
+}
+
+/* Returns whether a message to this peer was offered, and its data were not requested yet. (The
+ * program has freed the request.) */
+static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *peer)
+{
+    for (uint32_t i = 0; i < t->numbers; ++i) {
+        const struct myr_tagged_request *request = t->number[i].owner;
+        if (TAGGED_SENDER == t->number[i].kind && peer == request->peer) {
+            return true;
+        }
     }
-    return send_offer(t, to, request, &head);
+    return false;
+}
+
+/* Returns whether the peer still has to receive anything from here. Whether another node's port is
+ * closed is known only from messages that it refuses, so an offer does not count there. */
+static bool is_owed(struct myr_tagged *t, const struct myr_tagged_peer *peer)
+{
+    const bool owed = 0 != peer->sending[TAGGED_SMALL_POOL] ||
+                      0 != peer->sending[TAGGED_LARGE_POOL] || tagged_waits(peer) ||
+                      (peer->remote.same_nic && has_offer(t, peer));
+    return owed && !myr_port_undeliverable(t->port, &peer->remote, MYR_DRAIN_SILENCE);
+}
+
+bool myr_tagged_owes(struct myr_tagged *t, bool (*matters)(uint64_t id), uint64_t *id)
+{
+    for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {
+        for (const struct myr_tagged_peer *peer = t->bucket[b]; NULL != peer; peer = peer->next) {
+            if (matters(peer->id) && is_owed(t, peer)) {
+                *id = peer->id;
+                return true;
+            }
+        }
+    }
+    return false;
 }

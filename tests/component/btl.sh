@@ -25,6 +25,7 @@ spoilt() {
 }
 check "a spoilt message is found" spoilt
 
+late_on_one_node
 barriers_over_myr
 check "128 processes" many_over_myr
 check "progress" over_myr 3 "$programs/progress"
@@ -88,6 +89,7 @@ check "no network, nothing else" alone_fails
 
 if there_are_hosts; then
     messages_on_hosts
+    check "one-sided: a receiver that makes no calls delays no others, 3 hosts" away 3 --window
     for coll in ^nicbarr ^monitoring; do
         check "barriers, 2 hosts with 2 processes each, coll $coll" on_hosts 2 2 --mca coll $coll \
             "${shapes[@]}"

@@ -71,6 +71,47 @@ starting_others() { # HOSTS PROGRAM-OPTION...
         "$programs/spawned" "$@" --ledger "$scratch/ledger" --cells "$scratch/ledger" \
         > "$scratch/out" 2>&1 && [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]
 }
+# A receiver that makes no calls for some time, or only after its senders have ended (tests/mpi/late_receiver.c).
+away() { # HOSTS-OR-"" PROGRAM-OPTION...: rank 1 makes no calls until rank 0 has exchanged messages with rank 2
+    rm -f "$scratch/go"
+    if [ -z "$1" ]; then
+        over_myr 3 "$programs/late_receiver" --file "$scratch/go" "${@:2}"
+    else
+        on_hosts "$1" 1 "$programs/late_receiver" --file "$scratch/go" "${@:2}"
+    fi
+}
+late_on_one_node() {
+    local bytes
+    for bytes in 200 1000 20000; do
+        check "messages of $bytes bytes whose senders have ended" over_myr 1 "$programs/late_receiver" --bytes $bytes \
+            --messages 200
+        check "the senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 200 \
+            --disconnect
+        check "a receiver that makes no calls delays no others, $bytes bytes" away "" --bytes $bytes
+    done
+}
+late_from_host() { # NETHOSTS-OPTION-OR-"" MPIRUN-OPTION... -- PROGRAM-OPTION...: senders on the second host
+    local faults=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    # shellcheck disable=SC2016,SC2086 # NETHOSTS_MPIRUN is nethosts' own; options
+    timeout -k 5 "${watchdog:-300}" "$nethosts" $faults --shell 2 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 1 "$@"' late \
+        $myr "${options[@]}" "$programs/late_receiver" --hosts 10.77.0.2 "${@:2}" > "$scratch/out" 2>&1 && said "^ok"
+}
+late_on_hosts() {
+    local coll
+    check "a receiver that makes no calls delays no others, 3 hosts" away 3
+    for coll in ^nicbarr ^monitoring; do
+        check "messages of other hosts' processes that have ended, coll $coll" late_from_host "--loss 20" \
+            --mca coll $coll --
+        check "the processes have disconnected, coll $coll" late_from_host "--loss 20" --mca coll $coll -- \
+            --disconnect
+    done
+}
+
 # Two hosts play barriers over messages. The second one is unplugged until a process reports that the other host is
 # silent. That may be a process on the unplugged host, so each process writes to a file. Then the job goes on.
 cat > "$scratch/unplugs.sh" << 'EOS'
@@ -114,6 +155,7 @@ messages_on_hosts() {
         --threads 3
     check "processes that come later, on another host" starting_others 2 --hosts 10.77.0.2 \
         --more-hosts 10.77.0.1,10.77.0.2
+    late_on_hosts
     check "jobs of two hosts connect" starting_others 3 --strangers --hosts 10.77.0.2 \
         --more-hosts 10.77.0.3
 }

@@ -39,6 +39,7 @@ check "what is counted" over_myr 2 "$programs/message_pvars"
 check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
 check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
 
+late_on_one_node
 barriers_over_myr
 check "128 processes" many_over_myr
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tests messages to a process that makes no MPI calls for some time after they were sent.
+ *
+ *   late_receiver         rank 0 spawns processes. They send messages to it and call MPI_Finalize,
+ *                         or MPI_Comm_disconnect before that. Rank 0 receives the messages late.
+ *   late_receiver --file F   rank 1 makes no MPI calls until the file F exists. Rank 0 sends
+ *                         messages to it, then exchanges messages with rank 2, and then creates the
+ *                         file. (3 processes)
+ *   late_receiver --file F --window   the same with MPI_Put
+ *
+ * Every message has other contents, which are checked. The time for which the receiver stays away
+ * (--late) only determines how likely a defect is found.
+ */
+#include "common.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static long messages = 400;
+static long bytes = 1000;
+static long spawned = 2;
+static long rounds = 2;
+static long late_ms = 500;
+static long disconnect;
+static long window;
+static const char *hosts = "";
+static const char *file = "";
+
+static const struct test_option options[] = {
+    {"--messages", OPTION_LONG, &messages, "number of messages of each sender (400)"},
+    {"--bytes", OPTION_LONG, &bytes, "size of each (1000)"},
+    {"--spawned", OPTION_LONG, &spawned, "processes that are spawned in each round (2)"},
+    {"--rounds", OPTION_LONG, &rounds, "rounds (2)"},
+    {"--late", OPTION_LONG, &late_ms, "time until the receiver receives, in milliseconds (500)"},
+    {"--disconnect", OPTION_FLAG, &disconnect, "spawned processes call MPI_Comm_disconnect"},
+    {"--hosts", OPTION_TEXT, &hosts, "where they are spawned: the info key \"host\""},
+    {"--file", OPTION_TEXT, &file, "the file for which rank 1 waits"},
+    {"--window", OPTION_FLAG, &window, "one-sided communication instead of messages"},
+};
+
+static unsigned char content(int from, long message, long at)
+{
+    return (unsigned char)(37 * from + 11 * message + at + at / 251);
+}
+
+static void fill(unsigned char *buffer, int from, long message)
+{
+    for (long at = 0; at < bytes; at++)
+        buffer[at] = content(from, message, at);
+}
+
+static void check_content(const unsigned char *buffer, int from, long message)
+{
+    for (long at = 0; at < bytes; at++)
+        TEST_CHECK(buffer[at] == content(from, message, at), "contents",
+                   "message %ld of rank %d: byte %ld is %u and not %u", message, from, at,
+                   buffer[at], content(from, message, at));
+}
+
+static void receive_all(unsigned char *buffer, int from, MPI_Comm comm)
+{
+    for (long message = 0; message < messages; message++) {
+        MPI_Recv(buffer, (int)bytes, MPI_BYTE, from, (int)message, comm, MPI_STATUS_IGNORE);
+        check_content(buffer, from, message);
+    }
+}
+
+/* Starts to send all messages, each from a buffer of its own. */
+static void start_sends(unsigned char *buffers, int from, int to, MPI_Comm comm,
+                        MPI_Request *requests)
+{
+    for (long message = 0; message < messages; message++) {
+        fill(buffers + message * bytes, from, message);
+        MPI_Isend(buffers + message * bytes, (int)bytes, MPI_BYTE, to, (int)message, comm,
+                  &requests[message]);
+    }
+}
+
+/* ---- senders that end ---- */
+
+static void send_and_end(MPI_Comm parents)
+{
+    unsigned char *buffer = malloc((size_t)bytes);
+    test_phase("sends to the parent");
+    for (long message = 0; message < messages; message++) {
+        fill(buffer, test.rank, message);
+        MPI_Send(buffer, (int)bytes, MPI_BYTE, 0, (int)message, parents);
+    }
+    free(buffer);
+    test_phase("disconnects");
+    if (disconnect)
+        MPI_Comm_disconnect(&parents);
+    test_phase("MPI_Finalize");
+    MPI_Finalize();
+}
+
+static MPI_Comm spawn(const char *program)
+{
+    char number[2][24];
+    MPI_Comm children;
+    MPI_Info info;
+    snprintf(number[0], sizeof(number[0]), "%ld", messages);
+    snprintf(number[1], sizeof(number[1]), "%ld", bytes);
+    const char *arguments[] = {
+        "--messages", number[0], "--bytes", number[1], disconnect ? "--disconnect" : NULL, NULL};
+    MPI_Info_create(&info);
+    if (*hosts) {
+        MPI_Info_set(info, "host", hosts);
+        MPI_Info_set(info, "map_by", "node");
+    }
+    MPI_Comm_spawn(program, (char **)arguments, (int)spawned, info, 0, MPI_COMM_SELF, &children,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Info_free(&info);
+    return children;
+}
+
+static void receive_from_children(const char *program)
+{
+    unsigned char *buffer = malloc((size_t)bytes);
+    for (long round = 0; round < rounds; round++) {
+        test_phase("spawns");
+        MPI_Comm children = spawn(program);
+        usleep((useconds_t)late_ms * 1000);
+        test_phase("receives");
+        for (int child = 0; child < spawned; child++)
+            receive_all(buffer, child, children);
+        test_phase("disconnects");
+        if (disconnect)
+            MPI_Comm_disconnect(&children);
+        else
+            MPI_Comm_free(&children);
+    }
+    free(buffer);
+}
+
+/* ---- a receiver that makes no calls ---- */
+
+static void wait_for_file(void)
+{
+    while (access(file, F_OK) != 0)
+        usleep(1000);
+}
+
+static void create_file(void)
+{
+    const int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    TEST_CHECK(fd >= 0, "file", "%s cannot be created", file);
+    close(fd);
+}
+
+static void send_to_both(unsigned char *buffer)
+{
+    unsigned char *buffers = malloc((size_t)(2 * messages * bytes));
+    MPI_Request *requests = malloc((size_t)(2 * messages) * sizeof(*requests));
+    test_phase("sends to both");
+    start_sends(buffers, 0, 1, MPI_COMM_WORLD, requests);
+    start_sends(buffers + messages * bytes, 0, 2, MPI_COMM_WORLD, requests + messages);
+    test_phase("receives from rank 2");
+    receive_all(buffer, 2, MPI_COMM_WORLD);
+    create_file();
+    test_phase("completes its sends");
+    MPI_Waitall((int)(2 * messages), requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    free(buffers);
+}
+
+static void answer(unsigned char *buffer)
+{
+    unsigned char *buffers = malloc((size_t)(messages * bytes));
+    MPI_Request *requests = malloc((size_t)messages * sizeof(*requests));
+    test_phase("receives from rank 0");
+    receive_all(buffer, 0, MPI_COMM_WORLD);
+    test_phase("answers");
+    start_sends(buffers, 2, 0, MPI_COMM_WORLD, requests);
+    MPI_Waitall((int)messages, requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    free(buffers);
+}
+
+static void exchange(void)
+{
+    unsigned char *buffer = malloc((size_t)bytes);
+    if (test.rank == 0) {
+        send_to_both(buffer);
+    } else if (test.rank == 1) {
+        test_phase("waits for the file");
+        wait_for_file();
+        receive_all(buffer, 0, MPI_COMM_WORLD);
+    } else if (test.rank == 2) {
+        answer(buffer);
+    }
+    free(buffer);
+}
+
+/* ---- one-sided communication ---- */
+
+/* In the first operation on a process, Open MPI asks that process for addresses, and waits. */
+static void put_first(MPI_Win memory)
+{
+    const char zero = 0;
+    MPI_Win_lock_all(0, memory);
+    for (int to = 0; test.rank == 0 && to < test.size; to++)
+        MPI_Put(&zero, 1, MPI_BYTE, to, 0, 1, MPI_BYTE, memory);
+    MPI_Win_unlock_all(memory);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Locks each process separately: after MPI_Win_lock_all, Open MPI flushes all processes at once. */
+static void put_to_both(unsigned char *buffers, MPI_Win memory)
+{
+    for (long message = 0; message < messages; message++)
+        fill(buffers + message * bytes, 0, message);
+    test_phase("puts to both");
+    for (int to = 1; to <= 2; to++) {
+        MPI_Win_lock(MPI_LOCK_SHARED, to, MPI_MODE_NOCHECK, memory);
+        for (long message = 0; message < messages; message++)
+            MPI_Put(buffers + message * bytes, (int)bytes, MPI_BYTE, to, message * bytes,
+                    (int)bytes, MPI_BYTE, memory);
+    }
+    test_phase("completes its puts to rank 2");
+    MPI_Win_unlock(2, memory);
+    create_file();
+    test_phase("completes its puts to rank 1");
+    MPI_Win_unlock(1, memory);
+}
+
+static void exchange_in_window(void)
+{
+    const size_t all = (size_t)(messages * bytes);
+    unsigned char *own, *buffers = malloc(all);
+    MPI_Win memory;
+    MPI_Win_allocate((MPI_Aint)all, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &memory);
+    put_first(memory);
+    if (test.rank == 0) {
+        put_to_both(buffers, memory);
+    } else if (test.rank == 1) {
+        test_phase("waits for the file");
+        wait_for_file();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, test.rank, 0, memory);
+    for (long message = 0; test.rank != 0 && message < messages; message++)
+        check_content(own + message * bytes, 0, message);
+    MPI_Win_unlock(test.rank, memory);
+    MPI_Win_free(&memory);
+    free(buffers);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parents;
+    test_begin(argc, argv, "late_receiver", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    MPI_Comm_get_parent(&parents);
+    if (parents != MPI_COMM_NULL) {
+        send_and_end(parents);
+        return 0;
+    }
+    if (!*file) {
+        if (test.rank == 0)
+            receive_from_children(argv[0]);
+    } else {
+        TEST_CHECK(test.size >= 3, "start", "--file takes 3 processes");
+        if (window)
+            exchange_in_window();
+        else
+            exchange();
+    }
+    return test_end("");
+}
