@@ -27,6 +27,7 @@
 #include "ompi/exits.h"
 #include "ompi/node.h"
 #include "ompi/survival.h"
+#include "os/clock.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -239,11 +240,29 @@ void nicbarr_open_nics_now(struct nicbarr_hello *hello)
     pthread_mutex_unlock(&opening);
 }
 
+/* About a dozen requests of another NIC (firmware/backoff.h). */
+enum { LINGER_US = 500 * 1000 };
+
+/* Runs the NICs for some time. Processes of this job have left all collectives, but a process of
+ * another one may still wait for its last one's messages, if they were lost. Its NIC requests them
+ * again and again, while this is the last process that can run this node's NIC. */
+static void linger(void)
+{
+    const uint64_t end_us = os_now_us() + LINGER_US;
+    while (os_now_us() < end_us) {
+        (void)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, true);
+    }
+}
+
 static void close_nics(void)
 {
     if (tending) {
         opal_progress_unregister(tend_nics);
         tending = false;
+    }
+    if (mca_coll_nicbarr_component.has_other_jobs) {
+        linger();
+        mca_coll_nicbarr_component.has_other_jobs = false;
     }
     nicbarr_nics_close(&mca_coll_nicbarr_component.nics);
 }

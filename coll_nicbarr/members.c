@@ -78,6 +78,7 @@ bool nicbarr_is_across(ompi_communicator_t *comm)
         ++r;
     }
     free(peers);
+    mca_coll_nicbarr_component.has_other_jobs |= r < size;
     return r < size;
 }
 

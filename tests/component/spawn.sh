@@ -48,6 +48,15 @@ for algorithm in auto tree:2; do
 done
 check "by the NICs where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
 
+# The last packets of a job whose only process on its host ends after its last barrier are lost, too.
+ending() {
+    # shellcheck disable=SC2016 # NETHOSTS_MPIRUN is nethosts' own
+    on_hosts --loss 20 --shell 2 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 1 "$@"' ends --mca coll_nicbarr_algorithm \
+        tree:2 "$programs/spawned" --spawned 1 --generations 1 --barriers 15 --hosts 10.77.0.2 \
+        --more-hosts 10.77.0.2 --ledger "$scratch/ledger" --cells "$scratch/ledger"
+}
+for _ in 1 2 3; do check "a job ends while packets are lost" ending; done
+
 check "no NIC wanted" spawning --mca coll_nicbarr_nic none
 check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic is none"
 check "no such network" spawning --mca coll_nicbarr_network 192.0.2.0/24
