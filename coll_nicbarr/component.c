@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "coll_nicbarr/choice/expense.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache.h"
+#include "coll_nicbarr/files/cache_locations.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/failures.h"
 #include "coll_nicbarr/long_waits.h"
@@ -117,6 +119,33 @@ static void take_cache(char **given)
     }
 }
 
+static void replace(char **text, char *by)
+{
+    if (NULL != by) {
+        free(*text);
+        *text = by;
+    }
+}
+
+static char *absolute_path(const char *path, const char *directory)
+{
+    char *absolute = NULL;
+    return '\0' == *path || '/' == *path || asprintf(&absolute, "%s/%s", directory, path) < 0
+               ? NULL
+               : absolute;
+}
+
+/* The program may change its working directory before the files are written. */
+static void make_paths_absolute(struct nicbarr_parameters *parameters)
+{
+    char *directory = getcwd(NULL, 0);
+    if (NULL != directory) {
+        replace(&parameters->cache, nicbarr_cache_absolute(parameters->cache, directory));
+        replace(&parameters->report, absolute_path(parameters->report, directory));
+    }
+    free(directory);
+}
+
 static void take_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -129,6 +158,7 @@ static void take_parameters(void)
             component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
     take_cache(&component->parameters.cache);
+    make_paths_absolute(&component->parameters);
     component->forced_rooted = false;
     take_algorithm();
     component->forced_ways[NICBARR_ALLREDUCE] =

@@ -20,6 +20,39 @@ static bool find_own(struct nicbarr_cache_location *location)
     return 0 < length && length < PATH_MAX;
 }
 
+static bool is_word(const char *entry, size_t length)
+{
+    static const char *const words[] = {"auto", "none", "anew"};
+    bool is = 0 == length;
+    for (size_t w = 0; !is && w < sizeof(words) / sizeof(words[0]); ++w) {
+        is = strlen(words[w]) == length && 0 == strncmp(entry, words[w], length);
+    }
+    return is;
+}
+
+char *nicbarr_cache_absolute(const char *list, const char *directory)
+{
+    size_t entries = 1;
+    for (const char *at = list; '\0' != *at; ++at) {
+        entries += ',' == *at;
+    }
+    const size_t room = strlen(list) + entries * (strlen(directory) + 1) + 1;
+    char *absolute = malloc(room);
+    size_t filled = 0;
+    while (NULL != absolute) {
+        const size_t length = strcspn(list, ",");
+        const bool relative = '/' != *list && !is_word(list, length);
+        filled += (size_t)snprintf(absolute + filled, room - filled, "%s%s%.*s%s",
+                                   relative ? directory : "", relative ? "/" : "", (int)length,
+                                   list, ',' == list[length] ? "," : "");
+        if ('\0' == list[length]) {
+            break;
+        }
+        list += length + 1;
+    }
+    return absolute;
+}
+
 bool nicbarr_cache_next_location(const char **list, struct nicbarr_cache_location *location)
 {
     const char *home = getenv("HOME");

@@ -17,6 +17,11 @@ struct nicbarr_cache_location {
                            */
 };
 
+/* Returns a copy of the list in which the paths are absolute, those of files in `directory`, for
+ * programs that change their working directory. The caller frees it. Returns NULL if out of memory.
+ * An empty list stays empty. */
+char *nicbarr_cache_absolute(const char *list, const char *directory);
+
 /* Parse the next word of `list`, which is advanced. Returns false at its end. If the environment
  * does not determine the user's own file, "auto" is skipped. */
 bool nicbarr_cache_next_location(const char **list, struct nicbarr_cache_location *location);

@@ -72,6 +72,14 @@ done
 check "priority -1 works" works --mca coll_nicbarr_priority -1 --mca coll_nicbarr_verbose 2
 check "priority -1 leaves everything to Open MPI" said "is left to Open MPI: coll_nicbarr_priority"
 
+# Relative paths are those of the directory in which the job starts, wherever the program goes from there.
+elsewhere() (
+    cd "$scratch" || exit
+    job 2 --mca coll_nicbarr_report report.json "$programs/short_job" --directory /proc && said "^ok" &&
+        [ -s report.json ]
+)
+check "the report of a program that changes its directory" elsewhere
+
 # Files that cannot be written are reported once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
 check "is complained of" said_once "report is not written: /proc/nonexistent/report.json"

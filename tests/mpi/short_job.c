@@ -12,6 +12,7 @@
  * - --bcasts N does the same with MPI_Bcast, whose root is rank 0, except for one call.
  * - --leave does not free communicators, windows of messages and persistent requests, because some
  *   programs leave that to MPI_Finalize.
+ * - --directory D changes the working directory after MPI_Init.
  * - --tools opens MPI's tools interface before MPI_Init and closes it before MPI_Finalize;
  *   --tools-twice opens and closes it once more before that, so that Open MPI loads its components
  *   twice. (It cannot be closed after MPI_Finalize, because Open MPI 4.1.4 crashes there, also with
@@ -22,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static long rounds = 4;
 static long allreduces;
@@ -30,6 +32,7 @@ static long leave;
 static long tools;
 static long tools_twice;
 static long crash;
+static const char *directory = "";
 
 static const struct test_option options[] = {
     {"--rounds", OPTION_LONG, &rounds, "how often communicators are created and used (4)"},
@@ -38,6 +41,7 @@ static const struct test_option options[] = {
     {"--leave", OPTION_FLAG, &leave, "leave communicators and requests to MPI_Finalize"},
     {"--tools", OPTION_FLAG, &tools, "have the tools interface open from before MPI_Init"},
     {"--tools-twice", OPTION_FLAG, &tools_twice, "open and close it once before that"},
+    {"--directory", OPTION_TEXT, &directory, "change to this directory after MPI_Init"},
     {"--crash", OPTION_FLAG, &crash, "die of a segmentation fault at the end, to see it found"},
 };
 
@@ -155,6 +159,7 @@ int main(int argc, char **argv)
     if (given(argc, argv, "--tools"))
         MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     test_begin(argc, argv, "short_job", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
+    TEST_CHECK(!*directory || chdir(directory) == 0, "start", "cannot change to %s", directory);
     MPI_Op ends;
     MPI_Datatype pair;
     MPI_Op_create(join_ends, 0, &ends);
