@@ -641,13 +641,37 @@ static uint32_t check_connection(const struct wire_nic *nic, const struct mcp_co
            check_queue(&nic->board, &c->aside, number, MCP_ASIDE, 0);
 }
 
+/* Returns the NIC to which a message goes. */
+static struct wire_nic *destination_of(struct wire_nic *nic, const struct mcp_sending *sending)
+{
+    const uint32_t c = sending->connection;
+    return MCP_SAME_NIC == c ? nic : &w.wire.nics[mcp_connections(nic->mcp)[c].link - 1];
+}
+
+/* Checks that no message counts as undeliverable whose port is open. (The peer may refuse any.) */
+static void check_deliverable(struct wire_nic *nic, const struct mcp_sending *sending)
+{
+    struct wire_nic *other = destination_of(nic, sending);
+    const struct mcp_port *port = mcp_port_at(other->mcp, sending->to_port);
+    const bool open = NULL != port && port->key == sending->to_key;
+    const struct mcp_destination to = {
+        .connection = sending->connection, .key = sending->to_key, .port = sending->to_port};
+    const bool not =
+        mcp_messages_undeliverable(nic->mcp, &nic->board, sending->port, &to, UINT32_MAX);
+    CHECK(other == &w.wire.nics[PEER] || !not || !open);
+    CHECK(nic != other || not != open);
+}
+
 /* Returns the number of the port's outstanding messages. */
-static uint32_t check_port(const struct wire_nic *nic, struct mcp_port *port)
+static uint32_t check_port(struct wire_nic *nic, struct mcp_port *port)
 {
     uint32_t under_way = 0;
     const struct mcp_sending *sendings = mcp_sendings(port, mcp_at(&nic->board, port->rings));
     for (uint32_t t = 0; t < port->send_tokens; ++t) {
-        under_way += MCP_IDLE != sendings[t].state;
+        if (MCP_IDLE != sendings[t].state) {
+            ++under_way;
+            check_deliverable(nic, &sendings[t]);
+        }
     }
     CHECK(under_way == port->under_way && port->spares <= port->receive_slots);
     return under_way;
