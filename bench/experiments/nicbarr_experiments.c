@@ -27,10 +27,10 @@ static const struct experiment experiments[] = {
     {"latency", "MPI_Barrier of 2, 3, ... processes", latency_run},
     {"overhead", "overhead of MPI over libmyr's barrier", overhead_run},
     {"granularity", "a loop of work and a barrier, by the amount of work", granularity_run},
-    {"arrival", "a loop of work and a barrier, with work that varies among processes", arrival_run},
+    {"arrival", "a loop of work and a barrier, by how the work varies", arrival_run},
     {"applications", "three synthetic applications", applications_run},
     {"bcast", "MPI_Bcast with a reply, by the size of the message", bcast_run},
-    {"rtt", "1:P P:1 ping-pong of MPI messages, compared with a model", rtt_run},
+    {"rtt", "1:P P:1 ping-pong of messages, compared with a model", rtt_run},
     {"fuzzy", "work between MPI_Ibarrier and MPI_Wait", fuzzy_run},
 };
 

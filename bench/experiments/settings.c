@@ -38,8 +38,8 @@ static const char usage_options[] =
     "      --seed N           of the random numbers (default: from the clock; it is\n"
     "                         printed)\n"
     "      --budget SECONDS   approximate measuring time (default 10)\n"
-    "      --algorithm NAME   algorithm of both sides of overhead: pairwise (default),\n"
-    "                         tree:4, dissemination:2, ...\n"
+    "      --algorithm NAME   algorithm of both sides of overhead: pairwise\n"
+    "                         (default), tree:4, dissemination:2, ...\n"
     "  -h, --help             this text\n"
     "      --version          the version\n";
 

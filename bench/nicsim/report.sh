@@ -29,8 +29,8 @@ usage() {
 Usage: nicsim report [OPTION...]
 Simulates barriers on several machines, executed by their NICs and by hosts,
 and writes a page with plots, tables and raw data: the papers' measurements
-beside the simulator's, latency and memory against the number of nodes, broadcasts,
-messages that NICs match, and the papers' evaluation of MPI.
+beside the simulator's, latency and memory against the number of nodes,
+broadcasts, messages that NICs match, and the papers' evaluation of MPI.
 
   --nodes MOST       up to MOST nodes, 4 to 65536 (default 1024, which takes
                      half a minute on two processors; 4096 take four minutes,
