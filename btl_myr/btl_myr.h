@@ -35,9 +35,9 @@
  * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
  * fragment of the pool. Their number is limited, too; beyond it ob1 itself has to wait.
  *
- * Endpoints of other jobs have no overflow fragments, because MPI_Comm_disconnect of Open MPI 4.1
- * waits without calling this component. By then all messages must be at the NIC, which other
- * processes and its watch run.
+ * In a process that has met other jobs there are no overflow fragments, because it may wait in
+ * MPI_Comm_disconnect without calling this component. By then all messages, also those to its own
+ * job, must be at the NIC, which other processes and its watch run.
  *
  * Threads: `lock` guards the port and the lists of fragments. It is not held during calls of ob1,
  * because ob1 calls back into this component. */
@@ -178,6 +178,7 @@ typedef struct mca_btl_myr_component {
     opal_list_t asking;  /* for windows: endpoints with requests that are not sent completely */
     opal_free_list_t spare_tasks;
     uint32_t asked;             /* outstanding operations at other processes */
+    bool has_other_jobs;        /* there are endpoints of other jobs */
     enum myr_drain_peers peers; /* the farthest that this process communicates with */
     uint32_t met; /* number of processes of this job, from rank 0, whose NICs have been connected */
     void *spent;  /* a buffer to be provided to the port again */

@@ -123,6 +123,7 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
         free_endpoint(endpoint);
         return NULL;
     }
+    component->has_other_jobs = component->has_other_jobs || endpoint->of_other_job;
     if (!endpoint->remote.same_nic && endpoint->of_other_job) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_JOBS);
         myr_port_keep_watch(component->port);

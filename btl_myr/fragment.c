@@ -75,7 +75,7 @@ static bool open_pool(enum mca_btl_myr_pools which, size_t payload, int fragment
     OBJ_CONSTRUCT(&pool->list, opal_free_list_t);
     pool->payload = payload;
     pool->left = (uint32_t)fragments;
-    pool->quarter = (uint32_t)fragments / 4;
+    pool->quarter = fragments < 8 ? 1 : (uint32_t)fragments / 4;
     return OPAL_SUCCESS == opal_free_list_init(&pool->list, sizeof(mca_btl_myr_fragment_t),
                                                MYR_LINE, OBJ_CLASS(mca_btl_myr_fragment_t), 0,
                                                MYR_LINE, fragments, fragments, fragments, NULL, 0,
@@ -269,7 +269,7 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
                                                  uint32_t flags)
 {
     const struct mca_btl_myr_pool *pools = mca_btl_myr_component.pool;
-    const uint32_t most = endpoint->of_other_job ? 0 : OVERFLOW_MOST;
+    const uint32_t most = mca_btl_myr_component.has_other_jobs ? 0 : OVERFLOW_MOST;
     const uint32_t overflow = atomic_load_explicit(&endpoint->overflow, memory_order_relaxed);
     const enum mca_btl_myr_pools pool =
         size <= pools[MCA_BTL_MYR_EAGER].payload ? MCA_BTL_MYR_EAGER : MCA_BTL_MYR_LARGE;

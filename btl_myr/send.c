@@ -176,8 +176,10 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
             return OPAL_SUCCESS;
         }
     }
-    mca_btl_myr_fragment_t *fragment = mca_btl_myr_fragment_for(
-        endpoint, true, header_size + payload_size, order, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    /* Without a convertor it is a message of ob1's own, for which ob1 may not be able to wait. */
+    mca_btl_myr_fragment_t *fragment =
+        mca_btl_myr_fragment_for(endpoint, NULL != convertor, header_size + payload_size, order,
+                                 flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (NULL == fragment) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }

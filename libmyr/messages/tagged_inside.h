@@ -97,6 +97,7 @@ struct myr_tagged_peer {
     struct tagged_queue messages;   /* in order */
     struct tagged_requests pulled;  /* sends whose data were requested */
     uint32_t sending[TAGGED_POOLS]; /* buffers from which the port sends to it */
+    uint32_t unreceived;            /* those with a message, a request for data, or data */
 };
 
 /* Buffers of one size. A buffer from which the port sends is returned when the send completes,
@@ -118,6 +119,7 @@ struct tagged_buffer {
     uint8_t *memory;
     struct myr_tagged *tagged;
     struct myr_tagged_peer *peer; /* its destination */
+    bool counts;                  /* in the peer's `unreceived` */
 };
 
 /* A message that waits for its receive, or is about to be received. */

@@ -154,6 +154,7 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
         t->lost_id = buffer->peer->id;
     }
     --buffer->peer->sending[buffer->pool - t->pool];
+    buffer->peer->unreceived -= buffer->counts;
     tagged_buffer_end(buffer);
 }
 
@@ -170,6 +171,8 @@ static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
         return false;
     }
     ++peer->sending[pool];
+    buffer->counts = TAGGED_CREDIT != head->kind && TAGGED_DONE != head->kind;
+    peer->unreceived += buffer->counts;
     const uint32_t all = write_out(buffer->memory, head, more, data, bytes);
     buffer->peer = peer;
     const enum myr_status status =
@@ -533,13 +536,13 @@ static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *
     return false;
 }
 
-/* Returns whether the peer still has to receive anything from here. Whether another node's port is
+/* Returns whether the peer still has to receive anything from here. Credits do not count, because a
+ * process that has ended needs none. Whether another node's port is
  * closed is known only from messages that it refuses, so an offer does not count there. */
 static bool is_owed(struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
-    const bool owed = 0 != peer->sending[TAGGED_SMALL_POOL] ||
-                      0 != peer->sending[TAGGED_LARGE_POOL] || tagged_waits(peer) ||
-                      (peer->remote.same_nic && has_offer(t, peer));
+    const bool owed = 0 != peer->unreceived || NULL != peer->messages.first ||
+                      NULL != peer->pulled.first || (peer->remote.same_nic && has_offer(t, peer));
     return owed && !myr_port_undeliverable(t->port, &peer->remote, MYR_DRAIN_SILENCE);
 }
 

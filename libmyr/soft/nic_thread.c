@@ -144,6 +144,8 @@ static void *keep_watch(void *opaque)
         if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
+            /* Packets of a NIC whose lock cannot be taken would wake the thread all the time. */
+            runs = polls != myr_soft_polls(watch->nic);
         }
         polls = myr_soft_polls(watch->nic);
     }
