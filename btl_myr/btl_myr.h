@@ -114,7 +114,6 @@ struct mca_btl_base_endpoint_t {
     opal_proc_t *proc;                        /* NULL: released by ob1 */
     bool left; /* for windows: released by Open MPI; outstanding fragments to it still complete */
     opal_process_name_t name;
-    bool of_other_job; /* spawned, or connected by MPI */
     struct myr_remote remote;
     int module;
     enum mca_btl_myr_reach reach;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "ompi/modex.h"
+#include "ompi/node.h"
 
 static struct mca_btl_base_endpoint_t **bucket_of(const opal_process_name_t *name)
 {
@@ -68,7 +69,6 @@ static struct mca_btl_base_endpoint_t *new_endpoint(const opal_process_name_t *n
         OBJ_CONSTRUCT(&endpoint->super, opal_list_item_t);
         OBJ_CONSTRUCT(&endpoint->waiting, opal_list_t);
         endpoint->name = *name;
-        endpoint->of_other_job = OMPI_PROC_MY_NAME->jobid != name->jobid;
     }
     return endpoint;
 }
@@ -123,8 +123,9 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
         free_endpoint(endpoint);
         return NULL;
     }
-    component->has_other_jobs = component->has_other_jobs || endpoint->of_other_job;
-    if (!endpoint->remote.same_nic && endpoint->of_other_job) {
+    component->has_other_jobs =
+        component->has_other_jobs || nicbarr_is_of_other_job(&endpoint->name);
+    if (!endpoint->remote.same_nic && nicbarr_is_of_other_job(&endpoint->name)) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_JOBS);
         myr_port_keep_watch(component->port);
     } else if (!endpoint->remote.same_nic) {
@@ -236,7 +237,7 @@ const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
 static bool is_in_flight(const struct mca_btl_base_endpoint_t *endpoint, uint32_t other_job)
 {
     return 0 != endpoint->in_flight &&
-           (!other_job || (endpoint->of_other_job &&
+           (!other_job || (nicbarr_is_of_other_job(&endpoint->name) &&
                            !myr_port_undeliverable(mca_btl_myr_component.port, &endpoint->remote,
                                                    MYR_DRAIN_SILENCE)));
 }

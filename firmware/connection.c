@@ -243,8 +243,7 @@ static bool was_refused_as_closed(const struct mcp_sending *sending,
                                   const struct mcp_destination *to)
 {
     return MCP_IDLE != sending->state && MCP_CLOSED == sending->refused_why &&
-           to->connection == sending->connection && to->port == sending->to_port &&
-           to->key == sending->to_key;
+           to->connection == sending->connection && mcp_goes_to(sending, to->port, to->key);
 }
 
 bool mcp_messages_undeliverable(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,

@@ -162,6 +162,12 @@ static inline struct mcp_sending *mcp_sending_at(const struct mcp_board *board, 
     return 0 == offset ? NULL : mcp_at(board, offset);
 }
 
+/* Returns whether a message is for this port of its connection's NIC. */
+static inline bool mcp_goes_to(const struct mcp_sending *sending, uint16_t port, uint32_t key)
+{
+    return port == sending->to_port && key == sending->to_key;
+}
+
 /* ---- sdma.c ---- */
 
 /* Delivers as many messages as possible that wait, on this NIC itself, for receive tokens of this

@@ -58,8 +58,7 @@ static const struct mcp_sending *one_waiting(struct mcp_board *board, const stru
                                              const struct mcp_sending *sending)
 {
     const struct mcp_sending *other = mcp_sending_at(board, queue->first);
-    while (NULL != other &&
-           (other->to_port != sending->to_port || other->to_key != sending->to_key)) {
+    while (NULL != other && !mcp_goes_to(other, sending->to_port, sending->to_key)) {
         other = mcp_sending_at(board, other->next);
     }
     return other;

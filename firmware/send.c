@@ -282,11 +282,6 @@ void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
 
 /* ---- setting aside ---- */
 
-static bool goes_to(const struct mcp_sending *sending, uint16_t port, uint32_t key)
-{
-    return port == sending->to_port && key == sending->to_key;
-}
-
 static void resume_at(struct mcp_nic *nic, struct mcp_connection *c, struct mcp_sending *sending,
                       uint64_t at_ns)
 {
@@ -308,7 +303,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     mcp_enqueue(board, &c->aside, refused);
     while (0 != queue.first) {
         struct mcp_sending *sending = mcp_at(board, queue.first);
-        const bool same = goes_to(sending, refused->to_port, refused->to_key);
+        const bool same = mcp_goes_to(sending, refused->to_port, refused->to_key);
         queue.first = sending->next;
         sending->state = same ? MCP_ASIDE : MCP_QUEUED;
         sending->refused_why = same ? why : sending->refused_why;
@@ -317,7 +312,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     while (0 != later.first) { /* messages that were set aside earlier stay behind these */
         struct mcp_sending *sending = mcp_at(board, later.first);
         later.first = sending->next;
-        if (goes_to(sending, refused->to_port, refused->to_key)) {
+        if (mcp_goes_to(sending, refused->to_port, refused->to_key)) {
             sending->resume_ns = 0;
             sending->refused_why = why;
         }
@@ -343,7 +338,7 @@ static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
     while (0 != aside.first) {
         struct mcp_sending *sending = mcp_at(board, aside.first);
         aside.first = sending->next;
-        const bool meant = goes_to(sending, port, key);
+        const bool meant = mcp_goes_to(sending, port, key);
         if (meant && 0 != messages) {
             --messages;
             mcp_queue_message(board, c, sending);
@@ -445,7 +440,7 @@ void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sendi
     struct mcp_sending *heir = mcp_sending_at(board, sending->next);
     mcp_unqueue(board, &c->aside, sending);
     while (0 != sending->resume_ns && NULL != heir &&
-           !goes_to(heir, sending->to_port, sending->to_key)) {
+           !mcp_goes_to(heir, sending->to_port, sending->to_key)) {
         heir = mcp_sending_at(board, heir->next);
     }
     if (0 != sending->resume_ns && NULL != heir) {

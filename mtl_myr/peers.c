@@ -12,6 +12,7 @@
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"
+#include "ompi/node.h"
 
 uint64_t mca_mtl_myr_id(const opal_process_name_t *name)
 {
@@ -52,7 +53,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
         report_unreachable_peer(name, error.text);
         return NULL;
     }
-    if (!myr_tagged_is_near(peer) && OMPI_PROC_MY_NAME->jobid != name->jobid) {
+    if (!myr_tagged_is_near(peer) && nicbarr_is_of_other_job(name)) {
         component->peers = MYR_DRAIN_OTHER_JOBS;
         myr_tagged_keep_watch(component->endpoint);
     } else if (!myr_tagged_is_near(peer) && MYR_DRAIN_THIS_NODE == component->peers) {
@@ -105,7 +106,7 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
             return OMPI_ERR_UNREACH;
         }
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
-        if (procs[p]->super.proc_name.jobid != OMPI_PROC_MY_NAME->jobid) {
+        if (nicbarr_is_of_other_job(&procs[p]->super.proc_name)) {
             mca_mtl_myr_lock();
             (void)peer_named(&procs[p]->super.proc_name); /* on failure, a later send fails */
             mca_mtl_myr_unlock();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "libmyr/messages/pace.h"
+#include "ompi/node.h"
 #include "ompi/runtime/mpiruntime.h"
 
 /* ---- requests ---- */
@@ -187,7 +188,8 @@ static void step_of_drain(void)
 
 static bool is_of_other_job(uint64_t id)
 {
-    return OMPI_PROC_MY_NAME->jobid != mca_mtl_myr_name(id).jobid;
+    const opal_process_name_t name = mca_mtl_myr_name(id);
+    return nicbarr_is_of_other_job(&name);
 }
 
 void mca_mtl_myr_drain(void)

@@ -20,4 +20,10 @@ bool nicbarr_asked_for(const char *list, const char *component);
  * which has no such directory. */
 char *nicbarr_node_folder(void);
 
+/* Returns whether a process belongs to another job, which was spawned or connected by MPI. */
+static inline bool nicbarr_is_of_other_job(const opal_process_name_t *name)
+{
+    return OMPI_PROC_MY_NAME->jobid != name->jobid;
+}
+
 #endif

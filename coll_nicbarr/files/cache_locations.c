@@ -20,14 +20,15 @@ static bool find_own(struct nicbarr_cache_location *location)
     return 0 < length && length < PATH_MAX;
 }
 
-static bool is_word(const char *entry, size_t length)
+static bool is_word(const char *entry, size_t length, const char *word)
 {
-    static const char *const words[] = {"auto", "none", "anew"};
-    bool is = 0 == length;
-    for (size_t w = 0; !is && w < sizeof(words) / sizeof(words[0]); ++w) {
-        is = strlen(words[w]) == length && 0 == strncmp(entry, words[w], length);
-    }
-    return is;
+    return strlen(word) == length && 0 == strncmp(entry, word, length);
+}
+
+static bool is_path(const char *entry, size_t length)
+{
+    return 0 != length && !is_word(entry, length, "auto") && !is_word(entry, length, "none") &&
+           !is_word(entry, length, "anew");
 }
 
 char *nicbarr_cache_absolute(const char *list, const char *directory)
@@ -41,7 +42,7 @@ char *nicbarr_cache_absolute(const char *list, const char *directory)
     size_t filled = 0;
     while (NULL != absolute) {
         const size_t length = strcspn(list, ",");
-        const bool relative = '/' != *list && !is_word(list, length);
+        const bool relative = '/' != *list && is_path(list, length);
         filled += (size_t)snprintf(absolute + filled, room - filled, "%s%s%.*s%s",
                                    relative ? directory : "", relative ? "/" : "", (int)length,
                                    list, ',' == list[length] ? "," : "");
@@ -59,12 +60,11 @@ bool nicbarr_cache_next_location(const char **list, struct nicbarr_cache_locatio
     bool found = false;
     while (!found && NULL != *list && '\0' != **list) {
         const size_t length = strcspn(*list, ",");
-        *location = (struct nicbarr_cache_location){.anew = 4 == length &&
-                                                            0 == strncmp(*list, "anew", length)};
+        *location = (struct nicbarr_cache_location){.anew = is_word(*list, length, "anew")};
         snprintf(location->below, PATH_MAX, "%s", NULL == home ? "" : home);
-        if (4 == length && 0 == strncmp(*list, "auto", length)) {
+        if (is_word(*list, length, "auto")) {
             found = find_own(location);
-        } else if (location->anew || (4 == length && 0 == strncmp(*list, "none", length))) {
+        } else if (location->anew || is_word(*list, length, "none")) {
             found = true;
         } else if (0 < length && length < PATH_MAX) {
             snprintf(location->path, PATH_MAX, "%.*s", (int)length, *list);

@@ -57,10 +57,10 @@ bool myr_seldom_due(struct myr_seldom *seldom);
  * process may still receive them: its port is open, and its NIC is not silent for MYR_DRAIN_SILENCE
  * seconds. As nobody waits for this process's acknowledgements when it has ended, it runs its NIC
  * longer if there are such processes on other nodes. */
-enum myr_drain_peers { /* the farthest peers */
-                       MYR_DRAIN_THIS_NODE,
-                       MYR_DRAIN_OTHER_NODES,
-                       MYR_DRAIN_OTHER_JOBS, /* on other nodes */
+enum myr_drain_peers {
+    MYR_DRAIN_THIS_NODE,   /* the farthest peers are on this node, */
+    MYR_DRAIN_OTHER_NODES, /* ... on other nodes, */
+    MYR_DRAIN_OTHER_JOBS,  /* ... or there, and of other jobs */
 };
 enum { MYR_DRAIN_SILENCE = 60 };
 

@@ -8,12 +8,19 @@
 
 /* ---- connections ---- */
 
+/* Returns the entry of a port of this NIC, or NULL if it is closed. */
+static const struct mcp_port *open_port(struct mcp_nic *nic, const struct myr_remote *remote)
+{
+    const struct mcp_port *port = NULL == nic ? NULL : mcp_port_at(nic, remote->number);
+    return NULL != port && port->key == remote->key ? port : NULL;
+}
+
 static void find_outlet(struct myr_port *port, struct myr_remote *remote)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const struct mcp_port *other = NULL == nic ? NULL : mcp_port_at(nic, remote->number);
-    if (NULL != other && remote->key == other->key) {
+    const struct mcp_port *other = open_port(nic, remote);
+    if (NULL != other) {
         struct mcp_rings *rings = mcp_at(board, other->rings);
         struct myr_inlet *inlet = myr_port_inlet(port->segment, rings);
         if (NULL != inlet && myr_port_registered(port, inlet, sizeof(*inlet))) {
@@ -107,13 +114,6 @@ void myr_port_keep_watch(struct myr_port *port)
 
 /* ---- unresponsive peers ---- */
 
-/* Returns the process that has opened a port of this NIC, or 0 if the port is closed. */
-static uint32_t owner_of(struct mcp_nic *nic, const struct myr_remote *remote)
-{
-    const struct mcp_port *other = mcp_port_at(nic, remote->number);
-    return NULL == other || other->key != remote->key ? 0 : other->owner;
-}
-
 bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, uint32_t least_s)
 {
     const struct mcp_destination destination = {
@@ -123,7 +123,8 @@ bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, 
     const bool undeliverable =
         NULL == nic ||
         mcp_messages_undeliverable(nic, board, port->number, &destination, os_ms_of_s(least_s));
-    const uint32_t owner = NULL != nic && to->same_nic ? owner_of(nic, to) : 0;
+    const struct mcp_port *other = to->same_nic ? open_port(nic, to) : NULL;
+    const uint32_t owner = NULL == other ? 0 : other->owner;
     myr_soft_leave(port->nic);
     return undeliverable || (0 != owner && myr_process_ended(owner, 0, false));
 }

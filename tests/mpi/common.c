@@ -209,6 +209,22 @@ void test_report(const char *format, ...)
     va_end(arguments);
 }
 
+MPI_Comm test_spawn(const char *program, const char *const arguments[], int processes,
+                    const char *hosts, MPI_Comm comm)
+{
+    MPI_Comm spawned;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    if (*hosts) {
+        MPI_Info_set(info, "host", hosts);
+        MPI_Info_set(info, "map_by", "node");
+    }
+    MPI_Comm_spawn(program, (char **)arguments, processes, info, 0, comm, &spawned,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Info_free(&info);
+    return spawned;
+}
+
 double test_seconds(void)
 {
     struct timespec now;

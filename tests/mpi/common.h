@@ -104,6 +104,11 @@ void test_phase(const char *text);
 /* Prints a line of a report on rank 0 (measurements that are not checked). */
 void test_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Spawns processes of a program, round-robin on these hosts (the info key "host"; "": anywhere).
+ * Collective over comm. */
+MPI_Comm test_spawn(const char *program, const char *const arguments[], int processes,
+                    const char *hosts, MPI_Comm comm);
+
 /* Seconds of the monotonic clock, for reports only. */
 double test_seconds(void);
 

@@ -46,8 +46,6 @@ static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, con
                       const char *value)
 {
     char number[4][24];
-    MPI_Comm between;
-    MPI_Info info;
     snprintf(number[0], sizeof(number[0]), "%ld", generations);
     snprintf(number[1], sizeof(number[1]), "%ld", spawned);
     snprintf(number[2], sizeof(number[2]), "%ld", barriers);
@@ -57,15 +55,7 @@ static MPI_Comm start(const char *program, MPI_Comm comm, const char *where, con
                                "--seed",    number[3],   "--more-hosts",  more_hosts,
                                "--cells",   ledger_path, "--ledger",      ledger_path,
                                NULL};
-    MPI_Info_create(&info);
-    if (*where) {
-        MPI_Info_set(info, "host", where);
-        MPI_Info_set(info, "map_by", "node");
-    }
-    MPI_Comm_spawn(program, (char **)arguments, (int)spawned, info, 0, comm, &between,
-                   MPI_ERRCODES_IGNORE);
-    MPI_Info_free(&info);
-    return between;
+    return test_spawn(program, arguments, (int)spawned, where, comm);
 }
 
 /* Returns the next generation, merged with `comm`, whose processes come first. */
