@@ -65,7 +65,7 @@ step() { # NAME COMMAND...
         0) tell PASS "$name" $((SECONDS - began)) < /dev/null ;;
         77) tell SKIP "$name: $(tail -n 1 "$log")" $((SECONDS - began)) < /dev/null ;;
         *) {
-            grep -aE '^(FAIL |     \||not ok|#|.*[Ee]rror)' "$log" | tail -n 60 | grep . || tail -n 40 "$log"
+            grep -aE '^(FAIL[ :]|     \||not ok|#|.*[Ee]rror)' "$log" | tail -n 60 | grep . || tail -n 40 "$log"
             echo "(${log#"$top/"}; again: NICBARR_SEED=$NICBARR_SEED ./test.sh ${part-$name})"
         } | sed 's/^/    | /' | tell FAIL "$name" $((SECONDS - began)) ;;
     esac
@@ -228,7 +228,10 @@ analysis() {
 }
 clang_tidy() { step "clang-tidy" tidied; }
 
-distcheck() { step "distcheck" make -s -C _build distcheck TESTS='docs/example tests/unit/schedule_test'; }
+# The unit tests have been run already; VERBOSE prints the log of what fails.
+distcheck() {
+    step "distcheck" make -s -C _build distcheck VERBOSE=1 distcheck_tests='docs/example tests/unit/schedule_test'
+}
 
 # In the release of Debian that has this series of Open MPI. If it is this machine's own release, all of that has been
 # tested already.
