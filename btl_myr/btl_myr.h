@@ -30,14 +30,20 @@
  * may serve one peer.
  *
  * A process that makes no MPI calls receives nothing, but must not delay messages to others.
- * Registered memory for fragments is limited, so no receiver may occupy all of it: when no more
+ * Registered memory for fragments is limited, so no receiver may occupy all of it. When no more
  * than a quarter of a pool is left, an endpoint gets a fragment only if it has fewer than are left.
- * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
- * fragment of the pool. Their number is limited, too; beyond it ob1 itself has to wait.
+ * If none is left, one is added to the pool for each endpoint that has none, and is kept for such
+ * endpoints from then on.
  *
- * In a process that has met other jobs there are no overflow fragments, because it may wait in
- * MPI_Comm_disconnect without calling this component. By then all messages, also those to its own
- * job, must be at the NIC, which other processes and its watch run.
+ * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
+ * fragment of the pool. Their number is limited, too, except for control packets: ob1 retries sends
+ * from its progress function, but control packets only in a callback, which may be due for another,
+ * stuck receiver.
+ *
+ * A process that has met other jobs may wait in MPI_Comm_disconnect without calling this component.
+ * By then all messages, also those to its own job, must be at the NIC, which other processes and
+ * its watch run. Such a process therefore has no overflow fragments, but for control packets when a
+ * pool is used up and cannot grow.
  *
  * Threads: `lock` guards the port and the lists of fragments. It is not held during calls of ob1,
  * because ob1 calls back into this component. */
@@ -73,6 +79,7 @@ enum mca_btl_myr_pools {
 
 enum {
     MCA_BTL_MYR_BUCKETS = 256,     /* size of the hash table of endpoints */
+    MCA_BTL_MYR_ADDED = 64,        /* maximum number of fragments added to all pools */
     MCA_BTL_MYR_LATENCY = 1,       /* microseconds, for comparison with other BTLs */
     MCA_BTL_MYR_BANDWIDTH = 10000, /* Mbit/s */
     MCA_BTL_MYR_EXCLUSIVITY = MCA_BTL_EXCLUSIVITY_LOW + 50 /* below tcp's 100: used if alone */
@@ -123,9 +130,10 @@ struct mca_btl_base_endpoint_t {
 /* Fragments of one size, with registered memory. */
 struct mca_btl_myr_pool {
     opal_free_list_t list;
-    _Atomic uint32_t left; /* number of free fragments */
-    uint32_t quarter;      /* of all */
-    size_t payload;        /* maximum in bytes */
+    _Atomic uint32_t left;  /* number of free fragments */
+    _Atomic uint32_t added; /* fragments that were added, for endpoints that have none */
+    uint32_t quarter;       /* of all others */
+    size_t payload;         /* maximum in bytes */
 };
 
 typedef struct mca_btl_myr_fragment {
@@ -142,9 +150,6 @@ OBJ_CLASS_DECLARATION(mca_btl_myr_fragment_t);
 
 struct mca_btl_myr_module {
     mca_btl_base_module_t super;
-    /* Number of callbacks that are due. If ob1 gets no fragment, it retries in the next callback of
-     * the module, so btl_alloc may return NULL only if there is one. */
-    _Atomic uint32_t callbacks;
     mca_btl_base_module_error_cb_fn_t error;
 };
 
@@ -183,6 +188,9 @@ typedef struct mca_btl_myr_component {
     void *spent;  /* a buffer to be provided to the port again */
     struct myr_pace pace;
     struct myr_seldom silence; /* rate limit of the check for silent nodes */
+
+    mca_btl_myr_fragment_t *added[MCA_BTL_MYR_ADDED]; /* fragments that were added to the pools */
+    uint32_t nadded;
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];
@@ -261,15 +269,16 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
 void mca_btl_myr_memory_close(void);
 
 /* Returns a fragment for `size` bytes, which must not exceed the pool's payload, to the endpoint.
- * Returns NULL if it must leave the rest to others. */
+ * Returns NULL if it must leave the rest to others. An endpoint without a fragment gets one, unless
+ * memory is exhausted or too many were added. Called with the lock held. */
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools pool,
                                                   struct mca_btl_base_endpoint_t *endpoint,
                                                   size_t size, uint8_t order, uint32_t flags);
 
 /* Returns a fragment of ob1's for `size` bytes, which may be an overflow fragment. Returns NULL if
- * `size` is too large or, with `may_wait`, if the endpoint has too many fragments. */
+ * `size` is too large or, except for a control packet, if the endpoint has too many fragments. */
 mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
-                                                 bool may_wait, size_t size, uint8_t order,
+                                                 bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags);
 
 /* Copies an overflow fragment into a fragment of its pool. Returns false if there is none for its

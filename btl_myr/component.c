@@ -163,9 +163,6 @@ static int component_open(void)
      * of an earlier opening. */
     const size_t parameters_end = offsetof(mca_btl_myr_component_t, asked_for);
     memset((uint8_t *)component + parameters_end, 0, sizeof(*component) - parameters_end);
-    for (int m = 0; m < MCA_BTL_MYR_MODULES; ++m) {
-        mca_btl_myr_module[m].callbacks = 0;
-    }
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);

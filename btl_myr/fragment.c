@@ -26,6 +26,7 @@ enum {
     HALVINGS = 3, /* maximum number of halvings, so at least an eighth remains */
     LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
     OVERFLOW_MOST = 256, /* overflow fragments of an endpoint */
+    CONTROL_BYTES = 256, /* ob1's control packets have at most this size */
 };
 
 static size_t slice_bytes(size_t payload)
@@ -126,7 +127,7 @@ static int least_halvings(void)
 uint32_t mca_btl_myr_tokens(void)
 {
     const struct numbers numbers = numbers_after(least_halvings());
-    return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks);
+    return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks + MCA_BTL_MYR_ADDED);
 }
 
 /* Allocates the arena, with smaller numbers if the memory is not sufficient for these. */
@@ -176,6 +177,9 @@ void mca_btl_myr_memory_close(void)
     for (int p = 0; component->pools && p < MCA_BTL_MYR_POOLS; ++p) {
         OBJ_DESTRUCT(&component->pool[p].list);
     }
+    while (0 != component->nadded) {
+        free(component->added[--component->nadded]);
+    }
     component->pools = false;
 }
 
@@ -208,15 +212,56 @@ static mca_btl_myr_fragment_t *get_fragment(enum mca_btl_myr_pools which,
     return prepare_fragment(fragment, endpoint, size, order, flags);
 }
 
+static uint32_t held_by(const struct mca_btl_base_endpoint_t *endpoint, enum mca_btl_myr_pools pool)
+{
+    return atomic_load_explicit(&endpoint->held[pool], memory_order_relaxed);
+}
+
+/* Returns a fragment if the endpoint does not have too many. */
+static mca_btl_myr_fragment_t *get_if_fair(enum mca_btl_myr_pools which,
+                                           struct mca_btl_base_endpoint_t *endpoint, size_t size,
+                                           uint8_t order, uint32_t flags)
+{
+    const struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
+    const uint32_t held = held_by(endpoint, which);
+    const uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
+    const uint32_t added = atomic_load_explicit(&pool->added, memory_order_relaxed);
+    const bool may = left > pool->quarter + added || 0 == held || held + added < left;
+    return may ? get_fragment(which, endpoint, size, order, flags) : NULL;
+}
+
+/* Adds a fragment to a pool. */
+static void grow(enum mca_btl_myr_pools which)
+{
+    mca_btl_myr_component_t *component = &mca_btl_myr_component;
+    struct mca_btl_myr_pool *pool = &component->pool[which];
+    if (MCA_BTL_MYR_ADDED == component->nadded) {
+        return;
+    }
+    void *memory = myr_port_alloc(component->port, slice_bytes(pool->payload));
+    mca_btl_myr_fragment_t *fragment = NULL != memory ? OBJ_NEW(mca_btl_myr_fragment_t) : NULL;
+    if (NULL == fragment) {
+        myr_port_free(component->port, memory);
+        return;
+    }
+    fragment->header = memory;
+    init_fragment(fragment, which, false);
+    component->added[component->nadded++] = fragment;
+    mca_btl_myr_add(&pool->added, 1);
+    mca_btl_myr_add(&pool->left, 1);
+    opal_free_list_return(&pool->list, &fragment->base.super);
+}
+
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools which,
                                                   struct mca_btl_base_endpoint_t *endpoint,
                                                   size_t size, uint8_t order, uint32_t flags)
 {
-    const struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
-    const uint32_t held = atomic_load_explicit(&endpoint->held[which], memory_order_relaxed);
-    const uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
-    return left > pool->quarter || held < left ? get_fragment(which, endpoint, size, order, flags)
-                                               : NULL;
+    mca_btl_myr_fragment_t *fragment = get_if_fair(which, endpoint, size, order, flags);
+    if (NULL == fragment && 0 == held_by(endpoint, which)) {
+        grow(which);
+        fragment = get_fragment(which, endpoint, size, order, flags);
+    }
+    return fragment;
 }
 
 static void return_fragment(mca_btl_myr_fragment_t *fragment)
@@ -255,36 +300,32 @@ static void free_overflow(mca_btl_myr_fragment_t *fragment)
     OBJ_RELEASE(fragment);
 }
 
-/* Returns a fragment that ob1 cannot wait for. */
-static mca_btl_myr_fragment_t *fragment_at_any_cost(enum mca_btl_myr_pools pool,
-                                                    struct mca_btl_base_endpoint_t *endpoint,
-                                                    size_t size, uint8_t order, uint32_t flags)
-{
-    mca_btl_myr_fragment_t *fragment = get_fragment(pool, endpoint, size, order, flags);
-    return NULL != fragment ? fragment : make_overflow(pool, endpoint, size, order, flags);
-}
-
 mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
-                                                 bool may_wait, size_t size, uint8_t order,
+                                                 bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags)
 {
     const struct mca_btl_myr_pool *pools = mca_btl_myr_component.pool;
-    const uint32_t most = mca_btl_myr_component.has_other_jobs ? 0 : OVERFLOW_MOST;
+    const bool has_other_jobs = mca_btl_myr_component.has_other_jobs;
     const uint32_t overflow = atomic_load_explicit(&endpoint->overflow, memory_order_relaxed);
     const enum mca_btl_myr_pools pool =
         size <= pools[MCA_BTL_MYR_EAGER].payload ? MCA_BTL_MYR_EAGER : MCA_BTL_MYR_LARGE;
+    const uint32_t most = is_control        ? UINT32_MAX
+                          : !has_other_jobs ? OVERFLOW_MOST
+                                            : 0 == held_by(endpoint, pool);
     mca_btl_myr_fragment_t *fragment = NULL;
     if (size > pools[pool].payload) {
         return NULL;
     }
     if (0 == overflow) {
-        fragment = mca_btl_myr_take_fragment(pool, endpoint, size, order, flags);
+        fragment = get_if_fair(pool, endpoint, size, order, flags);
+    }
+    if (NULL == fragment && is_control && has_other_jobs) {
+        fragment = get_fragment(pool, endpoint, size, order, flags);
     }
     if (NULL == fragment && overflow < most) {
         fragment = make_overflow(pool, endpoint, size, order, flags);
     }
-    return NULL != fragment || may_wait ? fragment
-                                        : fragment_at_any_cost(pool, endpoint, size, order, flags);
+    return fragment;
 }
 
 bool mca_btl_myr_register(mca_btl_myr_fragment_t *fragment)
@@ -306,11 +347,10 @@ mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
                                              struct mca_btl_base_endpoint_t *endpoint,
                                              uint8_t order, size_t size, uint32_t flags)
 {
-    const struct mca_btl_myr_module *module = (struct mca_btl_myr_module *)btl;
-    const bool may_wait = 0 != atomic_load_explicit(&module->callbacks, memory_order_relaxed);
+    (void)btl;
     /* The descriptor is the fragment's first member, so NULL is converted to NULL. */
-    return (mca_btl_base_descriptor_t *)mca_btl_myr_fragment_for(endpoint, may_wait, size, order,
-                                                                 flags);
+    return (mca_btl_base_descriptor_t *)mca_btl_myr_fragment_for(endpoint, size <= CONTROL_BYTES,
+                                                                 size, order, flags);
 }
 
 int mca_btl_myr_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)

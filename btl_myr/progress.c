@@ -20,11 +20,9 @@ static atomic_int busy;
 static void complete_fragment(mca_btl_myr_fragment_t *fragment)
 {
     struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
-    struct mca_btl_myr_module *module = &mca_btl_myr_module[endpoint->module];
-    mca_btl_base_module_t *btl = &module->super;
+    mca_btl_base_module_t *btl = &mca_btl_myr_module[endpoint->module].super;
     const bool owned = fragment->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     const bool calls = fragment->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    mca_btl_myr_subtract(&module->callbacks, calls);
     if (NULL != endpoint->proc) {
         if (MYR_OK != fragment->status) {
             mca_btl_myr_lost(endpoint);

@@ -132,10 +132,10 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     (void)btl;
+    (void)endpoint; /* the fragment has it */
     /* Completion is always reported by the callback, because ob1 does not support fragments that
      * complete at once. (Comments of Open MPI's own BTLs confirm this.) */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    mca_btl_myr_add(&mca_btl_myr_module[endpoint->module].callbacks, 1);
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     post_fragment((mca_btl_myr_fragment_t *)descriptor, tag);
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
@@ -176,9 +176,9 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
             return OPAL_SUCCESS;
         }
     }
-    /* Without a convertor it is a message of ob1's own, for which ob1 may not be able to wait. */
+    /* Without a convertor it is one of ob1's control packets. */
     mca_btl_myr_fragment_t *fragment =
-        mca_btl_myr_fragment_for(endpoint, NULL != convertor, header_size + payload_size, order,
+        mca_btl_myr_fragment_for(endpoint, NULL == convertor, header_size + payload_size, order,
                                  flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (NULL == fragment) {
         return OPAL_ERR_OUT_OF_RESOURCE;

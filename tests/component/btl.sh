@@ -87,9 +87,17 @@ alone_fails() {
 }
 check "no network, nothing else" alone_fails
 
+# With fewer fragments than receivers. (The default would take 1,000 messages to each of 30 receivers.)
+scarce() { myr="$myr --mca btl_myr_tokens 8" away "$@"; }
+for bytes in 200 1000 20000; do
+    check "8 receivers that make no calls delay no others, few fragments, $bytes bytes" scarce 10 --bytes $bytes
+done
+check "one-sided" scarce 10 --window --messages 100
+check "the sender has met another job" scarce 10 --met --rounds 1
+
 if there_are_hosts; then
     messages_on_hosts
-    check "one-sided: a receiver that makes no calls delays no others, 3 hosts" away 3 --window
+    check "one-sided: a receiver that makes no calls delays no others, 3 hosts" away_on_hosts 3 --window
     for coll in ^nicbarr ^monitoring; do
         check "barriers, 2 hosts with 2 processes each, coll $coll" on_hosts 2 2 --mca coll $coll \
             "${shapes[@]}"

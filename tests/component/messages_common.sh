@@ -72,13 +72,13 @@ starting_others() { # HOSTS PROGRAM-OPTION...
         > "$scratch/out" 2>&1 && [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]
 }
 # A receiver that makes no calls for some time, or only after its senders have ended (tests/mpi/late_receiver.c).
-away() { # HOSTS-OR-"" PROGRAM-OPTION...: rank 1 makes no calls until rank 0 has exchanged messages with rank 2
+away() { # PROCESSES PROGRAM-OPTION...: all make no calls until the first and the last have exchanged messages
     rm -f "$scratch/go"
-    if [ -z "$1" ]; then
-        over_myr 3 "$programs/late_receiver" --file "$scratch/go" "${@:2}"
-    else
-        on_hosts "$1" 1 "$programs/late_receiver" --file "$scratch/go" "${@:2}"
-    fi
+    over_myr "$1" "$programs/late_receiver" --file "$scratch/go" "${@:2}"
+}
+away_on_hosts() { # HOSTS PROGRAM-OPTION...
+    rm -f "$scratch/go"
+    on_hosts "$1" 1 "$programs/late_receiver" --file "$scratch/go" "${@:2}"
 }
 late_on_one_node() {
     local bytes
@@ -87,7 +87,8 @@ late_on_one_node() {
             --messages 200
         check "the senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 200 \
             --disconnect
-        check "a receiver that makes no calls delays no others, $bytes bytes" away "" --bytes $bytes
+        check "a receiver that makes no calls delays no others, $bytes bytes" away 3 --bytes $bytes
+        check "8 such receivers" away 10 --bytes $bytes
     done
 }
 late_from_host() { # NETHOSTS-OPTION-OR-"" MPIRUN-OPTION... -- PROGRAM-OPTION...: senders on the second host
@@ -103,7 +104,7 @@ late_from_host() { # NETHOSTS-OPTION-OR-"" MPIRUN-OPTION... -- PROGRAM-OPTION...
 }
 late_on_hosts() {
     local coll
-    check "a receiver that makes no calls delays no others, 3 hosts" away 3
+    check "a receiver that makes no calls delays no others, 3 hosts" away_on_hosts 3
     for coll in ^nicbarr ^monitoring; do
         check "messages of other hosts' processes that have ended, coll $coll" late_from_host "--loss 20" \
             --mca coll $coll --

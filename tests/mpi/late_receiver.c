@@ -4,10 +4,11 @@
  *
  *   late_receiver         rank 0 spawns processes. They send messages to it and call MPI_Finalize,
  *                         or MPI_Comm_disconnect before that. Rank 0 receives the messages late.
- *   late_receiver --file F   rank 1 makes no MPI calls until the file F exists. Rank 0 sends
- *                         messages to it, then exchanges messages with rank 2, and then creates the
- *                         file. (3 processes)
+ *   late_receiver --file F   the ranks from 1 on make no MPI calls until the file F exists, except
+ *                         the last rank. Rank 0 sends messages to all, receives the last rank's
+ *                         answers, and then creates the file. (3 or more processes)
  *   late_receiver --file F --window   the same with MPI_Put
+ *   late_receiver --file F --met      the same after rank 0 has received messages of another job
  *
  * Every message has other contents, which are checked. The time for which the receiver stays away
  * (--late) only determines how likely a defect is found.
@@ -27,6 +28,7 @@ static long rounds = 2;
 static long late_ms = 500;
 static long disconnect;
 static long window;
+static long met;
 static const char *hosts = "";
 static const char *file = "";
 
@@ -38,8 +40,9 @@ static const struct test_option options[] = {
     {"--late", OPTION_LONG, &late_ms, "time until the receiver receives, in milliseconds (500)"},
     {"--disconnect", OPTION_FLAG, &disconnect, "spawned processes call MPI_Comm_disconnect"},
     {"--hosts", OPTION_TEXT, &hosts, "where they are spawned: the info key \"host\""},
-    {"--file", OPTION_TEXT, &file, "the file for which rank 1 waits"},
+    {"--file", OPTION_TEXT, &file, "the file for which processes wait"},
     {"--window", OPTION_FLAG, &window, "one-sided communication instead of messages"},
+    {"--met", OPTION_FLAG, &met, "rank 0 first receives messages of spawned processes"},
 };
 
 static unsigned char content(int from, long message, long at)
@@ -142,18 +145,20 @@ static void create_file(void)
     close(fd);
 }
 
-static void send_to_both(unsigned char *buffer)
+static void send_to_all(unsigned char *buffer)
 {
-    unsigned char *buffers = malloc((size_t)(2 * messages * bytes));
-    MPI_Request *requests = malloc((size_t)(2 * messages) * sizeof(*requests));
-    test_phase("sends to both");
-    start_sends(buffers, 0, 1, MPI_COMM_WORLD, requests);
-    start_sends(buffers + messages * bytes, 0, 2, MPI_COMM_WORLD, requests + messages);
-    test_phase("receives from rank 2");
-    receive_all(buffer, 2, MPI_COMM_WORLD);
+    const int last = test.size - 1;
+    unsigned char *buffers = malloc((size_t)(last * messages * bytes));
+    MPI_Request *requests = malloc((size_t)(last * messages) * sizeof(*requests));
+    test_phase("sends to all");
+    for (int to = 1; to <= last; to++)
+        start_sends(buffers + (to - 1) * messages * bytes, 0, to, MPI_COMM_WORLD,
+                    requests + (to - 1) * messages);
+    test_phase("receives from the last rank");
+    receive_all(buffer, last, MPI_COMM_WORLD);
     create_file();
     test_phase("completes its sends");
-    MPI_Waitall((int)(2 * messages), requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall((int)(last * messages), requests, MPI_STATUSES_IGNORE);
     free(requests);
     free(buffers);
 }
@@ -165,7 +170,7 @@ static void answer(unsigned char *buffer)
     test_phase("receives from rank 0");
     receive_all(buffer, 0, MPI_COMM_WORLD);
     test_phase("answers");
-    start_sends(buffers, 2, 0, MPI_COMM_WORLD, requests);
+    start_sends(buffers, test.rank, 0, MPI_COMM_WORLD, requests);
     MPI_Waitall((int)messages, requests, MPI_STATUSES_IGNORE);
     free(requests);
     free(buffers);
@@ -175,13 +180,13 @@ static void exchange(void)
 {
     unsigned char *buffer = malloc((size_t)bytes);
     if (test.rank == 0) {
-        send_to_both(buffer);
-    } else if (test.rank == 1) {
+        send_to_all(buffer);
+    } else if (test.rank == test.size - 1) {
+        answer(buffer);
+    } else {
         test_phase("waits for the file");
         wait_for_file();
         receive_all(buffer, 0, MPI_COMM_WORLD);
-    } else if (test.rank == 2) {
-        answer(buffer);
     }
     free(buffer);
 }
@@ -200,22 +205,23 @@ static void put_first(MPI_Win memory)
 }
 
 /* Locks each process separately: after MPI_Win_lock_all, Open MPI flushes all processes at once. */
-static void put_to_both(unsigned char *buffers, MPI_Win memory)
+static void put_to_all(unsigned char *buffers, MPI_Win memory)
 {
     for (long message = 0; message < messages; message++)
         fill(buffers + message * bytes, 0, message);
-    test_phase("puts to both");
-    for (int to = 1; to <= 2; to++) {
+    test_phase("puts to all");
+    for (int to = 1; to < test.size; to++) {
         MPI_Win_lock(MPI_LOCK_SHARED, to, MPI_MODE_NOCHECK, memory);
         for (long message = 0; message < messages; message++)
             MPI_Put(buffers + message * bytes, (int)bytes, MPI_BYTE, to, message * bytes,
                     (int)bytes, MPI_BYTE, memory);
     }
-    test_phase("completes its puts to rank 2");
-    MPI_Win_unlock(2, memory);
+    test_phase("completes its puts to the last rank");
+    MPI_Win_unlock(test.size - 1, memory);
     create_file();
-    test_phase("completes its puts to rank 1");
-    MPI_Win_unlock(1, memory);
+    test_phase("completes its other puts");
+    for (int to = 1; to < test.size - 1; to++)
+        MPI_Win_unlock(to, memory);
 }
 
 static void exchange_in_window(void)
@@ -226,8 +232,8 @@ static void exchange_in_window(void)
     MPI_Win_allocate((MPI_Aint)all, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &memory);
     put_first(memory);
     if (test.rank == 0) {
-        put_to_both(buffers, memory);
-    } else if (test.rank == 1) {
+        put_to_all(buffers, memory);
+    } else if (test.rank != test.size - 1) {
         test_phase("waits for the file");
         wait_for_file();
     }
@@ -249,15 +255,12 @@ int main(int argc, char **argv)
         send_and_end(parents);
         return 0;
     }
-    if (!*file) {
-        if (test.rank == 0)
-            receive_from_children(argv[0]);
-    } else {
-        TEST_CHECK(test.size >= 3, "start", "--file takes 3 processes");
-        if (window)
-            exchange_in_window();
-        else
-            exchange();
-    }
+    TEST_CHECK(!*file || test.size >= 3, "start", "--file takes 3 processes");
+    if (test.rank == 0 && (!*file || met))
+        receive_from_children(argv[0]);
+    if (*file && window)
+        exchange_in_window();
+    else if (*file)
+        exchange();
     return test_end("");
 }
