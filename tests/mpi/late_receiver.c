@@ -2,8 +2,9 @@
 /*
  * Tests messages to a process that makes no MPI calls for some time after they were sent.
  *
- *   late_receiver         rank 0 spawns processes. They send messages to it and call MPI_Finalize,
- *                         or MPI_Comm_disconnect before that. Rank 0 receives the messages late.
+ *   late_receiver         rank 0 spawns processes. They send messages to it and to each other and
+ *                         call MPI_Finalize, or MPI_Comm_disconnect before that. Rank 0 receives
+ *                         the messages late.
  *   late_receiver --file F   the ranks from 1 on make no MPI calls until the file F exists, except
  *                         the last rank. Rank 0 sends messages to all, receives the last rank's
  *                         answers, and then creates the file. (3 or more processes)
@@ -87,12 +88,21 @@ static void start_sends(unsigned char *buffers, int from, int to, MPI_Comm comm,
 
 static void send_and_end(MPI_Comm parents)
 {
-    unsigned char *buffer = malloc((size_t)bytes);
+    const int next = (test.rank + 1) % test.size,
+              previous = (test.rank + test.size - 1) % test.size;
+    unsigned char *buffer = malloc((size_t)bytes), *buffers = malloc((size_t)(messages * bytes));
+    MPI_Request *requests = malloc((size_t)messages * sizeof(*requests));
+    start_sends(buffers, test.rank, next, MPI_COMM_WORLD, requests);
     test_phase("sends to the parent");
     for (long message = 0; message < messages; message++) {
         fill(buffer, test.rank, message);
         MPI_Send(buffer, (int)bytes, MPI_BYTE, 0, (int)message, parents);
     }
+    test_phase("receives from the previous process");
+    receive_all(buffer, previous, MPI_COMM_WORLD);
+    MPI_Waitall((int)messages, requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    free(buffers);
     free(buffer);
     test_phase("disconnects");
     if (disconnect)
