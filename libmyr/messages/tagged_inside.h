@@ -216,6 +216,12 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 
+/* Sends the answer with which the receive `request` of an offer completes. Returns true if it has
+ * left. Otherwise the request is done when it leaves: the process may wait outside this library
+ * afterwards, or end, and the sender waits for the answer. */
+bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
+                        const struct tagged_more *more, struct myr_tagged_request *request);
+
 /* Starts to send an offer's data, which the other side has requested. */
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,
                  uint64_t bytes);

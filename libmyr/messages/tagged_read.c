@@ -63,7 +63,9 @@ void myr_tagged_chunk_end(struct myr_tagged *t, const struct myr_tagged_chunk *c
         request->status = MYR_ERR_OUT_OF_MEMORY;
     } else {
         const struct tagged_more done = {.there = request->there};
-        (void)tagged_answer(t, request->peer, TAGGED_DONE, &done);
+        if (!tagged_last_answer(t, request->peer, TAGGED_DONE, &done, request)) {
+            return;
+        }
     }
     tagged_append(&t->done, request);
 }

@@ -64,14 +64,6 @@ static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
     return_credits(t, peer);
 }
 
-static void answer_done(struct myr_tagged *t, const struct myr_tagged_message *message)
-{
-    const struct tagged_more done = {.there = message->more.other};
-    if (NULL != message->peer) {
-        (void)tagged_answer(t, message->peer, TAGGED_DONE, &done);
-    }
-}
-
 static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *request,
                            const struct myr_tagged_message *message)
 {
@@ -81,14 +73,17 @@ static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *requ
     } else {
         request->status = MYR_ERR_UNREGISTERED;
     }
-    answer_done(t, message);
+    if (NULL != message->peer) {
+        const struct tagged_more done = {.there = message->more.other};
+        (void)tagged_answer(t, message->peer, TAGGED_DONE, &done);
+    }
 }
 
 bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          struct myr_tagged_request *request, uint32_t number)
 {
     struct tagged_more pull = {.there = number, .bytes = request->wanted};
-    if (0 != request->wanted && !tagged_number_give(t, TAGGED_RECEIVER, request, &pull.other)) {
+    if (!tagged_number_give(t, TAGGED_RECEIVER, request, &pull.other)) {
         return false;
     }
     request->here = pull.other;
@@ -100,9 +95,7 @@ bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
         }
         return true;
     }
-    if (0 != request->wanted) {
-        tagged_number_end(t, request->here);
-    }
+    tagged_number_end(t, request->here);
     return false;
 }
 
@@ -111,6 +104,7 @@ static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *reque
                           const struct myr_tagged_message *message)
 {
     struct myr_tagged_peer *peer = message->peer;
+    const struct tagged_more answer = {.there = message->more.other};
     if (NULL == peer) {
         request->status = MYR_ERR_NOT_THERE;
         return true;
@@ -121,14 +115,16 @@ static bool deliver_offer(struct myr_tagged *t, struct myr_tagged_request *reque
     }
     if (peer->direct &&
         myr_direct_read(peer->pid, request->buffer, message->more.at, request->wanted)) {
-        answer_done(t, message);
-        return true;
+        return tagged_last_answer(t, peer, TAGGED_DONE, &answer, request);
+    }
+    if (0 == request->wanted) {
+        return tagged_last_answer(t, peer, TAGGED_PULL, &answer, request);
     }
     if (!tagged_ask_for_data(t, peer, request, message->more.other)) {
         request->status = MYR_ERR_OUT_OF_MEMORY;
         return true;
     }
-    return 0 == request->wanted;
+    return false;
 }
 
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,

@@ -334,6 +334,17 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
     return OUT_OF_MEMORY != leave_or_wait(t, peer, &head, more, NULL);
 }
 
+bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
+                        const struct tagged_more *more, struct myr_tagged_request *request)
+{
+    struct tagged_head head = head_of(t, kind);
+    const enum left left = leave_or_wait(t, peer, &head, more, request);
+    if (OUT_OF_MEMORY == left) {
+        request->status = MYR_ERR_OUT_OF_MEMORY;
+    }
+    return WAITS != left;
+}
+
 /* ---- data of offers ---- */
 
 void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint32_t other,

@@ -9,6 +9,8 @@
  * - Each send and each receive completes once.
  * - A message that is too long fills its buffer and not more.
  * - A synchronous send completes only after its receive is matched.
+ * - A receive completes only when the sender needs no further answer from the receiver's process,
+ *   which may make no calls afterwards (MPI_Comm_disconnect).
  * - Nothing is lost when there is no memory, and all memory is free again at the end.
  *
  * Malformed messages do no harm. The NICs are fakes (nics_fake.h).
@@ -163,6 +165,16 @@ static struct sending *find_sending(const struct game *g, const struct receiving
     return NULL;
 }
 
+/* Check that the answer with which the send completes has left. */
+static void check_answered(const struct game *g, const struct sending *sending)
+{
+    const struct tagged_out *out = g->peer[sending->to][sending->from]->answers.first;
+    for (; NULL != out; out = out->next) {
+        assert_false(!sending->done && TAGGED_DONE == out->head.kind &&
+                     out->more.there == sending->request.here);
+    }
+}
+
 static void done_receiving(struct game *g, struct receiving *receiving)
 {
     const struct myr_tagged_request *request = &receiving->request;
@@ -172,6 +184,7 @@ static void done_receiving(struct game *g, struct receiving *receiving)
         return;
     }
     struct sending *sending = find_sending(g, receiving);
+    check_answered(g, sending);
     assert_null(sending->receiving);
     sending->receiving = receiving;
     receiving->sending = sending;
