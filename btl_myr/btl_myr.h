@@ -43,7 +43,7 @@
  * A process that has met other jobs may wait in MPI_Comm_disconnect without calling this component.
  * By then all messages, also those to its own job, must be at the NIC, which other processes and
  * its watch run. Such a process therefore has no overflow fragments, but for control packets when a
- * pool is used up and cannot grow.
+ * pool is used up and cannot grow, and direct.c delays gets.
  *
  * Threads: `lock` guards the port and the lists of fragments. It is not held during calls of ob1,
  * because ob1 calls back into this component. */
@@ -179,6 +179,7 @@ typedef struct mca_btl_myr_component {
     opal_mutex_t lock;
     opal_list_t waiting; /* endpoints with overflow fragments */
     opal_list_t sent;    /* fragments whose callback is due */
+    opal_list_t gets;    /* delayed; direct.c */
     opal_list_t asking;  /* for windows: endpoints with requests that are not sent completely */
     opal_free_list_t spare_tasks;
     uint32_t asked;             /* outstanding operations at other processes */
@@ -281,6 +282,9 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
                                                  bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags);
 
+/* Returns whether a control packet to the endpoint would get a fragment now. */
+bool mca_btl_myr_has_fragment_for(const struct mca_btl_base_endpoint_t *endpoint);
+
 /* Copies an overflow fragment into a fragment of its pool. Returns false if there is none for its
  * endpoint. */
 bool mca_btl_myr_register(mca_btl_myr_fragment_t *fragment);
@@ -325,6 +329,9 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
                     void *data);
+
+/* Executes a get that was delayed. Returns false if there is none that can be executed. */
+bool mca_btl_myr_get_delayed(void);
 
 /* ---- onesided.c ---- */
 

@@ -167,6 +167,7 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);
     OBJ_CONSTRUCT(&component->sent, opal_list_t);
+    OBJ_CONSTRUCT(&component->gets, opal_list_t);
     OBJ_CONSTRUCT(&component->asking, opal_list_t);
     OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
@@ -296,6 +297,7 @@ static int component_close(void)
     component->segment = NULL;
     OBJ_DESTRUCT(&component->spare_tasks);
     OBJ_DESTRUCT(&component->asking);
+    OPAL_LIST_DESTRUCT(&component->gets);
     OBJ_DESTRUCT(&component->sent);
     OBJ_DESTRUCT(&component->waiting);
     OBJ_DESTRUCT(&component->table_lock);

@@ -217,17 +217,27 @@ static uint32_t held_by(const struct mca_btl_base_endpoint_t *endpoint, enum mca
     return atomic_load_explicit(&endpoint->held[pool], memory_order_relaxed);
 }
 
-/* Returns a fragment if the endpoint does not have too many. */
-static mca_btl_myr_fragment_t *get_if_fair(enum mca_btl_myr_pools which,
-                                           struct mca_btl_base_endpoint_t *endpoint, size_t size,
-                                           uint8_t order, uint32_t flags)
+/* Returns whether the endpoint may have another fragment, and there is one. */
+static bool may_have(const struct mca_btl_base_endpoint_t *endpoint, enum mca_btl_myr_pools which)
 {
     const struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
     const uint32_t held = held_by(endpoint, which);
     const uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
     const uint32_t added = atomic_load_explicit(&pool->added, memory_order_relaxed);
-    const bool may = left > pool->quarter + added || 0 == held || held + added < left;
-    return may ? get_fragment(which, endpoint, size, order, flags) : NULL;
+    return left > pool->quarter + added || (0 == held && 0 != left) || held + added < left;
+}
+
+static mca_btl_myr_fragment_t *get_if_fair(enum mca_btl_myr_pools which,
+                                           struct mca_btl_base_endpoint_t *endpoint, size_t size,
+                                           uint8_t order, uint32_t flags)
+{
+    return may_have(endpoint, which) ? get_fragment(which, endpoint, size, order, flags) : NULL;
+}
+
+bool mca_btl_myr_has_fragment_for(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    return 0 == atomic_load_explicit(&endpoint->overflow, memory_order_relaxed) &&
+           may_have(endpoint, MCA_BTL_MYR_EAGER);
 }
 
 /* Adds a fragment to a pool. */

@@ -82,11 +82,11 @@ away_on_hosts() { # HOSTS PROGRAM-OPTION...
 }
 late_on_one_node() {
     local bytes
-    for bytes in 200 1000 20000; do
+    for bytes in 200 1000 5000 20000; do
         check "messages of $bytes bytes whose senders have ended" over_myr 1 "$programs/late_receiver" --bytes $bytes \
             --messages 200
-        check "the senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 200 \
-            --disconnect
+        check "the senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 600 \
+            --spawned 3 --disconnect
         check "a receiver that makes no calls delays no others, $bytes bytes" away 3 --bytes $bytes
         check "8 such receivers" away 10 --bytes $bytes
     done
