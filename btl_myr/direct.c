@@ -21,15 +21,15 @@ typedef struct {
 } get_t;
 static OBJ_CLASS_INSTANCE(get_t, opal_list_item_t, NULL, NULL);
 
-static bool read_memory(const get_t *get)
+/* On failure, ob1 has the sender send the message in fragments. (If btl_get returned an error
+ * instead, ob1 would retry it in the next callbacks.) */
+static void execute_get(const get_t *get)
 {
-    return myr_direct_read(get->endpoint->pid, get->local_address, get->remote_address, get->bytes);
-}
-
-static void complete_get(const get_t *get, int status)
-{
+    const bool read =
+        myr_direct_read(get->endpoint->pid, get->local_address, get->remote_address, get->bytes);
     get->callback(&mca_btl_myr_module[get->endpoint->module].super, get->endpoint,
-                  get->local_address, get->local_handle, get->context, get->data, status);
+                  get->local_address, get->local_handle, get->context, get->data,
+                  read ? OPAL_SUCCESS : OPAL_ERROR);
 }
 
 static bool delay_get(const get_t *arguments)
@@ -72,7 +72,7 @@ bool mca_btl_myr_get_delayed(void)
     if (NULL == get) {
         return false;
     }
-    complete_get(get, read_memory(get) ? OPAL_SUCCESS : OPAL_ERROR);
+    execute_get(get);
     OBJ_RELEASE(get);
     return true;
 }
@@ -96,13 +96,9 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                        .callback = callback,
                        .context = context,
                        .data = data};
-    if (mca_btl_myr_component.has_other_jobs && !mca_btl_myr_has_fragment_for(endpoint) &&
-        delay_get(&get)) {
-        return OPAL_SUCCESS;
+    if (!mca_btl_myr_component.has_other_jobs || mca_btl_myr_has_fragment_for(endpoint) ||
+        !delay_get(&get)) {
+        execute_get(&get);
     }
-    if (!read_memory(&get)) {
-        return OPAL_ERROR; /* ob1 then sends the message in fragments */
-    }
-    complete_get(&get, OPAL_SUCCESS);
     return OPAL_SUCCESS;
 }
