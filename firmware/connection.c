@@ -254,8 +254,7 @@ bool mcp_messages_undeliverable(struct mcp_nic *nic, struct mcp_board *board, ui
         return true;
     }
     if (MCP_SAME_NIC == to->connection) {
-        const struct mcp_port *other = mcp_port_at(nic, to->port);
-        return NULL == other || other->key != to->key;
+        return mcp_port_is_over(board, mcp_port_at(nic, to->port), to->key);
     }
     bool closed = false;
     const struct mcp_sending *sendings = mcp_sendings(port, mcp_at(board, port->rings));

@@ -99,6 +99,15 @@ static inline struct mcp_port *mcp_ports(struct mcp_nic *nic)
     return (struct mcp_port *)(nic + 1);
 }
 
+/* Returns whether the port with this key is closed, or its process has ended without closing
+ * it. */
+static inline bool mcp_port_is_over(struct mcp_board *board, const struct mcp_port *port,
+                                    uint32_t key)
+{
+    return NULL == port || 0 == port->key || key != port->key ||
+           (NULL != board->ops.has_ended && board->ops.has_ended(board, port->owner));
+}
+
 static inline struct mcp_connection *mcp_connections(struct mcp_nic *nic)
 {
     const size_t bytes = nic->messages.nports * sizeof(struct mcp_port);

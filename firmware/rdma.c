@@ -143,7 +143,9 @@ static uint8_t begin_message(struct mcp_nic *nic, struct mcp_board *board, struc
             .from_port = part->from_port,
         };
     }
-    return why;
+    /* Nobody will provide a token to the port of a dead process. Checked only here, because it
+     * takes a system call. */
+    return MCP_NOT_READY == why && mcp_port_is_over(board, port, part->port_key) ? MCP_CLOSED : why;
 }
 
 static void finish(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)

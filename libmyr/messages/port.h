@@ -152,7 +152,7 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
                            struct myr_unresponsive *unresponsive);
 
 /* Returns whether outstanding messages to this port will not be delivered any more: the port is
- * closed, its process on this node has ended, or its NIC has not responded for `least_s` seconds of
+ * closed, its process has ended, or its NIC has not responded for `least_s` seconds of
  * retransmissions. */
 bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, uint32_t least_s);
 

@@ -2,7 +2,6 @@
 /* Other ports: connections to them, and whether messages to them can be delivered; see port.h. */
 #include "libmyr/messages/port_inside.h"
 
-#include "libmyr/node/process.h"
 #include "libmyr/soft/nic_thread.h"
 #include "os/clock.h"
 
@@ -123,10 +122,8 @@ bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, 
     const bool undeliverable =
         NULL == nic ||
         mcp_messages_undeliverable(nic, board, port->number, &destination, os_ms_of_s(least_s));
-    const struct mcp_port *other = to->same_nic ? open_port(nic, to) : NULL;
-    const uint32_t owner = NULL == other ? 0 : other->owner;
     myr_soft_leave(port->nic);
-    return undeliverable || (0 != owner && myr_process_ended(owner, 0, false));
+    return undeliverable;
 }
 
 bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,

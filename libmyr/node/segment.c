@@ -485,13 +485,19 @@ uint32_t myr_segment_number(const struct myr_segment *segment)
     return segment->number;
 }
 
+/* Returns whether this entry is in use, for the process with this pid. */
+static bool belongs_to(const struct myr_sram_process *process, uint32_t pid)
+{
+    return 0 != myr_load_acquire(&process->attached) && pid == myr_load_relaxed(&process->pid);
+}
+
 uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid)
 {
     uint32_t number = 0;
     myr_segment_lock(segment);
     for (uint32_t i = 0; i < segment->sram->processes; ++i) {
         const struct myr_sram_process *process = &segment->sram->process[i];
-        if (0 != myr_load_acquire(&process->attached) && pid == myr_load_relaxed(&process->pid)) {
+        if (belongs_to(process, pid)) {
             number = myr_load_relaxed(&process->number);
         }
     }
@@ -524,4 +530,16 @@ bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool t
     return NULL == process ||
            myr_process_ended(myr_load_relaxed(&process->pid), atomic_load(&process->began),
                              thoroughly && 0 != atomic_load(&self->began));
+}
+
+/* Without the lock, because a process that is stopped may hold it. */
+bool myr_segment_ended(const struct myr_segment *segment, uint32_t pid, bool thoroughly)
+{
+    for (uint32_t i = 0; thoroughly && i < MYR_PROCESSES; ++i) {
+        const struct myr_sram_process *process = &segment->sram->process[i];
+        if (belongs_to(process, pid)) {
+            return myr_segment_gone(segment, myr_load_relaxed(&process->number), true);
+        }
+    }
+    return myr_process_ended(pid, 0, false);
 }

@@ -68,6 +68,9 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number);
  * `thoroughly`. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly);
 
+/* Returns whether the process with this pid has ended; whether it has left does not matter. */
+bool myr_segment_ended(const struct myr_segment *segment, uint32_t pid, bool thoroughly);
+
 /* Returns the lowest CPU in the affinity mask that the process with this number had when it
  * joined. */
 uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t number);

@@ -48,6 +48,11 @@ static void wake(struct mcp_board *board, myr_word *word)
     }
 }
 
+static bool has_ended(struct mcp_board *board, uint32_t process)
+{
+    return myr_soft_ended((struct myr_soft_nic *)board, process);
+}
+
 void myr_soft_make_board(struct myr_soft_nic *nic)
 {
     nic->board = (struct mcp_board){
@@ -55,7 +60,8 @@ void myr_soft_make_board(struct myr_soft_nic *nic)
                 .hold_sender = hold_sender,
                 .drop = drop_link,
                 .now_ns = now_ns,
-                .wake = wake},
+                .wake = wake,
+                .has_ended = has_ended},
         .memory = myr_segment_base(nic->segment),
         .memory_bytes = (uint32_t)myr_segment_size(nic->segment),
     };

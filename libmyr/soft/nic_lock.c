@@ -37,15 +37,24 @@ static bool try_lock_broken(struct myr_soft_nic *nic)
     return false;
 }
 
-bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
+/* Returns whether the next liveness check is thorough. */
+static bool is_thorough(struct myr_soft_nic *nic)
 {
-    if (0 == process || nic->self == process) {
-        return false;
-    }
     const uint32_t checks =
         myr_load_relaxed(&nic->checks); /* unsynchronized: a lost increment does no harm */
     myr_store_release(&nic->checks, checks + 1);
-    return myr_segment_gone(nic->segment, process, 0 == checks % THOROUGH_EVERY);
+    return 0 == checks % THOROUGH_EVERY;
+}
+
+bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process)
+{
+    return 0 != process && nic->self != process &&
+           myr_segment_gone(nic->segment, process, is_thorough(nic));
+}
+
+bool myr_soft_ended(struct myr_soft_nic *nic, uint32_t pid)
+{
+    return myr_segment_ended(nic->segment, pid, is_thorough(nic));
 }
 
 /* Marks the lock as broken if the dead process `process` holds it. If that process released the

@@ -152,6 +152,9 @@ void myr_soft_inherit(struct myr_soft_nic *nic);
  * died. */
 bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process);
 
+/* Returns whether the process with this pid has ended. */
+bool myr_soft_ended(struct myr_soft_nic *nic, uint32_t pid);
+
 /* Initialise and destroy the data that only nic_lock.c uses. */
 void myr_soft_lock_init(struct myr_soft_nic *nic);
 void myr_soft_lock_end(struct myr_soft_nic *nic);

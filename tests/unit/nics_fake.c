@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <cmocka.h>
 
+#include "libmyr/node/process.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/seal.h"
 #include "libmyr/soft/nic_thread.h"
@@ -118,6 +119,12 @@ void myr_soft_watch_stop(struct myr_soft_watch *watch)
 
 /* ---- set-up ---- */
 
+static bool has_ended(struct mcp_board *board, uint32_t process)
+{
+    (void)board;
+    return myr_process_ended(process, 0, false);
+}
+
 struct nics_fake *nics_begin(uint64_t seed)
 {
     struct nics_fake *w = calloc(1, sizeof(*w));
@@ -126,6 +133,7 @@ struct nics_fake *nics_begin(uint64_t seed)
         struct myr_soft_nic *nic = &w->nics[n];
         struct wire_nic *below = &w->wire.nics[n];
         *nic = (struct myr_soft_nic){.below = below, .memory = below->board.memory};
+        below->board.ops.has_ended = has_ended;
         nic->lock = crew_memory(sizeof(*nic->lock));
         assert_int_equal(myr_segment_join(NULL, MEMORY, &nic->segment, NULL), MYR_OK);
         below->board.memory = myr_segment_base(nic->segment);

@@ -346,6 +346,57 @@ static void undeliverable_messages(void **state)
     }
 }
 
+struct short_lived {
+    struct myr_soft_nic *nic;
+    struct myr_port_name name;
+    myr_word is_open, go; /* the port is open; its process may end */
+};
+
+static void open_and_die(uint32_t rank, void *context)
+{
+    struct short_lived *lived = context;
+    (void)rank;
+    myr_port_get_name(open_port(lived->nic, 1), &lived->name);
+    myr_store_release(&lived->is_open, 1);
+    while (0 == myr_load_acquire(&lived->go)) {
+        sched_yield();
+    }
+}
+
+/* The port of a process that has been killed is closed to messages, although no process has closed
+ * it. */
+static void messages_to_a_dead_process(void **state)
+{
+    (void)state;
+    for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
+        struct nics_fake *w = nics_begin(crew_seed());
+        struct short_lived *lived = crew_memory(sizeof(*lived));
+        lived->nic = &w->nics[to];
+        const pid_t pid = crew_fork(open_and_die, 0, lived);
+        while (0 == myr_load_acquire(&lived->is_open)) {
+            sched_yield();
+        }
+        struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
+        struct myr_remote remote;
+        (void)connect_ports(a, b);
+        assert_int_equal(myr_port_connect(a, &lived->name, &remote, NULL), MYR_OK);
+        uint8_t *out = myr_port_alloc(a, 100);
+        assert_int_equal(myr_port_send(a, &remote, out, 100, NULL, NULL), MYR_OK);
+        assert_int_equal(myr_port_send(a, &remote, out, 100, NULL, NULL), MYR_OK);
+        wire_pass(&w->wire, UINT64_C(1000000000));
+        assert_false(myr_port_undeliverable(a, &remote, 600));
+        myr_store_release(&lived->go, 1);
+        assert_true(crew_join(pid));
+        wire_pass(&w->wire, UINT64_C(1000000000));
+        assert_true(myr_port_undeliverable(a, &remote, 600));
+        assert_int_equal(myr_ports_reap(&w->nics[to], (uint32_t)pid), 1);
+        myr_port_close(a);
+        myr_port_close(b);
+        crew_memory_free(lived, sizeof(*lived));
+        nics_end(w);
+    }
+}
+
 /* Packets between NICs with keys are signed. A NIC accepts packets of another one only after it has
  * connected to it. */
 static void signed_packets(void **state)
@@ -506,18 +557,6 @@ static void memory(void **state)
 
 /* ---- inlets ---- */
 
-struct short_lived {
-    struct myr_soft_nic *nic;
-    struct myr_port_name name;
-};
-
-static void open_and_die(uint32_t rank, void *context)
-{
-    struct short_lived *lived = context;
-    (void)rank;
-    myr_port_get_name(open_port(lived->nic, 1), &lived->name);
-}
-
 /* Only ports of the same NIC with the right key can write into an inlet, while it is open. */
 static void inlets(void **state)
 {
@@ -552,6 +591,7 @@ static void inlets(void **state)
 
     struct short_lived *lived = crew_memory(sizeof(*lived)); /* the inlet of a dead process */
     lived->nic = &w->nics[0];
+    myr_store_release(&lived->go, 1);
     const pid_t pid = crew_fork(open_and_die, 0, lived);
     assert_true(crew_join(pid));
     assert_int_equal(myr_port_connect(port, &lived->name, &remote, NULL), MYR_OK);
@@ -731,6 +771,7 @@ int main(void)
         cmocka_unit_test(errors),
         cmocka_unit_test(unresponsive_node),
         cmocka_unit_test(undeliverable_messages),
+        cmocka_unit_test(messages_to_a_dead_process),
         cmocka_unit_test(signed_packets),
         cmocka_unit_test(no_keys),
         cmocka_unit_test(numbers),

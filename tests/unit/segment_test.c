@@ -356,7 +356,9 @@ static void compare_with_model(void)
                 const uint32_t pid = (uint32_t)(0 == other->pid ? getpid() : other->pid);
                 assert_int_equal(myr_segment_number_of(segment, pid),
                                  NULL == entry ? 0 : entry->number);
+                assert_int_equal(myr_segment_ended(segment, pid, false), 0 != other->pid);
                 if (NULL != entry) {
+                    assert_int_equal(myr_segment_ended(segment, pid, true), 0 != other->pid);
                     assert_int_equal(myr_segment_pid_of(segment, entry->number), pid);
                     assert_int_equal(myr_segment_gone(segment, entry->number, 0 == other->pid),
                                      0 != other->pid);

@@ -202,6 +202,10 @@ static void killed_but_seems_alive(bool zombie)
         assert_false(crew_join(victim));
         reused = reuse_pid(victim, segment);
     }
+    if (zombie || 0 != reused) {
+        assert_false(myr_segment_ended(segment, (uint32_t)victim, false));
+        assert_true(myr_segment_ended(segment, (uint32_t)victim, true));
+    }
     atomic_store(&world->go, 1);
     assert_true(crew_join(survivor));
     assert_true(world->unfit[0]);
@@ -307,6 +311,9 @@ void a_broken_nic_is_left_alone(void **state)
     assert_int_equal(myr_load_acquire(&member.nic->shared->lock),
                      MYR_SOFT_BROKEN); /* without a holder */
 
+    struct mcp_board *own_board = &member.nic->board;
+    assert_true(own_board->ops.has_ended(own_board, (uint32_t)victim));
+    assert_false(own_board->ops.has_ended(own_board, (uint32_t)getpid()));
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     send_forged_ask(stranger, &world->name[0]);
     assert_int_equal(myr_soft_poll(member.nic), 0);
