@@ -277,6 +277,9 @@ static int component_close(void)
         return OPAL_SUCCESS;
     }
     component->asked_for = false;
+    if (NULL != component->port) {
+        mca_btl_myr_drain();
+    }
     mca_btl_myr_onesided_close();
     mca_btl_myr_endpoints_free();
     mca_btl_myr_memory_close();

@@ -59,9 +59,6 @@ static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_
 static int finalize(mca_btl_base_module_t *btl)
 {
     ((struct mca_btl_myr_module *)btl)->error = NULL;
-    if (NULL != mca_btl_myr_component.port) {
-        mca_btl_myr_drain();
-    }
     return OPAL_SUCCESS;
 }
 

@@ -232,5 +232,4 @@ void mca_btl_myr_drain(void)
             nicbarr_nic_not_received("btl", &endpoint->name);
         }
     }
-    component->peers = MYR_DRAIN_THIS_NODE;
 }
