@@ -125,9 +125,9 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_segment *segment; /* NULL: this process could not join a segment */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
-    bool has_other_jobs; /* a communicator across nodes has had members of another job */
-    bool explained;      /* this process has explained that it has no segment */
-    uint32_t opened;     /* number of times it was opened; sessions of Open MPI 5.0 open it again */
+    bool lingers;    /* other jobs may need the NICs at the end (groups.c) */
+    bool explained;  /* this process has explained that it has no segment */
+    uint32_t opened; /* number of times it was opened; sessions of Open MPI 5.0 open it again */
 } mca_coll_nicbarr_component_t;
 
 OMPI_DECLSPEC extern mca_coll_nicbarr_component_t mca_coll_nicbarr_component;

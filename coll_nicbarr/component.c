@@ -271,16 +271,25 @@ void nicbarr_open_nics_now(struct nicbarr_hello *hello)
 }
 
 /* About a dozen requests of another NIC (firmware/backoff.h). */
-enum { LINGER_US = 500 * 1000 };
+enum {
+    LINGER_US = 500 * 1000,
+    LINGER_NAP_US = 1000 /* no NIC requests a message earlier than after a millisecond */
+};
 
 /* Runs the NICs for some time. Processes of this job have left all collectives, but a process of
  * another one may still wait for its last one's messages, if they were lost. Its NIC requests them
  * again and again, while this is the last process that can run this node's NIC. */
 static void linger(void)
 {
+    const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const uint64_t end_us = os_now_us() + LINGER_US;
+    opal_output_verbose(2, component->output,
+                        "nicbarr: the NICs run for another %d ms, for processes of other jobs",
+                        LINGER_US / 1000);
     while (os_now_us() < end_us) {
-        (void)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, true);
+        if (0 == nicbarr_nics_run(&component->nics, false)) {
+            (void)usleep(LINGER_NAP_US);
+        }
     }
 }
 
@@ -290,9 +299,9 @@ static void close_nics(void)
         opal_progress_unregister(tend_nics);
         tending = false;
     }
-    if (mca_coll_nicbarr_component.has_other_jobs) {
+    if (mca_coll_nicbarr_component.lingers) {
         linger();
-        mca_coll_nicbarr_component.has_other_jobs = false;
+        mca_coll_nicbarr_component.lingers = false;
     }
     nicbarr_nics_close(&mca_coll_nicbarr_component.nics);
 }

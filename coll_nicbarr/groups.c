@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nicbarr/members.h"
 #include "coll_nicbarr/overdue.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
@@ -196,6 +197,17 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
     free(blobs);
 }
 
+/* Returns whether a group was joined on a NIC that hosts have to run. */
+static bool needs_hosts(const struct nicbarr_joining *list, int count)
+{
+    bool needs = false;
+    for (int j = 0; j < count; ++j) {
+        needs = needs || (NULL != list[j].group && !list[j].failed &&
+                          NULL != nicbarr_kind(list[j].choice.nic)->poll);
+    }
+    return needs;
+}
+
 int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST])
@@ -217,6 +229,9 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     }
     if (OMPI_SUCCESS == rc) {
         connect_all(module, list, count, letters, bytes, errors);
+        if (needs_hosts(list, count) && nicbarr_has_other_jobs(comm)) {
+            mca_coll_nicbarr_component.lingers = true;
+        }
     }
     for (int j = 0; OMPI_SUCCESS != rc && j < count; ++j) { /* leave the prepared ones */
         if (NULL != list[j].group) {

@@ -15,6 +15,7 @@
 #include "coll_nicbarr/nics.h"
 #include "coll_nicbarr/peers.h"
 #include "ompi/exits.h"
+#include "ompi/node.h"
 
 enum { WHY_BYTES = 300 };
 
@@ -55,20 +56,19 @@ static void fill_shape(struct nicbarr_shape *shape, uint32_t processes, uint32_t
     shape->oversubscribed = myr_waiter_oversubscribed(&component->waiter);
 }
 
-static bool of_one_job(ompi_communicator_t *comm)
+bool nicbarr_has_other_jobs(ompi_communicator_t *comm)
 {
-    const opal_jobid_t job = opal_proc_local_get()->proc_name.jobid;
-    int r = 0;
-    while (r < ompi_comm_size(comm) &&
-           job == ompi_group_get_proc_name(comm->c_local_group, r).jobid) {
-        ++r;
+    bool has = false;
+    for (int r = 0; !has && r < ompi_comm_size(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        has = nicbarr_is_of_other_job(&name);
     }
-    return r == ompi_comm_size(comm);
+    return has;
 }
 
 bool nicbarr_is_across(ompi_communicator_t *comm)
 {
-    if (OMPI_COMM_IS_INTER(comm) || of_one_job(comm)) {
+    if (OMPI_COMM_IS_INTER(comm) || !nicbarr_has_other_jobs(comm)) {
         return ompi_group_have_remote_peers(comm->c_local_group);
     }
     const int size = ompi_comm_size(comm);
@@ -78,7 +78,6 @@ bool nicbarr_is_across(ompi_communicator_t *comm)
         ++r;
     }
     free(peers);
-    mca_coll_nicbarr_component.has_other_jobs |= r < size;
     return r < size;
 }
 

@@ -25,6 +25,9 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
  * depends only on the first hellos. */
 bool nicbarr_members_later(ompi_communicator_t *comm);
 
+/* Returns whether a member belongs to another job than this process. */
+bool nicbarr_has_other_jobs(ompi_communicator_t *comm);
+
 /* Returns whether the communicator is on several nodes. All members get the same answer.
  *
  * Within a job, Open MPI provides the nodes of all processes. It provides the node of another job's

@@ -19,6 +19,7 @@ spawning() { starts 2 "--hosts 10.77.0.2 --more-hosts 10.77.0.1,10.77.0.2" "$@";
 connecting() { starts 3 "--strangers --hosts 10.77.0.2 --more-hosts 10.77.0.3" "$@"; }
 all_ended() { [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]; }
 unnamed="an unnamed communicator (context id [0-9]*)"
+lingers="nicbarr: the NICs run for another .* for processes of other jobs"
 unsaid() { ! said "$1"; }
 
 if [ "$launches" -gt 1 ] && ! (launches=1 patience=60 && spawning --mca coll ^nicbarr); then
@@ -37,6 +38,7 @@ for algorithm in auto tree:2; do
     check "nobody goes without" unsaid "stay Open MPI's own"
 done
 check "by the NICs where they are forced" said "$unnamed, 6 processes on 2 nodes: tree:2@"
+check "the NICs run on for other jobs" said "$lingers"
 
 check "strangers, plain Open MPI" connecting --mca coll ^nicbarr
 check "all jobs end" all_ended
@@ -59,6 +61,9 @@ for _ in 1 2 3; do check "a job ends while packets are lost" ending; done
 
 check "no NIC wanted" spawning --mca coll_nicbarr_nic none
 check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic is none"
+check "and they end at once" unsaid "$lingers"
+check "NICs that no barrier uses" spawning --mca coll_nicbarr_algorithm openmpi
+check "end at once, too" unsaid "$lingers"
 check "no such network" spawning --mca coll_nicbarr_network 192.0.2.0/24
 check "is said" said "barriers on $unnamed (4 processes) stay Open MPI's own: process [0-9]*: .*192.0.2.0/24"
 finish
