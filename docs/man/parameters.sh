@@ -56,16 +56,16 @@ nicbarr \- MPI_Barrier and small collectives for Open MPI, chosen by measurement
 .PP
 \fBmpirun \-\-mca coll ^nicbarr\fR \fIPROGRAM\fR (without it)
 .PP
-\fBmpirun \-\-mca pml ob1 \-\-mca btl myr,self\fR \fIPROGRAM\fR (messages go by the NIC, too)
+\fBmpirun \-\-mca pml ob1 \-\-mca btl myr,self\fR \fIPROGRAM\fR (transfers messages over the NIC, too)
 .PP
-\fBmpirun \-\-mca pml cm \-\-mca mtl myr\fR \fIPROGRAM\fR (and are matched by nicbarr)
+\fBmpirun \-\-mca pml cm \-\-mca mtl myr\fR \fIPROGRAM\fR (and also matches them)
 .SH DESCRIPTION
 Open MPI loads the component coll/nicbarr by itself.
 At the first barriers of a communicator it measures several algorithms, Open MPI's own among them,
 and from then on runs the fastest.
 It does the same for MPI_Allreduce, MPI_Allgather, MPI_Bcast, MPI_Scatter, MPI_Reduce and MPI_Gather
 with small payloads.
-On one node, processes meet in shared memory.
+On one node, processes synchronize in shared memory.
 Across nodes, NICs execute the barriers: the soft one over UDP, the kernel's where \fBmyrd \-\-kernel\fR
 runs, or RDMA cards.
 .PP
@@ -93,7 +93,7 @@ Parameters of the user, one a line: \fINAME\fR = \fIVALUE\fR.
 Open MPI has a file openmpi\-mca\-params.conf for all users.
 .TP
 .I ~/.cache/nicbarr/tuning.jsonl
-What was measured, for the next jobs (coll_nicbarr_cache).
+Measurements, which later jobs use (coll_nicbarr_cache).
 .SH SEE ALSO
 .BR nicbarr (1),
 .BR nicbarr_bench (1),

@@ -23,10 +23,10 @@ class Nicbarr(AutotoolsPackage):
     # There is no public address yet: the sources are those of a checkout (spack develop).
     version("0.1.0")
 
-    variant("verbs", default=False, description="Play barriers by RDMA cards")
+    variant("verbs", default=False, description="Execute barriers by RDMA cards")
     # Spack has neither libbpf nor bpftool.
-    variant("kernel", default=False, description="Play barriers in the kernel's receive path; "
-            "takes clang, bpftool and libbpf of the system")
+    variant("kernel", default=False, description="Execute barriers in the kernel's receive path; "
+            "needs clang, bpftool and libbpf of the system")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
