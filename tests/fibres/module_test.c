@@ -25,6 +25,7 @@
  * - No rank leaves a barrier before all have entered it.
  * - All members of a communicator call the same functions of the underlying components in the same
  *   order.
+ * - A blocking collective of the component sets up what non-blocking calls need.
  * - No rank waits for ever, and no record is left at the end.
  *
  * The test counts the state transitions that occurred; NICBARR_TRANSITIONS=1 prints them.
@@ -518,6 +519,9 @@ static void draw_plan(uint64_t *random)
         }
     }
     const uint32_t calls = 1 + crew_below(random, 4); /* calls between two other operations */
+        if (0 == crew_below(random, 2)) {
+            program.usual[c][0] = (struct op){.collective = BARRIER};
+        }
     program.burst = 1 + crew_below(random, FLIGHTS);
     while (program.ops < OPS) {
         const uint32_t comm = crew_below(random, COMMS);
@@ -558,7 +562,9 @@ static const char *one_of(uint64_t *random, const char *const *words)
 
 /* ---- what earlier jobs and communicators have left ---- */
 
-/* Returns any choice that can be named, whether or not it is a candidate. */
+/* Returns any choice that can be named, whether or not it is a candidate. On one node, counters
+ * with several leaves are frequent: they are candidates only with the number of leaves that fits
+ * the binding, so that a record that was set up without them may have no room for them. */
 static struct nicbarr_choice draw_choice(uint64_t *random, bool barrier)
 {
     static const uint32_t greatest[] = {1, 4, 8, 200, 4096};
@@ -568,6 +574,11 @@ static struct nicbarr_choice draw_choice(uint64_t *random, bool barrier)
     }
     do {
         choice.algorithm = (enum nicbarr_algorithm)crew_below(random, NICBARR_ALGORITHMS);
+    if (barrier && !program.across && 0 == crew_below(random, 2)) {
+        choice.algorithm = NICBARR_COUNTER;
+        choice.parameter = 2 + crew_below(random, FAKE_RANKS);
+        return choice;
+    }
     } while (barrier && !nicbarr_algorithm_barrier(choice.algorithm));
     if (NICBARR_FLAGS == choice.algorithm) {
         choice.parameter = UINT32_C(4) << crew_below(random, 6);
@@ -628,9 +639,9 @@ static void add_past(uint64_t *random, struct fake_job *job, uint32_t comm, cons
                                .collective = NICBARR_COLLECTIVES,
                                .choice = draw_choice(random, barrier),
                                .in_table = in_table,
-                               .sure = 0 != crew_below(random, 2)};
+                               .sure = 0 != crew_below(random, 4)};
     if (barrier) {
-        while (0 == crew_below(random, 2) || 0 == (ranks >> past->view & 1)) {
+        while (0 == crew_below(random, 4) || 0 == (ranks >> past->view & 1)) {
             past->view = crew_below(random, program.size);
         }
     } else {
@@ -657,7 +668,7 @@ static void add_pasts(uint64_t *random, struct fake_job *job, bool in_table)
 {
     static const struct op barrier = {.collective = BARRIER};
     for (uint32_t c = 0; c < COMMS; ++c) {
-        for (uint32_t more = crew_below(random, 3); more > 0; --more) {
+        for (uint32_t more = crew_below(random, 4); more > 0; --more) {
             add_past(random, job, c, &barrier, in_table);
         }
         for (uint32_t u = 0; u < USUAL; ++u) {
@@ -671,14 +682,14 @@ static void add_pasts(uint64_t *random, struct fake_job *job, bool in_table)
 /* A cache that is only read is listed behind "none". */
 static void draw_cache(uint64_t *random, struct fake_job *job)
 {
-    static const uint32_t late[] = {0, 0, 1, 20, 300, 5000};
+    static const uint32_t late[] = {0, 1, 20, 300, 300, 1000, 1000, 5000};
     static char read[200];
     const uint32_t all = (UINT32_C(1) << FAKE_RANKS) - 1;
     const uint32_t ranks = 0 == crew_below(random, 4) ? crew_below(random, all) : all;
     snprintf(read, sizeof(read), "none,%s", fake_cache());
     set(job, all, "cache", "none");
     job->late = late[crew_below(random, sizeof(late) / sizeof(late[0]))];
-    if (0 == crew_below(random, 2)) {
+    if (0 == crew_below(random, 4)) {
         return;
     }
     /* A rank that dies may keep the file locked, since its descriptors remain open. */
@@ -1117,17 +1128,34 @@ static void close_comm(struct side *side, const struct op *op)
 
 static void call(struct side *side, struct op *op)
 {
+/* Returns whether the communicator's blocking function for a collective is the component's. */
+static bool is_served(const struct side *side, enum collective collective)
+{
+    const mca_coll_base_comm_coll_t *t = side->comm->c_coll;
+    const mca_coll_base_module_t *const modules[COLLECTIVES] = {
+        t->coll_barrier_module, t->coll_allreduce_module, t->coll_reduce_module,
+        t->coll_bcast_module,   t->coll_allgather_module, t->coll_gather_module,
+        t->coll_scatter_module};
+    const mca_coll_nicbarr_module_t *module = fake_module(side->comm);
+    return NULL != module && &module->super == modules[collective];
+}
+
     struct flight flight;
     open_flight(&flight, op, side);
     for (; flight.round < op->times; ++flight.round) {
         const uint32_t before = state_of(side, op), due = due_in(side, op);
         load(&flight);
         if (!succeeds(side, op, call_blocking(&flight, side->comm))) {
+        const bool served = is_served(side, op->collective);
             break;
         }
         count_transition(side, op, before);
         /* The program's operation may be left to Open MPI's own function. */
         CHECK(op->users || due < 2 || 1 == side->size || DECLINED == state_of_barrier(side->comm) ||
+        CHECK(!served || DECLINED == state_of_barrier(side->comm) ||
+                  0 == fake_module(side->comm)->pending,
+              "op %u (%s) has not set up what non-blocking calls need", op->number,
+              collectives[op->collective]);
                   due_in(side, op) == due - 1,
               "op %u (%s): a watched choice was to be challenged in %u calls, and now in %u",
               op->number, collectives[op->collective], due, due_in(side, op));
