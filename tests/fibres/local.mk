@@ -39,7 +39,7 @@ tests_fibres_mca_coll_nicbarr_la_LIBADD = firmware/libsoft.la firmware/libmcp.la
     $(OMPI_LIBS) $(JANSSON_LIBS) -lm
 
 tests_fibres_module_test_SOURCES = tests/fibres/module_test.c tests/fibres/mpi_fake.h \
-    tests/fibres/mpi_fake.c tests/fibres/copy.h
+    tests/fibres/mpi_fake.c tests/fibres/copy.h tests/fibres/heap.h tests/fibres/heap.c
 tests_fibres_module_test_CPPFLAGS = $(coll_nicbarr_cppflags)
 tests_fibres_module_test_CFLAGS = $(unit_cflags) -fvisibility=default
 tests_fibres_module_test_LDFLAGS = -export-dynamic $(OMPI_LDFLAGS)
