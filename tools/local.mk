@@ -68,10 +68,8 @@ EXTRA_DIST += \
     tools/tests/trace_test.sh \
     tools/tests/report_test.sh \
     tools/tests/across.json \
-    tools/tests/bound.json \
     tools/tests/collectives.json \
-    tools/tests/every_source.json \
-    tools/tests/shared.json
+    tools/tests/every_source.json
 
 ## Processes for `nicbarr status` to look at.
 check_PROGRAMS += tools/tests/status_subject

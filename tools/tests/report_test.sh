@@ -82,7 +82,8 @@ for change in 's/"switches": 1/"x": 1/' 's/"duels": 3/"duels": 0/' 's/"duelists"
     refuses_bad "duels after $change" 'communicators\[3\]\.(switches|duels|duelists)'
 done
 
-report "$here/bound.json"
+changed 's/"bound_sets": 1/"bound_sets": 2/' >bound.json
+report bound.json
 works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
 report "$here/across.json"
 works "a report across nodes" '^    raw limits +19\.7 us: round trip to 1 node, soft NIC$' \
@@ -93,8 +94,6 @@ works "a report across nodes" '^    raw limits +19\.7 us: round trip to 1 node, 
     '^    machine +load 41\.2; 312 involuntary context switches of a process while measuring$'
 grep -q 'one process to the next' out
 verdict $((1 - $?)) "what is not measured there is not shown"
-report "$here/shared.json"
-works "a report of several communicators" '^\[3\]' '30 communicators'
 report "$here/collectives.json"
 works "a report of collectives that carry data" \
     '^    MPI_Allreduce    112  exchange       2\.25        9\.00  4\.00 x  measured$' \
@@ -128,7 +127,7 @@ report --plot none.svg "$here/collectives.json"
 [ "$status" -eq 1 ] && [ ! -e none.svg ] && grep -q 'no barrier of this job was measured' err
 verdict $? "the plot is about barriers"
 
-sed -n '/"communicators": \[/q;p' "$here/bound.json" >empty.json
+sed -n '/"communicators": \[/q;p' "$here/every_source.json" >empty.json
 echo '"communicators": []}' >>empty.json
 report empty.json
 works "a report without communicators" 'no communicator executed enough barriers'
@@ -158,19 +157,23 @@ if command -v gnuplot >gnuplot-path; then
     works "a plot as SVG" '^Plot: a\.svg$'
     grep -q '</svg>' a.svg && [ "$(grep -c 'flags:4' a.svg)" -eq 2 ] && grep -q 'microseconds' a.svg
     verdict $? "the SVG is complete"
-    report "$here/shared.json" -p a.PNG
+    changed 's/"q3_us": 90.0/"q3_us": 900/' >far.json
+    report far.json -p far.svg
+    grep -q 'error bars that reach the edge extend beyond it' far.svg
+    verdict $? "an outlier does not set the range"
+    report "$here/every_source.json" -p a.PNG
     works "a plot as PNG" '^Plot: a\.PNG$'
     [ "$(head -c 8 a.PNG | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
     verdict $? "the PNG is one"
-    report "$here/bound.json" -p a.pdf
+    report "$here/across.json" -p a.pdf
     works "a plot as PDF" '^Plot: a\.pdf$'
     [ "$(head -c 5 a.pdf)" = %PDF- ]
     verdict $? "the PDF is one"
-    report "$here/bound.json" --plot both.svg --plot both.pdf
+    report "$here/across.json" --plot both.svg --plot both.pdf
     works "two plots" '^Plot: both\.svg$' '^Plot: both\.pdf$'
     grep -q '</svg>' both.svg && [ "$(head -c 5 both.pdf)" = %PDF- ]
     verdict $? "both are there, each of its kind"
-    report --csv "$here/bound.json" --plot b.svg
+    report --csv "$here/across.json" --plot b.svg
     works "a plot beside CSV" '^entry,'
     ! grep -q Plot out && [ -s b.svg ]
     verdict $? "CSV stays CSV"
@@ -197,8 +200,7 @@ if command -v gnuplot >gnuplot-path; then
             s/\"\(host\|processor\)\": \"[^\"]*\"/\"\1\": \"$long\"/
             s/\"tree:2@kernel\"/\"dissemination:4096@kernel\"/" "$here/across.json" >long.json
         sed 's/"round_trips": \[/"round_trips": [], "x": [/' "$here/across.json" >limitless.json
-        for sample in "$here"/across.json "$here"/bound.json "$here"/every_source.json \
-            "$here"/shared.json long.json limitless.json; do
+        for sample in "$here"/across.json "$here"/every_source.json far.json long.json limitless.json; do
             report "$sample" --plot p.svg
             python3 "$here/../../bench/report/svg_texts.py" p.svg >out
             verdict $? "texts of ${sample##*/}'s plot"
@@ -219,13 +221,13 @@ if command -v gnuplot >gnuplot-path; then
     report empty.json --plot c.svg
     [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'nothing to plot' err
     verdict $? "nothing to plot"
-    report "$here/bound.json" --plot no/such/folder.svg
+    report "$here/across.json" --plot no/such/folder.svg
     [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No such file' err
     verdict $? "a plot into a missing folder"
     mkdir bin
     printf '#!/bin/sh\necho broken: as expected >&2\nexit 3\n' >bin/gnuplot
     chmod +x bin/gnuplot
-    PATH=$PWD/bin:$PATH report "$here/bound.json" --plot c.svg
+    PATH=$PWD/bin:$PATH report "$here/across.json" --plot c.svg
     [ "$status" -eq 1 ] && [ ! -e c.svg ] && grep -q 'gnuplot failed: broken: as expected' err
     verdict $? "gnuplot fails"
 else
@@ -233,7 +235,7 @@ else
     echo "ok $count - plots # SKIP there is no gnuplot"
 fi
 mkdir nothing
-/usr/bin/env PATH="$PWD/nothing" "$nicbarr" report "$here/bound.json" --plot c.svg >out 2>err
+/usr/bin/env PATH="$PWD/nothing" "$nicbarr" report "$here/across.json" --plot c.svg >out 2>err
 [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'install gnuplot' err
 verdict $? "no gnuplot"
 
@@ -337,7 +339,7 @@ refuses_bad "an algorithm with a line end" 'not an algorithm'
 changed 's/"q1_us": 60.0/"q1_us": 70.0/' >bad.json
 refuses_bad "quartiles out of order" 'not in this order'
 
-for sample in every_source bound across collectives; do
+for sample in every_source across collectives; do
     bytes=$(($(wc -c <"$here/$sample.json") - 2))
     at=0
     whole=0
@@ -375,7 +377,7 @@ for arguments in --help --version 'report --help' 'report --version'; do
     "$nicbarr" $arguments >out 2>err && [ -s out ] && [ ! -s err ]
     verdict $? "$arguments"
 done
-"$nicbarr" report "$here/bound.json" >/dev/full 2>err
+"$nicbarr" report "$here/across.json" >/dev/full 2>err
 [ $? -eq 1 ] && grep -q 'No space' err
 verdict $? "a full disk"
 
