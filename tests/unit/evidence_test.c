@@ -100,16 +100,6 @@ static void single_measurement(void **state)
     }
 }
 
-/* The simplest candidate within 3 % of the fastest is chosen. */
-static void simplest_of_the_fastest(void **state)
-{
-    (void)state;
-    add(0, 1, 9, (double[]){103.1, 102.9, 101, 100});
-    weigh("flags:4", true);
-    add(0, 1, 9, (double[]){103.1, 103.3, 101, 100});
-    weigh("pairwise", true);
-}
-
 static void dropped_candidate(void **state)
 {
     (void)state;
@@ -119,58 +109,50 @@ static void dropped_candidate(void **state)
     weigh("tree:4", true);
 }
 
-/* A choice made during a disturbance is outvoted. */
-static void outvoted_measurement(void **state)
+/* Measurements that are added to the previous ones, and the finding after each of them. */
+static void several_measurements(void **state)
 {
     (void)state;
-    add(10 * DAY, 1, 9, pairwise_best);
-    weigh("pairwise", true);
-    add(5 * DAY, 1, 60, tree_best);
-    weigh("tree:4", false); /* the results of two jobs disagree */
-    add(1 * DAY, 1, 60, tree_best);
-    weigh("tree:4", true);
-}
-
-/* Jobs that were uncertain, but agree, are certain together. */
-static void agreeing_jobs(void **state)
-{
-    (void)state;
-    add(0, 0.875, 3, tree_best);
-    weigh("tree:4", false);
-    add(0, 0.875, 3, tree_best);
-    weigh("tree:4", true);
-    add(0, 0.875, 3, pairwise_best);
-    weigh("tree:4", false);
-}
-
-static void old_measurements(void **state)
-{
-    (void)state;
-    add(HALF / 2, 1, 9, tree_best);
-    weigh("tree:4", true);
-    evidence.count = 0;
-    add(HALF, 1, 9, tree_best);
-    weigh("tree:4", false);
-    add(HALF, 1, 9, tree_best); /* the agreement of two jobs stays certain for longer */
-    weigh("tree:4", true);
-    evidence.count = 0;
-    for (int i = 0; i < 8; ++i) { /* and the agreement of eight jobs for more than a year */
-        add(3 * (int64_t)HALF, 1, 9, tree_best);
+    const struct {
+        int first, times; /* without the previous ones; number of equal measurements */
+        int64_t age;
+        double confidence;
+        uint32_t rounds;
+        const double *us;
+        const char *name;
+        bool sure;
+    } cases[] = {
+        /* The simplest candidate within 3 % of the fastest is chosen. */
+        {1, 1, 0, 1, 9, (double[]){103.1, 102.9, 101, 100}, "flags:4", true},
+        {0, 1, 0, 1, 9, (double[]){103.1, 103.3, 101, 100}, "pairwise", true},
+        /* A choice made during a disturbance is outvoted; until then two jobs disagree. */
+        {1, 1, 10 * DAY, 1, 9, pairwise_best, "pairwise", true},
+        {0, 1, 5 * DAY, 1, 60, tree_best, "tree:4", false},
+        {0, 1, 1 * DAY, 1, 60, tree_best, "tree:4", true},
+        /* Jobs that were uncertain, but agree, are certain together. */
+        {1, 1, 0, 0.875, 3, tree_best, "tree:4", false},
+        {0, 1, 0, 0.875, 3, tree_best, "tree:4", true},
+        {0, 1, 0, 0.875, 3, pairwise_best, "tree:4", false},
+        /* Old measurements: the agreement of two jobs stays certain for longer than one, that of
+         * eight for more than a year. Recent ones have more weight. */
+        {1, 1, HALF / 2, 1, 9, tree_best, "tree:4", true},
+        {1, 1, HALF, 1, 9, tree_best, "tree:4", false},
+        {0, 1, HALF, 1, 9, tree_best, "tree:4", true},
+        {1, 8, 3 * (int64_t)HALF, 1, 9, tree_best, "tree:4", true},
+        {0, 1, 0, 1, 27, pairwise_best, "pairwise", false},
+        /* A candidate that few jobs have measured is not chosen, even if it was fast there. */
+        {1, 1, 0, 1, 60, (double[]){200, 180, 0, 150}, "tree:4", true},
+        {0, 1, 0, 1, 9, (double[]){200, 180, 20, 150}, "tree:4", false},
+        {0, 1, 0, 1, 60, (double[]){200, 180, 20, 150}, "pairwise", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        evidence.count = cases[i].first ? 0 : evidence.count;
+        for (int n = 0; n < cases[i].times; ++n) {
+            add(cases[i].age, cases[i].confidence, cases[i].rounds, cases[i].us);
+        }
+        print_message("case %zu\n", i);
+        weigh(cases[i].name, cases[i].sure);
     }
-    weigh("tree:4", true);
-    add(0, 1, 27, pairwise_best); /* recent measurements have more weight */
-    weigh("pairwise", false);
-}
-
-/* A candidate that few jobs have measured is not chosen, even if it was fast there. */
-static void rarely_measured(void **state)
-{
-    (void)state;
-    add(0, 1, 60, (double[]){200, 180, 0, 150});
-    add(0, 1, 9, (double[]){200, 180, 20, 150});
-    weigh("tree:4", false);
-    add(0, 1, 60, (double[]){200, 180, 20, 150});
-    weigh("pairwise", true);
 }
 
 /* The result depends neither on speeds nor on the order. (Ties are improbable with random
@@ -216,12 +198,8 @@ int main(void)
         TEST(weights),
         TEST(nothing),
         TEST(single_measurement),
-        TEST(simplest_of_the_fastest),
         TEST(dropped_candidate),
-        TEST(outvoted_measurement),
-        TEST(agreeing_jobs),
-        TEST(old_measurements),
-        TEST(rarely_measured),
+        TEST(several_measurements),
         TEST(invariances),
     };
     return cmocka_run_group_tests_name("evidence", tests, NULL, NULL);
