@@ -47,7 +47,6 @@ struct world {
     double costs[NICBARR_CONTESTANTS];
     double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the first measurement of all
                                  candidates */
-    int victim;               /* the round that is disturbed */
     int agree_fails_at;       /* the number of the agree() that fails, from 1; 0: none */
 
     /* The state of agree(). */
@@ -257,12 +256,13 @@ static double with_noise(struct rank *rank, int candidate)
     return rank->world->costs[candidate] * between(&rank->random, 0.9, 1.1);
 }
 
-/* In addition, a rank is delayed by a time slice in one round of each stage. */
+/* In addition, a rank is delayed by a time slice in one round of each stage, and some in the first
+ * measurement. */
 static double with_interruptions(struct rank *rank, int candidate)
 {
     const uint32_t victim = (uint32_t)(rank->round / 3) % rank->world->ranks;
-    const bool held_up = rank->round > 0 && rank->number == victim &&
-                         (rank->round + candidate) % NICBARR_CONTEST_STAGE == 0;
+    const bool held_up =
+        rank->number == victim && (rank->round + candidate) % NICBARR_CONTEST_STAGE == 0;
     return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
 }
 
@@ -305,23 +305,6 @@ static void changing_machine(void **state)
 {
     (void)state;
     choose_best(fixed_cost, true, 2e5);
-}
-
-/* The slowest rank determines the cost: a candidate that is slow on a single rank is slow. */
-static double slow_for_the_last(struct rank *rank, int candidate)
-{
-    return 1 == candidate && rank->number == rank->world->ranks - 1 ? 15 : 1 == candidate ? 1 : 10;
-}
-
-static void slowest_rank_counts(void **state)
-{
-    (void)state;
-    prepare(4, 3, 50000, NULL);
-    world.cost = slow_for_the_last;
-    assert_int_equal(run(), 0);
-    assert_true(15 == ranks[0].contest->of[1].us.median);
-    assert_int_equal(ranks[0].contest->chosen, 0);
-    finish();
 }
 
 /* The costs of rounds differ far more than those of candidates. */
@@ -420,44 +403,6 @@ static void very_slow_candidates(void **state)
     finish();
 }
 
-/* A candidate that was disturbed once, in any round, is not dropped. */
-static double disturbed_once(struct rank *rank, int candidate)
-{
-    return 1 == candidate && rank->round == rank->world->victim ? 1e5 : 20.0 - candidate;
-}
-
-static void one_disturbance(void **state)
-{
-    (void)state;
-    for (int round = 0; round < 12; ++round) {
-        prepare(2, 2, 2e6, NULL);
-        world.cost = disturbed_once;
-        world.victim = round;
-        assert_int_equal(run(), 0);
-        assert_false(ranks[0].contest->of[1].dropped);
-        assert_int_equal(ranks[0].contest->chosen, 1);
-        finish();
-    }
-}
-
-/* A candidate that was dropped while the machine was fast is not chosen, although its
- * measurements are better than all others. */
-static void dropped_candidate_is_not_chosen(void **state)
-{
-    (void)state;
-    prepare(2, 3, 50000, NULL);
-    world.costs[0] = 30;
-    world.costs[2] = 25;
-    for (int r = 4; r <= ROUNDS; ++r) {
-        world.speed[r] = 4;
-    }
-    assert_int_equal(run(), 0);
-    const struct nicbarr_contestant *of = ranks[0].contest->of;
-    assert_true(of[2].dropped && 25 == of[2].us.median && 40 == of[1].us.median);
-    assert_int_equal(ranks[0].contest->chosen, 1);
-    finish();
-}
-
 /* ---- the budget ---- */
 
 /* All candidates take the same time and none is dropped, so that the number of rounds is known.
@@ -472,25 +417,29 @@ static void budget(void **state)
         double cost_us, since_us, budget_us;
         int repetitions, rounds;
         double spent_us;
+        int in_a_row;
     } cases[] = {
-        {4, 10, 0, 50000, 52, 24, 40 + 24 * 2080.0},
+        {4, 10, 0, 50000, 52, 24, 40 + 24 * 2080.0, 0},
         /* The time spent before counts: 14 rounds and an iteration. */
-        {4, 10, -20000, 50000, 52, 14, 20040 + 14 * 2080 + 520.0},
-        {4, 10, -50000, 50000, 1, 0, 50000},
+        {4, 10, -20000, 50000, 52, 14, 20040 + 14 * 2080 + 520.0, 0},
+        {4, 10, -50000, 50000, 1, 0, 50000, 0},
         /* Few rounds fit. */
-        {8, 300, 0, 50000, 2, 9, 8 * 300 + 9 * 4800 + 6 * 600.0},
-        {8, 640, 0, 50000, 2, 4, 8 * 640 + 4 * 10240 + 2 * 1280.0},
-        {8, 5000, 0, 50000, 2, 0, 8 * 5000.0},
-        {8, 20000, 0, 50000, 1, 0, 3 * 20000.0},
+        {8, 300, 0, 50000, 2, 9, 8 * 300 + 9 * 4800 + 6 * 600.0, 0},
+        {8, 640, 0, 50000, 2, 4, 8 * 640 + 4 * 10240 + 2 * 1280.0, 0},
+        {8, 5000, 0, 50000, 2, 0, 8 * 5000.0, 0},
+        {8, 20000, 0, 50000, 1, 0, 3 * 20000.0, 0},
+        /* Longer iterations are fewer: one begins if 12 repetitions fit, and has 10. */
+        {8, 640, 0, 50000, 10, 0, 8 * 640 + 6 * 6400.0, 10},
         /* The limits apply if neither budget nor clock ends the tuning run. */
-        {4, 10, 0, 0, 1, 0, 0},
-        {2, 1, 0, 1e12, 2000, 60, 2 + 60 * 4000.0},
-        {NICBARR_CONTESTANTS, 0, 0, 1, 2, 60, 0},
-        {NICBARR_CONTESTANTS, 0, 0, 1e12, 2000, 60, 0},
+        {4, 10, 0, 0, 1, 0, 0, 0},
+        {2, 1, 0, 1e12, 2000, 60, 2 + 60 * 4000.0, 0},
+        {NICBARR_CONTESTANTS, 0, 0, 1, 2, 60, 0, 0},
+        {NICBARR_CONTESTANTS, 0, 0, 1e12, 2000, 60, 0, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         prepare(2, cases[i].count, cases[i].budget_us, NULL);
         world.since_us = cases[i].since_us;
+        world.in_a_row = cases[i].in_a_row;
         for (int c = 0; c < world.count; ++c) {
             world.costs[c] = cases[i].cost_us;
         }
@@ -565,23 +514,6 @@ static void many_in_a_row(void **state)
     }
 }
 
-/* Longer iterations are fewer: an iteration begins only if 12 repetitions of 640 us fit, and has
- * 10. */
-static void many_in_a_row_keep_to_the_budget(void **state)
-{
-    (void)state;
-    prepare(2, 8, 50000, NULL);
-    world.in_a_row = 10;
-    for (int c = 0; c < world.count; ++c) {
-        world.costs[c] = 640;
-    }
-    assert_int_equal(run(), 0);
-    assert_int_equal(ranks[0].samples, 8 + 6);
-    assert_true(8 * 640 + 6 * 6400 == ranks[0].contest->spent_us);
-    assert_int_equal(ranks[0].contest->rounds, 0);
-    finish();
-}
-
 /* A tuning run has as many batches as the total allows, while the result is provisional. */
 static void batches(void **state)
 {
@@ -599,18 +531,6 @@ static void batches(void **state)
     contest.provisional = true;
     contest.rounds = ROUNDS;
     assert_false(nicbarr_contest_wants(&contest, 1));
-}
-
-static void single_candidate(void **state)
-{
-    (void)state;
-    prepare(3, 1, 50000, NULL);
-    assert_int_equal(run(), 0);
-    assert_int_equal(ranks[0].contest->chosen, 0);
-    assert_int_equal(ranks[0].contest->of[0].rounds, 0);
-    assert_int_equal(ranks[0].samples, 0);
-    assert_int_equal(ranks[0].agrees, 0);
-    finish();
 }
 
 /* ---- errors, and random results ---- */
@@ -674,6 +594,7 @@ static void random_results(void **state)
         assert_false(chosen->dropped);
         assert_false(result->of[0].dropped);
         assert_true(result->confidence >= 0 && result->confidence <= 1);
+        assert_true(world.count > 1 || 0 == ranks[0].samples + ranks[0].agrees);
         for (int c = 0; c < world.count; ++c) {
             const struct nicbarr_contestant *one = &result->of[c];
             assert_in_range(one->rounds, 0, ROUNDS);
@@ -740,19 +661,14 @@ int main(void)
         cmocka_unit_test(noise),
         cmocka_unit_test(interruptions),
         cmocka_unit_test(changing_machine),
-        cmocka_unit_test(slowest_rank_counts),
         cmocka_unit_test(ties),
         cmocka_unit_test(confidence),
         cmocka_unit_test(slow_candidates_are_dropped),
         cmocka_unit_test(very_slow_candidates),
-        cmocka_unit_test(one_disturbance),
-        cmocka_unit_test(dropped_candidate_is_not_chosen),
         cmocka_unit_test(budget),
         cmocka_unit_test(samples_have_similar_lengths),
         cmocka_unit_test(many_in_a_row),
-        cmocka_unit_test(many_in_a_row_keep_to_the_budget),
         cmocka_unit_test(batches),
-        cmocka_unit_test(single_candidate),
         cmocka_unit_test(errors),
         cmocka_unit_test(agreement_fails),
         cmocka_unit_test(random_results),
