@@ -178,9 +178,9 @@ struct nicbarr_class {
     uint32_t pause;  /* while it is watched: calls between two remeasurements */
     /* While it is open or watched; see nicbarr_data_one_root(): */
     int root_seen;
-    uint32_t root_changes;   /* number of calls whose root differed from the previous call's */
-    uint16_t anew, switches; /* number of remeasurements, and how many changed the choice */
-    struct json_t *entry;    /* entry in the report; NULL: none (yet) */
+    uint32_t root_changes; /* number of calls whose root differed from the previous call's */
+    uint16_t remeasured, switches; /* number of remeasurements, and how many changed the choice */
+    struct json_t *entry;          /* entry in the report; NULL: none (yet) */
 };
 
 typedef struct mca_coll_nicbarr_module {

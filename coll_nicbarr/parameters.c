@@ -80,7 +80,7 @@ static const struct {
          "Files that keep measurements for later jobs, separated by commas. All are read; new "
          "measurements go to the first that can be written. A file is a path, auto "
          "(nicbarr/tuning.jsonl in $XDG_CACHE_HOME or ~/.cache), or none, which keeps nothing. "
-         "Files that follow the keyword anew are written, but not read"),
+         "Files that follow the keyword remeasure are written, but not read"),
     TEXT(report, LOCAL, "", 1,
          "Write the candidates, their measurements and the choices to this file (JSON; read it "
          "with: "

@@ -5,9 +5,9 @@
  * count from the opening of the NIC, for all processes that share it, and are 0 if the NIC is
  * absent.
  *
- * coll_nicbarr_duels and coll_nicbarr_switches count the comparisons (watch.c) of this process's
- * communicators; coll_nicbarr_anew and coll_nicbarr_anew_switches count the remeasurements of
- * collectives that carry data (data_watch.c). */
+ * coll_nicbarr_comparisons and coll_nicbarr_switches count the comparisons (watch.c) of this
+ * process's communicators; coll_nicbarr_remeasured and coll_nicbarr_remeasured_switches count the
+ * remeasurements of collectives that carry data (data_watch.c). */
 #include "coll_nicbarr/pvars.h"
 
 #include <stddef.h>
@@ -58,7 +58,7 @@ static int read_watch(const struct mca_base_pvar_t *pvar, void *value, void *obj
     return nicbarr_pvar_give(&counted, pvar, value);
 }
 
-static int read_anew(const struct mca_base_pvar_t *pvar, void *value, void *object)
+static int read_remeasured(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
     const struct nicbarr_remeasure_counters counted = nicbarr_data_watch_count();
     (void)object;
@@ -84,21 +84,22 @@ void nicbarr_pvars_register(void)
 {
     static size_t comparisons = offsetof(struct nicbarr_watch_counters, comparisons);
     static size_t switches = offsetof(struct nicbarr_watch_counters, switches);
-    register_counter("duels",
+    register_counter("comparisons",
                      "A/B comparisons of the barrier in use with other algorithms, in the "
                      "program's own barriers",
                      read_watch, &comparisons);
     register_counter("switches",
                      "A/B comparisons after which another algorithm has replaced the one in use",
                      read_watch, &switches);
-    static size_t anew = offsetof(struct nicbarr_remeasure_counters, anew);
-    static size_t anew_switches = offsetof(struct nicbarr_remeasure_counters, switches);
-    register_counter("anew", "repeated measurements of a choice for a collective that carries data",
-                     read_anew, &anew);
-    register_counter("anew_switches",
+    static size_t remeasured = offsetof(struct nicbarr_remeasure_counters, remeasured);
+    static size_t remeasured_switches = offsetof(struct nicbarr_remeasure_counters, switches);
+    register_counter("remeasured",
+                     "repeated measurements of a choice for a collective that carries data",
+                     read_remeasured, &remeasured);
+    register_counter("remeasured_switches",
                      "repeated measurements after which another implementation has replaced the "
                      "one in use",
-                     read_anew, &anew_switches);
+                     read_remeasured, &remeasured_switches);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (size_t counter = 0; counter < COUNTERS; ++counter) {
             register_nic(nic, counter);

@@ -32,7 +32,7 @@ static const double most_us = 1e12, most_ms = 1e9, most_bytes = 1e15, most_load 
 const char *const report_source_names[REPORT_SOURCES] = {
     [REPORT_MEASURED] = "measured", [REPORT_SAME_SHAPE] = "same shape",
     [REPORT_CACHE] = "cache",       [REPORT_PARAMETER] = "parameter",
-    [REPORT_DEFAULT] = "default",   [REPORT_COMPARISON] = "duel",
+    [REPORT_DEFAULT] = "default",   [REPORT_COMPARISON] = "comparison",
     [REPORT_DECLINED] = "declined",
 };
 
@@ -266,21 +266,21 @@ static void read_tuning(struct reader *reader, const json_t *json, struct report
 /* Reads the A/B comparisons of a choice. */
 static void read_comparisons(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
-    const json_t *list = json_object_get(json, "duelists");
-    if (NULL == json_object_get(json, "duels")) {
+    const json_t *list = json_object_get(json, "compared");
+    if (NULL == json_object_get(json, "comparisons")) {
         return;
     }
-    entry->comparisons = integer(reader, json, "duels", 1);
+    entry->comparisons = integer(reader, json, "comparisons", 1);
     entry->switched = integer(reader, json, "switches", 0);
     if (NULL != list && !json_is_array(list)) {
-        wrong(reader, "%sduelists is not a list", reader->where);
+        wrong(reader, "%scompared is not a list", reader->where);
     }
     const size_t count = json_array_size(list);
     entry->variants = tool_alloc(count, sizeof(*entry->variants));
     for (; entry->variant_count < count && NULL == reader->why; ++entry->variant_count) {
         struct report_variant *variant = &entry->variants[entry->variant_count];
         const json_t *one = json_array_get(list, entry->variant_count);
-        const size_t outside = enter_object(reader, "duelists", entry->variant_count);
+        const size_t outside = enter_object(reader, "compared", entry->variant_count);
         variant->algorithm = algorithm(reader, one, "algorithm");
         variant->median_us = read_json_number(reader, one, "median_us", most_us);
         leave_object(reader, outside);
@@ -290,8 +290,8 @@ static void read_comparisons(struct reader *reader, const json_t *json, struct r
 /* Reads the repeated measurements of a collective with data. */
 static void read_remeasured(struct reader *reader, const json_t *json, struct report_entry *entry)
 {
-    if (NULL != entry->collective && NULL != json_object_get(json, "anew")) {
-        entry->remeasured = integer(reader, json, "anew", 1);
+    if (NULL != entry->collective && NULL != json_object_get(json, "remeasured")) {
+        entry->remeasured = integer(reader, json, "remeasured", 1);
         entry->switched = integer(reader, json, "switches", 0);
     }
 }

@@ -117,7 +117,7 @@ else
     [ -z "$range" ] || bad "--sizes is for --write-tuned-rules"
     case $file in
         *,*) bad "the name of FILE must not contain a comma" ;;
-        auto | none | anew) file=./$file ;;
+        auto | none | remeasure) file=./$file ;;
     esac
 fi
 [ ${#only[@]} -eq 0 ] || operations=("${only[@]}")
@@ -196,7 +196,7 @@ job() { # HOSTS PROCESSES-ON-EACH CALL: prints nicbarr's lines
     esac
     # For barriers there is a plot: of the last job of each shape.
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
-    launch "$1" "$2" "${report[@]}" --mca coll_nicbarr_cache "anew,$file" \
+    launch "$1" "$2" "${report[@]}" --mca coll_nicbarr_cache "remeasure,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 --mca coll_nicbarr_tune_share 100 \
         --mca coll_nicbarr_verbose 1 nicbarr_bench "${call[@]}" "${size[@]}" -c 1 -i 1 -x 60 --no-validation
 }

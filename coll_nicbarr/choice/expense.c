@@ -22,20 +22,20 @@ bool nicbarr_expense_limited(void)
 }
 
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        double us, bool anew)
+                        double us, bool remeasured)
 {
-    if (!anew && !nicbarr_expense_limited()) {
+    if (!remeasured && !nicbarr_expense_limited()) {
         return true;
     }
     double lacking_us = nicbarr_lacking_us(
         us, (double)atomic_load(&spent_ns) * 1e-3, nicbarr_now_us() - opened_us,
-        anew ? NICBARR_REMEASURE_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);
+        remeasured ? NICBARR_REMEASURE_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);
     return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking_us, 1) && lacking_us <= 0;
 }
 
-void nicbarr_expense_record(double us, bool anew)
+void nicbarr_expense_record(double us, bool remeasured)
 {
-    if (anew || nicbarr_expense_limited()) {
+    if (remeasured || nicbarr_expense_limited()) {
         atomic_fetch_add_explicit(&spent_ns, (unsigned long long)(us * 1e3), memory_order_relaxed);
     }
 }

@@ -16,14 +16,14 @@ void nicbarr_expense_open(void);
 /* Returns whether measuring unknown shapes is limited. The result is the same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* Returns whether all members may spend `us` microseconds on measuring now. With `anew` they
+/* Returns whether all members may spend `us` microseconds on measuring now. With `remeasured` they
  * remeasure a known shape, which is always limited. If there is no limit, returns true without
  * communication; otherwise the call is collective, with module->tuning set. */
 bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        double us, bool anew);
+                        double us, bool remeasured);
 
 /* Record that `us` microseconds were spent on measuring. Without a limit for unknown shapes, only
  * remeasuring counts. */
-void nicbarr_expense_record(double us, bool anew);
+void nicbarr_expense_record(double us, bool remeasured);
 
 #endif

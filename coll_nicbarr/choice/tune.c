@@ -437,7 +437,7 @@ static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicat
     return rc;
 }
 
-int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+int nicbarr_retune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     nicbarr_group_leave(&module->nic);
     return measure_candidates(module, comm);

@@ -19,7 +19,7 @@ int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
 
 /* Measure all candidates on this communicator, although a choice from elsewhere is in use.
  * Collective over `comm`, and a barrier of it; returns Open MPI's error. */
-int nicbarr_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+int nicbarr_retune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Store the measurements of the batches so far, because the communicator is freed or declined.
  * Local. */

@@ -223,7 +223,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     nicbarr_report_comparison(module, comm, &run->comparison, run->choice);
     free_comparison(run);
     if (lost && unmeasured) {
-        rc = nicbarr_tune_anew(module, comm);
+        rc = nicbarr_retune(module, comm);
     } else {
         nicbarr_remember(nicbarr_shape_key(&module->shape), module->choice, true);
         rc = nicbarr_install_choice(module, comm);

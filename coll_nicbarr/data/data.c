@@ -244,16 +244,17 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 }
 
 /* Remeasure a decided class, if the job can afford it. */
-static void decide_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        enum nicbarr_collective collective, uint32_t size_class)
+static void remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                      enum nicbarr_collective collective, uint32_t size_class)
 {
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (!nicbarr_data_watch_due(module, comm, collective, size_class)) {
         return;
     }
     judge_roots(class, class->pause);
-    const int rc = module->across ? nicbarr_data_across_anew(module, comm, collective, size_class)
-                                  : nicbarr_data_tune_anew(module, comm, collective, size_class);
+    const int rc = module->across
+                       ? nicbarr_data_across_remeasure(module, comm, collective, size_class)
+                       : nicbarr_data_tune_remeasure(module, comm, collective, size_class);
     if (OMPI_SUCCESS != rc) {
         class->way = NICBARR_WAY_OWN; /* see decide() */
     }
@@ -272,7 +273,7 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
         nicbarr_cache_soon(comm, module->ways[collective][size_class].wanted);
     }
     if (watched) {
-        decide_anew(module, comm, collective, size_class);
+        remeasure(module, comm, collective, size_class);
     } else if (NULL == trial && is_worth_measuring(module, collective, size_class)) {
         decide(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {

@@ -90,8 +90,8 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                       enum nicbarr_collective collective, uint32_t size_class);
 
 /* Measure a decided class again. Collective; returns Open MPI's error. */
-int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_collective collective, uint32_t size_class);
+int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class);
 
 /* ---- data_across.c: across nodes ---- */
 
@@ -106,8 +106,8 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
 
 /* Measure a decided class again: the carrier in use and some other candidates. Collective; returns
  * Open MPI's error. */
-int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, uint32_t size_class);
+int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  enum nicbarr_collective collective, uint32_t size_class);
 
 /* Count a non-blocking call. Such a call cannot set up anything, because that would block.
  * Therefore, once there were enough of them, the next blocking collective sets up what they need,

@@ -244,13 +244,13 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
 }
 
 /* Reduce the list of candidates to the challengers of the carrier in use. */
-static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t anew,
+static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t remeasured,
                                struct nicbarr_candidate_groups *contenders)
 {
     struct nicbarr_choice all[NICBARR_CANDIDATES];
     int challengers[NICBARR_COMPARISON_VARIANTS - 1],
         chosen = NULL == standing ? 0 : contenders->count - 1;
-    uint32_t next = anew * (NICBARR_COMPARISON_VARIANTS - 1);
+    uint32_t next = remeasured * (NICBARR_COMPARISON_VARIANTS - 1);
     memcpy(all, contenders->choice, sizeof(all));
     while (chosen > 0 && !nicbarr_choice_equal(all[chosen], standing->choice)) {
         --chosen;
@@ -280,14 +280,15 @@ static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standi
 }
 
 /* Create the carriers of a remeasurement. */
-static int enter_anew(struct tuner *t)
+static int begin_remeasurement(struct tuner *t)
 {
     const struct nicbarr_trial *trial = &t->trial;
-    const uint32_t anew = 1 + trial->module->ways[trial->collective][trial->size_class].anew;
+    const uint32_t remeasured =
+        1 + trial->module->ways[trial->collective][trial->size_class].remeasured;
     const struct nicbarr_carrier *standing =
         nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
     list_candidates(t);
-    choose_challengers(standing, anew, &t->contenders);
+    choose_challengers(standing, remeasured, &t->contenders);
     const int rc = t->contenders.count > 1 ? join_carriers(t) : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc && NULL != standing) {
         enter_standing(t, standing);
@@ -380,8 +381,8 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
     return t;
 }
 
-int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, uint32_t size_class)
+int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  enum nicbarr_collective collective, uint32_t size_class)
 {
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
@@ -389,9 +390,9 @@ int nicbarr_data_across_anew(mca_coll_nicbarr_module_t *module, ompi_communicato
     module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     struct tuner *t = make_tuner(module, comm, collective, size_class, false);
     if (NULL != t) {
-        t->trial.anew = true;
+        t->trial.remeasured = true;
         t->trial.way = way;
-        rc = enter_anew(t);
+        rc = begin_remeasurement(t);
     }
     if (NULL == t) { /* keep the implementation in use */
         nicbarr_data_watch(module, collective, size_class, way, false);

@@ -174,7 +174,7 @@ static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         nicbarr_data_watch(module, collective, size_class, way, false);
         return OMPI_SUCCESS;
     }
-    t->trial.anew = true;
+    t->trial.remeasured = true;
     t->trial.way = way;
     t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OWN;
     return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
@@ -213,8 +213,8 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return rc;
 }
 
-int nicbarr_data_tune_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_collective collective, uint32_t size_class)
+int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class)
 {
     module->tuning = true;
     const int rc = try_anew(module, comm, collective, size_class);

@@ -9,11 +9,11 @@
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/data/classes.h"
 
-static _Atomic unsigned long long anew, switches;
+static _Atomic unsigned long long remeasured, switches;
 
 struct nicbarr_remeasure_counters nicbarr_data_watch_count(void)
 {
-    return (struct nicbarr_remeasure_counters){anew, switches};
+    return (struct nicbarr_remeasure_counters){remeasured, switches};
 }
 
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
@@ -38,10 +38,10 @@ void nicbarr_data_watch_record(mca_coll_nicbarr_module_t *module,
                                bool switched, bool proven)
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
-    ++class->anew;
+    ++class->remeasured;
     class->switches += switched;
     class->pause = nicbarr_remeasure_pause(class->pause, proven);
-    atomic_fetch_add_explicit(&anew, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&remeasured, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&switches, switched, memory_order_relaxed);
 }
 

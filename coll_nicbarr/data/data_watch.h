@@ -39,7 +39,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
 /* Returns the number of remeasurements so far, in all communicators of this process, and how many
  * of them switched the implementation. Any thread. */
 struct nicbarr_remeasure_counters {
-    unsigned long long anew, switches;
+    unsigned long long remeasured, switches;
 };
 struct nicbarr_remeasure_counters nicbarr_data_watch_count(void);
 

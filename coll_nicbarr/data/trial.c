@@ -112,9 +112,9 @@ static void take_out(struct nicbarr_trial *trial)
 void nicbarr_trial_end(struct nicbarr_trial *trial)
 {
     const bool proven = !trial->contest.provisional;
-    const bool told = !trial->anew || trial->contest.rounds > 0;
+    const bool told = !trial->remeasured || trial->contest.rounds > 0;
     take_out(trial);
-    if (trial->anew && told) {
+    if (trial->remeasured && told) {
         nicbarr_data_watch_record(trial->module, trial->collective, trial->size_class,
                                   trial->standing != trial->contest.chosen, proven);
     }
@@ -147,7 +147,7 @@ static void fail_trial(struct nicbarr_trial *trial)
 /* Returns whether each batch of the trial must be affordable. */
 static bool is_limited(const struct nicbarr_trial *trial)
 {
-    return trial->anew || (trial->watched && nicbarr_expense_limited());
+    return trial->remeasured || (trial->watched && nicbarr_expense_limited());
 }
 
 /* Run a batch, and further ones as long as all of them together take no more than
@@ -172,8 +172,8 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         fail_trial(trial);
         return rc;
     }
-    nicbarr_expense_record(nicbarr_now_us() - began_us, trial->anew);
-    if (trial->anew) {
+    nicbarr_expense_record(nicbarr_now_us() - began_us, trial->remeasured);
+    if (trial->remeasured) {
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
     } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_STAGE) {
@@ -208,11 +208,12 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     nicbarr_contest_begin(&trial->contest, candidates);
     trial->contest.in_a_row = loosely_synchronous(trial->collective) ? IN_A_ROW : 0;
     nicbarr_batches_begin(&trial->batches, budget_us,
-                          trial->anew ? 2 * (int)nicbarr_remeasure_pause(0, false) : tune_after,
+                          trial->remeasured ? 2 * (int)nicbarr_remeasure_pause(0, false)
+                                            : tune_after,
                           is_limited(trial));
     trial->next = module->trials;
     module->trials = trial;
-    if (trial->anew) {
+    if (trial->remeasured) {
         take_back(trial);
     }
     return go_on(trial, since_us, is_limited(trial) ? 0 : AT_ONCE * budget_us);
@@ -263,9 +264,9 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
         return false;
     }
     module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
-    const bool affordable =
-        !is_limited(trial) ||
-        nicbarr_affordable(module, trial->comm, nicbarr_batches_next_us(batches), trial->anew);
+    const bool affordable = !is_limited(trial) ||
+                            nicbarr_affordable(module, trial->comm,
+                                               nicbarr_batches_next_us(batches), trial->remeasured);
     if (affordable) {
         take_back(trial);
         (void)go_on(trial, nicbarr_now_us(), 0);

@@ -38,7 +38,7 @@ struct nicbarr_trial {
     /* The user forces nothing: the result is stored, and the class is re-evaluated from time to
      * time. */
     bool watched;
-    bool anew; /* remeasurement of a decided class, whose candidate in use is: */
+    bool remeasured; /* remeasurement of a decided class, whose candidate in use is: */
     int standing;
     /* implementation of the calls during a remeasurement; else install() sets it */
     enum nicbarr_way way;

@@ -28,7 +28,7 @@ static bool is_word(const char *entry, size_t length, const char *word)
 static bool is_path(const char *entry, size_t length)
 {
     return 0 != length && !is_word(entry, length, "auto") && !is_word(entry, length, "none") &&
-           !is_word(entry, length, "anew");
+           !is_word(entry, length, "remeasure");
 }
 
 char *nicbarr_cache_absolute(const char *list, const char *directory)
@@ -60,11 +60,12 @@ bool nicbarr_cache_next_location(const char **list, struct nicbarr_cache_locatio
     bool found = false;
     while (!found && NULL != *list && '\0' != **list) {
         const size_t length = strcspn(*list, ",");
-        *location = (struct nicbarr_cache_location){.anew = is_word(*list, length, "anew")};
+        *location =
+            (struct nicbarr_cache_location){.remeasure = is_word(*list, length, "remeasure")};
         snprintf(location->below, PATH_MAX, "%s", NULL == home ? "" : home);
         if (is_word(*list, length, "auto")) {
             found = find_own(location);
-        } else if (location->anew || is_word(*list, length, "none")) {
+        } else if (location->remeasure || is_word(*list, length, "none")) {
             found = true;
         } else if (0 < length && length < PATH_MAX) {
             snprintf(location->path, PATH_MAX, "%.*s", (int)length, *list);

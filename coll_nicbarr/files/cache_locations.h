@@ -11,8 +11,8 @@
 
 /* An entry of the list. */
 struct nicbarr_cache_location {
-    bool anew;           /* the keyword "anew" and not a file: the files that follow are not read */
-    char path[PATH_MAX]; /* empty: "none" */
+    bool remeasure; /* the keyword "remeasure" and not a file: the files that follow are not read */
+    char path[PATH_MAX];  /* empty: "none" */
     char below[PATH_MAX]; /* directory within which missing directories are created; empty: nowhere
                            */
 };

@@ -44,9 +44,9 @@ static void write_one(const struct nicbarr_cache_addition *addition)
     bool written = false;
     while (!written && nicbarr_cache_next_location(&list, &location)) {
         struct myr_error error = {.text = ""};
-        const bool none = '\0' == location.path[0] && !location.anew;
-        written = none || (!location.anew && add_to(&location, addition, &error));
-        if (!written && !location.anew && '\0' == failed.path[0]) {
+        const bool none = '\0' == location.path[0] && !location.remeasure;
+        written = none || (!location.remeasure && add_to(&location, addition, &error));
+        if (!written && !location.remeasure && '\0' == failed.path[0]) {
             failed = location;
             why = error;
         }

@@ -125,7 +125,7 @@ static void *run_reader(void *context)
     return NULL;
 }
 
-/* Start reading the files of the list, up to the word "anew". */
+/* Start reading the files of the list, up to the word "remeasure". */
 static void begin_reading(void)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
@@ -137,7 +137,7 @@ static void begin_reading(void)
     }
     struct nicbarr_cache_location *location = &reading->location;
     while (reading->count < FILES_MOST && nicbarr_cache_next_location(&list, location) &&
-           !location->anew) {
+           !location->remeasure) {
         if ('\0' != location->path[0]) {
             memcpy(reading->path[reading->count++], location->path, sizeof(location->path));
         }

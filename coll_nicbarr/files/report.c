@@ -47,7 +47,7 @@ static const char *source_name(enum nicbarr_source source)
     case NICBARR_FROM_CACHE:
         return "cache";
     case NICBARR_WON_COMPARISON:
-        return "duel";
+        return "comparison";
     }
     return "";
 }
@@ -158,7 +158,7 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
     }
     add_bytes(entry, record_bytes(module->across ? module->nic.record : module->group.record));
     if (0 != module->watch.comparisons) {
-        json_object_set_new(entry, "duels", json_integer(module->watch.comparisons));
+        json_object_set_new(entry, "comparisons", json_integer(module->watch.comparisons));
         json_object_set_new(entry, "switches", json_integer(module->watch.switches));
     }
     return entry;
@@ -200,8 +200,8 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
     add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
     add_bytes(entry, data_bytes(module, collective, size_class));
-    if (0 != class->anew) {
-        json_object_set_new(entry, "anew", json_integer(class->anew));
+    if (0 != class->remeasured) {
+        json_object_set_new(entry, "remeasured", json_integer(class->remeasured));
         json_object_set_new(entry, "switches", json_integer(class->switches));
     }
     return entry;
@@ -380,7 +380,7 @@ void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communica
         return;
     }
     json_t *entry = barrier_json(module, comm, NULL);
-    json_object_set_new(entry, "duelists", variants_json(comparison, choices));
+    json_object_set_new(entry, "compared", variants_json(comparison, choices));
     if (NULL == module->entry) {
         module->entry = entry; /* owned by the list */
         (void)keep_entry(entry, true, NULL);

@@ -81,7 +81,7 @@ $mtl
 .SH PERFORMANCE VARIABLES
 The tools interface of MPI (MPI_T_pvar_...) provides the counters of each kind of NIC
 (\fBcoll_nicbarr_soft_packets_sent\fR and the like; \fBnicbarr status \-\-counters\fR explains them),
-the number of times that choices were re-evaluated (\fBcoll_nicbarr_duels\fR, \fBcoll_nicbarr_anew\fR), and of
+the number of times that choices were re-evaluated (\fBcoll_nicbarr_comparisons\fR, \fBcoll_nicbarr_remeasured\fR), and of
 mtl/myr the number of messages of this process that were sent eagerly, in a shared buffer, or by rendezvous
 (\fBmtl_myr_eager\fR, \fBmtl_myr_stored\fR, \fBmtl_myr_offered\fR, \fBmtl_myr_bytes_sent\fR),
 had to wait for buffers or credits (\fBmtl_myr_delayed\fR), or arrived before a matching receive was posted

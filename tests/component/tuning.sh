@@ -225,7 +225,7 @@ watched() { # CHOICE PROCESSES ARGUMENT...
 for choice in pairwise counter:1 flags:4 openmpi; do
     check "$choice is challenged" watched $choice 3 "$programs/watched" --least 1
     grep '^ok' "$scratch/out"
-    check "which is reported" grep -q '"duels": ' "$report"
+    check "which is reported" grep -q '"comparisons": ' "$report"
     check "and can be read" bash -c "'$builddir/tools/nicbarr' report '$report' | grep 'challenged .* A/B comparison'"
 done
 check "so it is where processes come late" watched pairwise 3 "$programs/watched" --least 1 --late
@@ -248,7 +248,7 @@ check "is no trouble" silent_cache
 check "and nothing is kept" test "$(measurements "$cache.edited")" = "$before"
 
 before=$(measurements "$cache.sure")
-check "who wants to measure anew" with_cache "anew,$cache.sure" 3
+check "a cache that is only written" with_cache "remeasure,$cache.sure" 3
 check "does" said "(measured"
 check "and adds what it finds" test "$(measurements "$cache.sure")" -gt "$before"
 
@@ -268,21 +268,21 @@ data_watched() { # FROM CHOICE PROCESSES ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
     job "$3" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$report" "${@:4}" && said "^ok"
 }
-anew() { # CHOICE was used in all classes; counts are sound, and the best as measured is in use now
+remeasured() { # CHOICE was used in all classes; counts are sound, and the best as measured is in use now
     "$builddir/tools/nicbarr" report "$report" > "$scratch/text" &&
         grep -q "measured, remeasured [1-9]" "$scratch/text" && python3 - "$report" "$1" << 'PYTHON'
 import json, sys
 report, choice = sys.argv[1:]
-found = [e for e in json.load(open(report))["collectives"] if "anew" in e]
+found = [e for e in json.load(open(report))["collectives"] if "remeasured" in e]
 assert found
 names = [(e["communicator"], e["process"], e["collective"], e["bytes"]) for e in found]
 assert len(set(names)) == len(names), names # later entries replace earlier ones
 for e in found:
-    assert 0 <= e["switches"] <= e["anew"] and e["communicators"] == 1, e
+    assert 0 <= e["switches"] <= e["remeasured"] and e["communicators"] == 1, e
     medians = {c["algorithm"]: c["median_us"] for c in e["candidates"]}
     assert e["source"] == "measured", e
     assert e["provisional"] or medians[e["choice"]] <= 1.031 * min(medians.values()), e
-    assert e["anew"] > 1 or (e["switches"] == 0) == ((e["choice"] == "openmpi") == (choice == "openmpi")), e
+    assert e["remeasured"] > 1 or (e["switches"] == 0) == ((e["choice"] == "openmpi") == (choice == "openmpi")), e
 PYTHON
 }
 works_on_data() { # with a large budget, so that the cache is written
@@ -293,7 +293,7 @@ check "data of 3 processes" works_on_data 3
 for choice in openmpi slowest; do
     check "$choice is measured anew" data_watched "$scratch/data" $choice 3 "$programs/watched" --data --least 1
     grep '^ok' "$scratch/out"
-    check "which is reported" anew $choice
+    check "which is reported" remeasured $choice
 done
 check "so it is where processes come late" data_watched "$scratch/data" openmpi 3 \
     "$programs/watched" --data --least 1 --late

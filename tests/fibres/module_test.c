@@ -177,8 +177,8 @@ enum table { ON_NODE, ACROSS, DATA_ON_NODE, DATA_ACROSS, TABLES };
 static const char *const tables[] = {"barrier, one node", "barrier, across", "data, one node",
                                      "data, across"};
 static uint32_t taken[TABLES][STATES][EVENTS][STATES];
-static const char *const sources[] = {"undecided", "forced", "measured", "job",
-                                      "trial",     "cache",  "duel"};
+static const char *const sources[] = {"undecided", "forced", "measured",  "job",
+                                      "trial",     "cache",  "comparison"};
 static uint32_t from_source[sizeof(sources) / sizeof(sources[0])]; /* calls of MPI_Barrier */
 
 static enum barrier_state state_of_barrier(const ompi_communicator_t *comm)
@@ -255,7 +255,7 @@ static enum data_state state_of_class(const struct side *side, const struct op *
     }
     const struct nicbarr_trial *trial = find_trial(fake_module(side->comm), collective, size_class);
     if (NULL != trial) {
-        return trial->anew ? D_REMEASURED : D_TRIAL;
+        return trial->remeasured ? D_REMEASURED : D_TRIAL;
     }
     switch (class->way) {
     case NICBARR_WAY_OURS:

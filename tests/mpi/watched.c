@@ -24,7 +24,7 @@ static const struct test_option options[] = {
     {"--barriers", OPTION_LONG, &barriers, "barriers on MPI_COMM_WORLD (3000)"},
     {"--data", OPTION_FLAG, &data, "collectives with data instead"},
     {"--calls", OPTION_LONG, &calls, "of each of these, at most"},
-    {"--least", OPTION_LONG, &least, "least number of duels (0)"},
+    {"--least", OPTION_LONG, &least, "least number of comparisons (0)"},
     {"--most", OPTION_LONG, &most, "most of them"},
     {"--late", OPTION_FLAG, &late, "processes are late by random times"},
 };
@@ -188,8 +188,8 @@ int main(int argc, char **argv)
     test_begin(argc, argv, "watched", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     TEST_CHECK(MPI_SUCCESS == MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "init", "it fails");
     TEST_CHECK(MPI_SUCCESS == MPI_T_pvar_session_create(&session), "session", "it fails");
-    MPI_T_pvar_handle comparison_counter = counter(session, data ? "anew" : "duels");
-    MPI_T_pvar_handle of_switches = counter(session, data ? "anew_switches" : "switches");
+    MPI_T_pvar_handle comparison_counter = counter(session, data ? "remeasured" : "comparisons");
+    MPI_T_pvar_handle of_switches = counter(session, data ? "remeasured_switches" : "switches");
     struct rng mine = rng_make(STREAM_PRIVATE + (uint64_t)test.rank);
     if (data)
         play_data(session, comparison_counter, &mine);
@@ -198,19 +198,19 @@ int main(int argc, char **argv)
 
     const unsigned long long comparisons = read_counter(session, comparison_counter);
     const unsigned long long switches = read_counter(session, of_switches);
-    check_same("duels", comparisons);
+    check_same("comparisons", comparisons);
     check_same("switches", switches);
-    TEST_CHECK(comparisons >= (unsigned long long)least, "duels", "there were %llu, expected %ld",
-               comparisons, least);
-    TEST_CHECK(most < 0 || comparisons <= (unsigned long long)most, "duels",
+    TEST_CHECK(comparisons >= (unsigned long long)least, "comparisons",
+               "there were %llu, expected %ld", comparisons, least);
+    TEST_CHECK(most < 0 || comparisons <= (unsigned long long)most, "comparisons",
                "there were %llu, expected at most %ld", comparisons, most);
-    TEST_CHECK(switches <= comparisons, "switches", "there were %llu in %llu duels", switches,
+    TEST_CHECK(switches <= comparisons, "switches", "there were %llu in %llu comparisons", switches,
                comparisons);
     MPI_T_pvar_handle_free(session, &comparison_counter);
     MPI_T_pvar_handle_free(session, &of_switches);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
-    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "anew" : "duels", comparisons,
-             switches);
+    snprintf(note, sizeof(note), "%s=%llu switches=%llu", data ? "remeasured" : "comparisons",
+             comparisons, switches);
     return test_end(note);
 }

@@ -664,10 +664,11 @@ static void check_stability(const char *name, void (*disturb)(struct machine *),
         comparisons += watch.comparisons;
         bad += regret_of(&machine, watch.chosen) > 0.05;
     }
-    print_message("%s, %s: the best choice was replaced in %ld of %ld duels, by one more than 5 %% "
-                  "slower in %ld of %d jobs; watching took %.2f %% (at most %.2f %%)\n",
-                  name, measured ? "measured" : "cached", switches, comparisons, bad, count,
-                  100 * cost, 100 * most);
+    print_message(
+        "%s, %s: the best choice was replaced in %ld of %ld comparisons, by one more than 5 %% "
+        "slower in %ld of %d jobs; watching took %.2f %% (at most %.2f %%)\n",
+        name, measured ? "measured" : "cached", switches, comparisons, bad, count, 100 * cost,
+        100 * most);
     assert_true(bad <= 1 + count / 100);
     assert_true(cost < most_cost);
 }
@@ -758,8 +759,8 @@ static void follows_the_machine(void **state)
         late += watch.barriers > NICBARR_PAUSE_MOST + 10000;
         sum += (double)watch.barriers;
     }
-    print_message("a machine that changes: choice replaced after %.0f barriers (a duel every "
-                  "%d); more than 10,000 after that duel in %d of %d\n",
+    print_message("a machine that changes: choice replaced after %.0f barriers (a comparison every "
+                  "%d); more than 10,000 after that comparison in %d of %d\n",
                   sum / changed, NICBARR_PAUSE_MOST, late, changed);
     assert_true(late <= 1 + changed / 25);
 }

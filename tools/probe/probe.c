@@ -186,7 +186,7 @@ static void check_cache(const char *host)
     while (nicbarr_cache_next_location(&list, &location)) {
         if ('\0' != location.path[0]) {
             check_cache_file(host, &location);
-        } else if (!location.anew) {
+        } else if (!location.remeasure) {
             probe_print(finding(host, "tuning cache", FINDING_NOTE,
                                 "nothing, if each job is to measure again; otherwise remove "
                                 "coll_nicbarr_cache none where it is set",

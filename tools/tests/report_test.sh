@@ -69,17 +69,17 @@ report "$here/every_source.json"
 grep -q '^    \.\.\.@' out
 verdict $((1 - $?)) "without such a one no NIC is spoken of"
 
-duels='"duels": 3, "switches": 1, "duelists": [{"algorithm": "tree:3", "median_us": 2.5}, '
-duels="$duels"'{"algorithm": "openmpi", "median_us": 0}, {"algorithm": "flags:4", "median_us": 12.25}]'
-changed "s/\"choice\": \"tree:3\"/&, $duels/; s/\"parameter\"/\"duel\"/" >duels.json
-report duels.json
+comparisons='"comparisons": 3, "switches": 1, "compared": [{"algorithm": "tree:3", "median_us": 2.5}, '
+comparisons="$comparisons"'{"algorithm": "openmpi", "median_us": 0}, {"algorithm": "flags:4", "median_us": 12.25}]'
+changed "s/\"choice\": \"tree:3\"/&, $comparisons/; s/\"parameter\"/\"comparison\"/" >comparisons.json
+report comparisons.json
 works "a choice that was challenged" 'tree:3, the winner of an A/B comparison in this communicator' \
     '^    challenged +in 3 A/B comparisons with other algorithms, replaced in 1 of them; in the last$' \
     '^ +one tree:3 2\.50 us, flags:4 12\.2 us; 1 clearly slower$'
-for change in 's/"switches": 1/"x": 1/' 's/"duels": 3/"duels": 0/' 's/"duelists": \[/&3, /' \
-    's/"duelists": \[.*\]/"duelists": 3/' 's/12.25/-1/' 's/12.25}/2, "algorithm": "9"}/'; do
-    sed "$change" duels.json >bad.json
-    refuses_bad "duels after $change" 'communicators\[3\]\.(switches|duels|duelists)'
+for change in 's/"switches": 1/"x": 1/' 's/"comparisons": 3/"comparisons": 0/' 's/"compared": \[/&3, /' \
+    's/"compared": \[.*\]/"compared": 3/' 's/12.25/-1/' 's/12.25}/2, "algorithm": "9"}/'; do
+    sed "$change" comparisons.json >bad.json
+    refuses_bad "comparisons after $change" 'communicators\[3\]\.(switches|comparisons|compared)'
 done
 
 changed 's/"bound_sets": 1/"bound_sets": 2/' >bound.json
@@ -106,12 +106,12 @@ sed '0,/"exchange"/s//"rooted:3@kernel"/' "$here/collectives.json" >rooted.json
 report rooted.json
 works "a reduction that one node combines" '^    MPI_Allreduce    112  rooted:3@kernel ' \
     '^    rooted:N +data are sent up a tree of degree N to one node' '^    \.\.\.@kernel '
-sed '0,/"source": "measured"/s//&, "anew": 2, "switches": 1/' "$here/collectives.json" >anew.json
-report anew.json
+sed '0,/"source": "measured"/s//&, "remeasured": 2, "switches": 1/' "$here/collectives.json" >remeasured.json
+report remeasured.json
 works "one that was measured anew" \
     '^    MPI_Allreduce    112  exchange .* measured, remeasured 2 times, replaced 1 time$'
-sed 's/"anew": 2/"anew": 0/' anew.json >bad.json
-refuses_bad "anew after none" 'collectives\[0\]\.anew'
+sed 's/"remeasured": 2/"remeasured": 0/' remeasured.json >bad.json
+refuses_bad "remeasured after none" 'collectives\[0\]\.remeasured'
 report "$here/collectives.json"
 rows=$(awk '/^\[/ { number = $1 } /^    MPI_/ { print number $1 $2 }' out | tr '\n' ' ')
 [ "$rows" = "[1]MPI_Allreduce112 [1]MPI_Allreduce512 [2]MPI_Allreduce112 [3]MPI_Bcast1048576\

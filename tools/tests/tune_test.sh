@@ -55,7 +55,7 @@ run() { # ARGUMENT...: status, out, err, jobs
 run --write cache.json --per-host 2,3 --times 3 --only barrier,bcast
 [ $status -eq 0 ] && [ "$(grep -c '' jobs)" = 18 ] && grep -q '^2 shapes, 2 collectives (3 with fixed roots), 3 times each: 18 jobs' err
 verdict $? "a job for each shape and collective, each time, and for a root that stays"
-[ "$(grep -c "coll_nicbarr_cache anew,$PWD/cache.json .* nicbarr_bench" jobs)" = 18 ]
+[ "$(grep -c "coll_nicbarr_cache remeasure,$PWD/cache.json .* nicbarr_bench" jobs)" = 18 ]
 verdict $? "all of them write the file, and do not read it"
 [ "$(cut -d ' ' -f 2 jobs | uniq | tr -d '\n')" = 232323 ]
 verdict $? "shapes take turns"
