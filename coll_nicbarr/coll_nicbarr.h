@@ -206,6 +206,8 @@ typedef struct mca_coll_nicbarr_module {
                          on), and NICBARR_PENDING_BARRIER */
     /* For blocking calls on one node, whose rounds are in the order of the program's calls. */
     struct nicbarr_reducer reducer;
+    struct nicbarr_reducer wide; /* with a wide exchange, for payloads of several slots */
+    bool wide_decided;           /* the members have set `wide` up, or have no memory for it */
     struct nicbarr_streamer streamer;
     /* Non-blocking calls have rounds of their own, because Open MPI issues some of them from within
      * progress (MPI_Comm_idup), at a different point of the program on each process. Guarded by the

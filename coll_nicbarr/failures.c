@@ -26,6 +26,7 @@ int nicbarr_failure_of(const mca_coll_nicbarr_module_t *module, ompi_communicato
     atomic_thread_fence(memory_order_acquire); /* values must be read before the flags */
     return OMPI_SUCCESS != failure ? failure
            : is_abandoned(module->group.record) || is_abandoned(module->reducer.exchange.record) ||
+                   is_abandoned(module->wide.exchange.record) ||
                    is_abandoned(module->streamer.ring.record)
                ? NICBARR_FAILURE_UNKNOWN
                : OMPI_SUCCESS;

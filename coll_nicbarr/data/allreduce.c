@@ -53,7 +53,8 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
         return module->own.allreduce.function(from, to, count, type, op, comm,
                                               module->own.allreduce.module);
     }
-    return reduce_now(&module->reducer, from, to, count, type, op, NICBARR_NO_ROOT);
+    return reduce_now(nicbarr_data_reducer(module, bytes), from, to, count, type, op,
+                      NICBARR_NO_ROOT);
 }
 
 MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -68,7 +69,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
         return module->own.reduce.function(from, to, count, type, op, root, comm,
                                            module->own.reduce.module);
     }
-    return reduce_now(&module->reducer, from, to, count, type, op, root);
+    return reduce_now(nicbarr_data_reducer(module, bytes), from, to, count, type, op, root);
 }
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */

@@ -21,9 +21,11 @@ static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
     8, 32, 112, 256, 512, 1152, 2048, 4096, 32768, 262144, 1048576};
 
 enum {
-    NICBARR_REDUCTION_CLASSES = 8,
-    NICBARR_ACROSS_CLASSES = NICBARR_REDUCTION_CLASSES,
-    NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last reduction class */
+    NICBARR_ACROSS_CLASSES = 8,
+    NICBARR_GATHER_CLASSES = NICBARR_ACROSS_CLASSES,
+    NICBARR_REDUCTION_CLASSES = 9,
+    NICBARR_NARROW_MOST = 256,    /* bytes; larger payloads of a process use the wide exchange */
+    NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last class of gathers */
     /* beyond this number, reading one cache line of each process is not the fastest way */
     NICBARR_DATA_PROCESSES = 128,
 };
@@ -96,8 +98,11 @@ static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
 /* Returns the number of classes of `collective`. */
 static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
 {
-    return nicbarr_data_by_ring(collective) && !across ? (uint32_t)NICBARR_SIZE_CLASSES
-                                                       : NICBARR_REDUCTION_CLASSES;
+    const bool gathers = NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective;
+    return across                             ? NICBARR_ACROSS_CLASSES
+           : nicbarr_data_by_ring(collective) ? (uint32_t)NICBARR_SIZE_CLASSES
+           : gathers                          ? NICBARR_GATHER_CLASSES
+                                              : NICBARR_REDUCTION_CLASSES;
 }
 
 /* Returns the upper bound of the last class of `collective` (bytes). */

@@ -27,6 +27,22 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
     return 0 == record->creator_value || nicbarr_data_forced(collective);
 }
 
+/* Returns whether this class can be carried by an exchange. Classes of several slots use the wide
+ * exchange, which this allocates. If there is no memory for it, the slots of the other exchange
+ * carry vectors of up to 4 KiB. */
+static bool wide_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, uint32_t size_class)
+{
+    if (nicbarr_data_by_ring(collective) ||
+        nicbarr_size_classes[size_class] <= NICBARR_NARROW_MOST ||
+        nicbarr_data_widen(module, comm) ||
+        nicbarr_size_classes[size_class] <= NICBARR_EXCHANGE_MOST) {
+        return true;
+    }
+    module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+    return false;
+}
+
 /* Returns whether this class can be carried. On the ring, classes of more than one slot use chunks,
  * which this allocates. If there is no memory for chunks, only classes of a few slots can be
  * carried; larger ones use Open MPI's own function, on all members. */
@@ -231,7 +247,8 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         return;
     }
     if (!nicbarr_data_set_up(module, comm, collective) ||
-        !chunks_if_needed(module, comm, collective, size_class)) {
+        !chunks_if_needed(module, comm, collective, size_class) ||
+        !wide_if_needed(module, comm, collective, size_class)) {
         return;
     }
     if (nicbarr_data_forced(collective)) {

@@ -47,6 +47,14 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     return nicbarr_data_counted(module, comm, collective, size_class, root);
 }
 
+/* Returns the exchange for blocking calls with `bytes` bytes from each process. */
+static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_module_t *module,
+                                                           size_t bytes)
+{
+    return bytes > NICBARR_NARROW_MOST && NULL != module->wide.exchange.record ? &module->wide
+                                                                               : &module->reducer;
+}
+
 /* Decide at once, without counting calls first, whether nicbarr serves a collective that will be
  * called often, and return that. Returns false for 0 bytes. */
 bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

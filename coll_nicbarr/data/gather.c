@@ -49,7 +49,7 @@ struct gathering {
 static int move(const struct gathering *g, const void *own, uint8_t *all)
 {
     if (!g->module->across) {
-        exchange(&g->module->reducer, own, all, g->block, g->gets);
+        exchange(nicbarr_data_reducer(g->module, g->block), own, all, g->block, g->gets);
         return OMPI_SUCCESS;
     }
     const uint32_t size_class = nicbarr_size_class(g->block * (size_t)ompi_comm_size(g->comm));

@@ -17,12 +17,16 @@
 /* Initialise a reducer with a record. Other members may use the record already, so this one can no
  * longer fall back to Open MPI, and running out of memory aborts the job. */
 static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
-                    struct myr_record *record)
+                    struct myr_record *record, bool wide)
 {
+    /* Several processes' intermediate values must stay in the first-level cache. */
+    enum { WIDE_PIECE = 1024 };
     const uint32_t size = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
-    myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank);
+    myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank,
+                      wide);
     reducer->exchange.watch.owner = comm;
-    reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * MYR_LINE);
+    reducer->piece = !wide ? MYR_LINE : 2 == size ? MYR_WIDE_SLOT : WIDE_PIECE;
+    reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * reducer->piece);
     if (NULL == reducer->parts) {
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
@@ -76,7 +80,7 @@ static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     } else if (ring) {
         take_up_ring(streamer, comm, record);
     } else {
-        take_up(reducer, comm, record);
+        take_up(reducer, comm, record, false);
     }
     return NULL != record;
 }
@@ -132,6 +136,7 @@ void nicbarr_streamer_leave(struct nicbarr_streamer *streamer)
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 {
     nicbarr_reducer_leave(&module->reducer);
+    nicbarr_reducer_leave(&module->wide);
     nicbarr_streamer_leave(&module->streamer);
     nicbarr_reducer_leave(&module->nonblocking.reducer);
     nicbarr_streamer_leave(&module->nonblocking.streamer);
@@ -177,9 +182,22 @@ bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communica
     struct myr_record *record =
         own_record(module, comm, myr_exchange_bytes((uint32_t)ompi_comm_size(comm)));
     if (NULL != record) {
-        take_up(reducer, comm, record);
+        take_up(reducer, comm, record, false);
     }
     return NULL != record;
+}
+
+bool nicbarr_data_widen(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    if (!module->wide_decided) {
+        struct myr_record *record =
+            own_record(module, comm, myr_wide_exchange_bytes((uint32_t)ompi_comm_size(comm)));
+        if (NULL != record) {
+            take_up(&module->wide, comm, record, true);
+        }
+        module->wide_decided = true;
+    }
+    return NULL != module->wide.exchange.record;
 }
 
 bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -11,6 +11,9 @@
  * Open MPI's own functions, on all members, and returns false, with a message for the user. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
+/* Allocate a wide exchange for the blocking calls, at the first call of this function. Returns
+ * false, on all members, if memory is short. */
+bool nicbarr_data_widen(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 /* Allocate the memory of a collective's non-blocking calls. Returns false if there is none; then
  * these calls use Open MPI's own functions from now on. Called with the requests' lock held. */
 bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

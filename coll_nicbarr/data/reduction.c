@@ -22,7 +22,6 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
         .extent = (size_t)extent,
         .unwritten = (uint32_t)count,
         .unread = (uint32_t)count,
-        .chunk = MYR_SLOT_BYTES / (uint32_t)extent,
         .reads = reads,
     };
 }
@@ -62,7 +61,6 @@ void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const voi
         .extent = 1,
         .unwritten = (uint32_t)bytes,
         .unread = (uint32_t)bytes,
-        .chunk = MYR_SLOT_BYTES,
         .reads = reads,
     };
 }
@@ -85,21 +83,28 @@ static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction
 static void *value_of(const struct nicbarr_reducer *reducer,
                       const struct nicbarr_reduction *reduction, uint32_t rank)
 {
-    return rank + 1 == reducer->exchange.size ? reduction->to : reducer->parts[rank];
+    return rank + 1 == reducer->exchange.size ? reduction->to
+                                              : reducer->parts + (size_t)rank * reducer->piece;
 }
 
-/* Combine all ranks' parts of a complete round. Of the two operands, only the right one is
- * written. */
-static void combine_round(const struct nicbarr_reducer *reducer,
-                          const struct nicbarr_reduction *reduction, uint32_t count)
+/* Returns the elements of a rank from `offset` on in the round that is read. */
+static void *part_of(const struct myr_exchange *x, uint32_t rank, size_t offset)
+{
+    return (uint8_t *)myr_exchange_payload(x, rank) + offset;
+}
+
+/* Combine `count` elements of all ranks' parts of a complete round, from `offset` on. Of the two
+ * operands, only the right one is written. */
+static void combine_piece(const struct nicbarr_reducer *reducer,
+                          const struct nicbarr_reduction *reduction, size_t offset, uint32_t count)
 {
     const struct myr_exchange *x = &reducer->exchange;
     for (uint32_t r = 0; r < x->size; r += 2) {
         const uint32_t right = r + 1 < x->size ? r + 1 : r;
         void *value = value_of(reducer, reduction, right);
-        memcpy(value, myr_exchange_payload(x, right), count * reduction->extent);
+        memcpy(value, part_of(x, right, offset), count * reduction->extent);
         if (right != r) {
-            ompi_op_reduce(reduction->op, (void *)myr_exchange_payload(x, r), value, (int)count,
+            ompi_op_reduce(reduction->op, part_of(x, r, offset), value, (int)count,
                            reduction->type);
         }
     }
@@ -109,6 +114,18 @@ static void combine_round(const struct nicbarr_reducer *reducer,
             ompi_op_reduce(reduction->op, value_of(reducer, reduction, last),
                            value_of(reducer, reduction, other), (int)count, reduction->type);
         }
+    }
+}
+
+static void combine_round(const struct nicbarr_reducer *reducer,
+                          struct nicbarr_reduction *reduction, uint32_t count)
+{
+    const uint32_t most = reducer->piece / (uint32_t)reduction->extent;
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t next = count - done < most ? count - done : most;
+        combine_piece(reducer, reduction, done * reduction->extent, next);
+        reduction->to += next * reduction->extent;
+        done += next;
     }
 }
 
@@ -147,7 +164,6 @@ static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *
         reduction->taker->take(reduction->taker, &reducer->exchange, bytes);
     } else {
         combine_round(reducer, reduction, count);
-        reduction->to += bytes;
     }
     myr_exchange_pass(&reducer->exchange);
     reduction->unread -= count;

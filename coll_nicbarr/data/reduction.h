@@ -9,6 +9,9 @@
  * processes proceed to the next round as soon as they have written their part, so they may be a
  * window ahead of the root.
  *
+ * Blocking reductions of long vectors use a second exchange, whose slots are larger. Its rounds are
+ * combined in pieces, so that intermediate values stay in the cache.
+ *
  * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
  * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends
  * only on the data, the operation and the number of processes, and not on the order of arrival, and
@@ -33,7 +36,8 @@ enum { NICBARR_NO_ROOT = -1 /* all processes get the result */ };
 /* Shared by the reductions of a communicator, separately for blocking and non-blocking ones. */
 struct nicbarr_reducer {
     struct myr_exchange exchange; /* without a record if not set up (yet) */
-    uint8_t (*parts)[MYR_LINE];   /* [size]: intermediate values while parts are combined */
+    uint8_t *parts;               /* [size][piece]: intermediate values while parts are combined */
+    uint32_t piece;               /* number of bytes that are combined at a time */
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
@@ -60,7 +64,7 @@ struct nicbarr_reduction {
     size_t extent;      /* extent of an element in a slot, bytes */
     uint32_t unwritten; /* number of elements that are not written yet */
     uint32_t unread;    /* number of elements whose rounds are not complete yet */
-    uint32_t chunk;     /* number of elements in a round */
+    uint32_t chunk;     /* number of elements in a round; set when the reduction begins */
     bool reads;         /* false: the result is for another process */
     uint32_t first;     /* number of the first round */
 };
@@ -79,6 +83,7 @@ void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const voi
 static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
                                                struct nicbarr_reduction *reduction)
 {
+    reduction->chunk = myr_exchange_width(&reducer->exchange) / (uint32_t)reduction->extent;
     const uint32_t rounds = (reduction->unread + reduction->chunk - 1) / reduction->chunk;
     reduction->first = reducer->begun + 1;
     reducer->begun += rounds;

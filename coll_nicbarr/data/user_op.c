@@ -47,10 +47,12 @@ static uint32_t source(const struct nicbarr_user_op *user)
 static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
 {
     const bool dense = nicbarr_is_dense(user->type);
+    const uint32_t chunk = user->rounds.chunk;
     user->taker = nicbarr_taker_of(source(user), dense ? user->other : user->packed);
     nicbarr_reduction_init_taken(&user->rounds, dense ? user->value : user->packed, user->bytes,
                                  &user->taker, combines(user));
     user->rounds.first = first;
+    user->rounds.chunk = chunk;
 }
 
 /* Combine the values of both blocks, which have been received, into the value of the next level. */

@@ -184,7 +184,8 @@ static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
     const bool ring = nicbarr_data_by_ring(collective) && NULL != module->streamer.ring.record;
     return NULL != carrier ? record_bytes(carrier->group.record)
            : ring          ? myr_ring_taken(&module->streamer.ring)
-                           : record_bytes(module->reducer.exchange.record);
+                           : record_bytes(module->reducer.exchange.record) +
+                        record_bytes(module->wide.exchange.record);
 }
 
 static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -7,16 +7,33 @@
  * read only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
+static uint32_t stride(uint32_t window, uint32_t slot)
+{
+    return (uint32_t)sizeof(struct myr_passed) + window * slot;
+}
+
 size_t myr_exchange_bytes(uint32_t size)
 {
-    return (size_t)size * sizeof(struct myr_exchange_lines);
+    return (size_t)size * stride(MYR_EXCHANGE_WINDOW, MYR_LINE);
+}
+
+size_t myr_wide_exchange_bytes(uint32_t size)
+{
+    return (size_t)size * stride(MYR_WIDE_WINDOW, MYR_WIDE_SLOT);
 }
 
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
-                       uint32_t size, uint32_t rank)
+                       uint32_t size, uint32_t rank, bool wide)
 {
+    const uint32_t window = wide ? MYR_WIDE_WINDOW : MYR_EXCHANGE_WINDOW;
+    const uint32_t slot = wide ? MYR_WIDE_SLOT : MYR_LINE;
     *x = (struct myr_exchange){
-        .lines = (struct myr_exchange_lines *)record->slots,
+        .lines = (uint8_t *)record->slots,
+        .window = window,
+        .slot = slot,
+        .stride = stride(window, slot),
+        .write_at = sizeof(struct myr_passed),
+        .read_at = sizeof(struct myr_passed),
         .size = size,
         .rank = rank,
         .record = record,
@@ -30,13 +47,14 @@ typedef const myr_word *(*progress_fn)(const struct myr_exchange *x, uint32_t ra
 /* Returns the info in the slot of the round that was read last. */
 static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
 {
-    const uint32_t at = 0 == x->read_at ? MYR_EXCHANGE_WINDOW - 1 : x->read_at - 1;
-    return &x->lines[rank].slots[at].info;
+    const uint32_t first = sizeof(struct myr_passed);
+    const uint32_t at = (first == x->read_at ? x->stride : x->read_at) - x->slot;
+    return &myr_exchange_slot(x, rank, at)->info;
 }
 
 static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)
 {
-    return &x->lines[rank].passed.round;
+    return myr_exchange_passed(x, rank);
 }
 
 /* Returns the process that has passed the fewest rounds, and its last one in *passed. */
@@ -57,7 +75,7 @@ static uint32_t last_one(const struct myr_exchange *x, progress_fn word, uint32_
 /* Returns the round that all processes must have passed before the next one can be written. */
 static uint32_t needed(const struct myr_exchange *x)
 {
-    return x->written + 1 - MYR_EXCHANGE_WINDOW;
+    return x->written + 1 - x->window;
 }
 
 bool myr_exchange_update(struct myr_exchange *x)
@@ -74,6 +92,6 @@ void myr_exchange_await_room(struct myr_exchange *x)
     while (!myr_exchange_room(x) && !x->watch.abandoned) {
         uint32_t passed;
         const uint32_t last = last_one(x, for_certain, &passed);
-        myr_wait(&x->watch, &x->lines[last].passed.round, needed(x));
+        myr_wait(&x->watch, myr_exchange_passed(x, last), needed(x));
     }
 }

@@ -31,36 +31,59 @@
  * of a power of two of processes fills its block. */
 enum { MYR_EXCHANGE_WINDOW = 14 };
 
-/* A process's part of the record. */
-struct myr_exchange_lines {
-    struct myr_passed passed;
-    struct myr_slot slots[MYR_EXCHANGE_WINDOW];
+/* A wide exchange has fewer slots, with a payload that continues behind their first line. The
+ * parts of all processes likewise fill a block, 32 KiB for each process. */
+enum {
+    MYR_WIDE_WINDOW = 7,
+    MYR_WIDE_SLOT = 36 * MYR_LINE,
+    MYR_WIDE_BYTES = MYR_WIDE_SLOT - MYR_LINE + MYR_SLOT_BYTES /* size of the payload */
 };
 
 struct myr_exchange {
-    struct myr_exchange_lines *lines; /* [size] */
+    uint8_t *lines; /* by rank: struct myr_passed, then the slots */
     uint32_t size, rank;
+    uint32_t window;     /* number of slots of a process */
+    uint32_t slot;       /* size of a slot (bytes) */
+    uint32_t stride;     /* size of a process's part of the record (bytes) */
     uint32_t written;    /* number of rounds that this process has written */
     uint32_t passed;     /* number of rounds that it has read */
     uint32_t all_passed; /* number of rounds that all processes have read, as last loaded */
     uint32_t seen;       /* all ranks below this one have written round passed + 1 */
-    uint32_t write_at;   /* the slot of round written + 1 */
-    uint32_t read_at;    /* the slots of round passed + 1 */
+    uint32_t write_at;   /* offset of the slot of round written + 1 in a process's part */
+    uint32_t read_at;    /* offset of the slots of round passed + 1 */
     struct myr_watch watch;
     struct myr_record *record;
 };
 
 size_t myr_exchange_bytes(uint32_t size); /* size of the record's slots */
+size_t myr_wide_exchange_bytes(uint32_t size);
 
 /* Initialises an exchange from a joined record, which serves only this exchange. */
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
-                       uint32_t size, uint32_t rank);
+                       uint32_t size, uint32_t rank, bool wide);
 
-/* Returns the index of the next slot. Rounds wrap around, and no power of two is a multiple of the
- * window, so the slot is not a function of the round's number. */
-static inline uint32_t myr_exchange_behind(uint32_t at)
+/* Returns the size of a payload (bytes). */
+static inline uint32_t myr_exchange_width(const struct myr_exchange *x)
 {
-    return at + 1 < MYR_EXCHANGE_WINDOW ? at + 1 : 0;
+    return x->slot - MYR_LINE + MYR_SLOT_BYTES;
+}
+
+static inline struct myr_slot *myr_exchange_slot(const struct myr_exchange *x, uint32_t rank,
+                                                 uint32_t at)
+{
+    return (struct myr_slot *)(x->lines + (size_t)rank * x->stride + at);
+}
+
+static inline myr_word *myr_exchange_passed(const struct myr_exchange *x, uint32_t rank)
+{
+    return &((struct myr_passed *)(x->lines + (size_t)rank * x->stride))->round;
+}
+
+/* Returns the offset of the next slot. Rounds wrap around, and no power of two is a multiple of the
+ * window, so the slot is not a function of the round's number. */
+static inline uint32_t myr_exchange_behind(const struct myr_exchange *x, uint32_t at)
+{
+    return at + x->slot < x->stride ? at + x->slot : MYR_LINE;
 }
 
 /* ---- writing ---- */
@@ -71,19 +94,19 @@ bool myr_exchange_update(struct myr_exchange *x);
 /* Returns whether the next round may be written. */
 static inline bool myr_exchange_room(struct myr_exchange *x)
 {
-    return x->written - x->all_passed < MYR_EXCHANGE_WINDOW || myr_exchange_update(x);
+    return x->written - x->all_passed < x->window || myr_exchange_update(x);
 }
 
-/* Returns the payload of this process's next round, of MYR_SLOT_BYTES. */
+/* Returns the payload of this process's next round, of myr_exchange_width() bytes. */
 static inline void *myr_exchange_next(struct myr_exchange *x)
 {
-    return x->lines[x->rank].slots[x->write_at].payload;
+    return myr_exchange_slot(x, x->rank, x->write_at)->payload;
 }
 
 static inline void myr_exchange_write(struct myr_exchange *x)
 {
-    struct myr_slot *slot = &x->lines[x->rank].slots[x->write_at];
-    x->write_at = myr_exchange_behind(x->write_at);
+    struct myr_slot *slot = myr_exchange_slot(x, x->rank, x->write_at);
+    x->write_at = myr_exchange_behind(x, x->write_at);
     myr_store_release(&slot->info, x->passed);
     myr_store_release(&slot->round, ++x->written);
     myr_wake(&x->watch, &slot->round);
@@ -100,7 +123,8 @@ static inline bool myr_exchange_ready(struct myr_exchange *x)
 {
     const uint32_t round = x->passed + 1;
     while (x->seen < x->size &&
-           myr_epoch_reached(myr_load_acquire(&x->lines[x->seen].slots[x->read_at].round), round)) {
+           myr_epoch_reached(myr_load_acquire(&myr_exchange_slot(x, x->seen, x->read_at)->round),
+                             round)) {
         ++x->seen;
     }
     return x->seen == x->size;
@@ -111,35 +135,35 @@ static inline void myr_exchange_await(struct myr_exchange *x)
 {
     const uint32_t round = x->passed + 1;
     for (; x->seen < x->size; ++x->seen) {
-        myr_wait(&x->watch, &x->lines[x->seen].slots[x->read_at].round, round);
+        myr_wait(&x->watch, &myr_exchange_slot(x, x->seen, x->read_at)->round, round);
     }
 }
 
 /* Tests whether one process has written that round, or waits until it has. */
 static inline bool myr_exchange_has(const struct myr_exchange *x, uint32_t rank)
 {
-    return myr_epoch_reached(myr_load_acquire(&x->lines[rank].slots[x->read_at].round),
+    return myr_epoch_reached(myr_load_acquire(&myr_exchange_slot(x, rank, x->read_at)->round),
                              x->passed + 1);
 }
 
 static inline void myr_exchange_await_one(struct myr_exchange *x, uint32_t rank)
 {
-    myr_wait(&x->watch, &x->lines[rank].slots[x->read_at].round, x->passed + 1);
+    myr_wait(&x->watch, &myr_exchange_slot(x, rank, x->read_at)->round, x->passed + 1);
 }
 
 /* Returns the payload that `rank` has contributed to that round. It is valid from its arrival until
  * this process passes the round. */
 static inline const void *myr_exchange_payload(const struct myr_exchange *x, uint32_t rank)
 {
-    return x->lines[rank].slots[x->read_at].payload;
+    return myr_exchange_slot(x, rank, x->read_at)->payload;
 }
 
 /* Ends the round for this process, which no longer reads its payloads. */
 static inline void myr_exchange_pass(struct myr_exchange *x)
 {
-    myr_word *word = &x->lines[x->rank].passed.round;
+    myr_word *word = myr_exchange_passed(x, x->rank);
     x->seen = 0;
-    x->read_at = myr_exchange_behind(x->read_at);
+    x->read_at = myr_exchange_behind(x, x->read_at);
     myr_store_release(word, ++x->passed);
     myr_wake(&x->watch, word);
 }

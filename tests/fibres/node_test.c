@@ -325,9 +325,11 @@ static void open_comm(struct side *side, struct op *op)
         side->open = NULL;
     }
     for (uint32_t e = 0; e < 2; ++e) {
-        record = join(side, op, BLOCKING + e, myr_exchange_bytes(side->size));
+        record =
+            join(side, op, BLOCKING + e,
+                 0 == e ? myr_exchange_bytes(side->size) : myr_wide_exchange_bytes(side->size));
         if (NULL != record) {
-            myr_exchange_init(&side->exchange[e], record, waiter, side->size, side->rank);
+            myr_exchange_init(&side->exchange[e], record, waiter, side->size, side->rank, 0 != e);
         }
     }
     record = join(side, op, RING, myr_ring_bytes(side->size));

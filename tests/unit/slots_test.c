@@ -66,11 +66,11 @@ static void make_waiter(const struct crew *crew, uint32_t rank, struct myr_waite
     myr_waiter_init(waiter, crew->segment, no_progress, policy);
 }
 
-static void member_begin(struct member *member, uint32_t rank, const struct crew *crew)
+static void member_begin(struct member *member, uint32_t rank, const struct crew *crew, bool wide)
 {
     *member = (struct member){.crew = crew, .random = crew->seed ^ rank * 0x10001};
     make_waiter(crew, rank, &member->waiter);
-    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank);
+    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank, wide);
     myr_ring_init(&member->ring, crew->record, &member->waiter, crew->size, rank);
     member->x.written = member->x.passed = member->x.all_passed = crew->start;
     member->ring.passed = member->ring.all_passed = crew->start;
@@ -121,8 +121,8 @@ static void record_passed(const struct crew *crew, uint32_t rank, uint32_t round
 static void write_one(struct member *member)
 {
     struct myr_exchange *x = &member->x;
-    check_free(member->crew, x->rank, x->written + 1, MYR_EXCHANGE_WINDOW);
-    fill(myr_exchange_next(x), MYR_SLOT_BYTES, x->rank, x->written + 1);
+    check_free(member->crew, x->rank, x->written + 1, x->window);
+    fill(myr_exchange_next(x), myr_exchange_width(x), x->rank, x->written + 1);
     myr_exchange_write(x);
 }
 
@@ -130,7 +130,7 @@ static void read_one(struct member *member)
 {
     struct myr_exchange *x = &member->x;
     for (uint32_t r = 0; r < x->size; ++r) {
-        check(myr_exchange_payload(x, r), MYR_SLOT_BYTES, r, x->passed + 1);
+        check(myr_exchange_payload(x, r), myr_exchange_width(x), r, x->passed + 1);
     }
     record_passed(member->crew, x->rank, x->passed + 1);
     myr_exchange_pass(x);
@@ -150,17 +150,17 @@ static void await(struct myr_exchange *x, struct member *member)
 
 /* Write some rounds while slots are free, then read the available rounds, or wait for one. Some
  * members only poll, and some only wait. */
-static void exchange(uint32_t rank, void *context)
+static void exchange_of(uint32_t rank, const struct crew *crew, bool wide)
 {
     struct member member;
-    member_begin(&member, rank, context);
+    member_begin(&member, rank, crew, wide);
     struct myr_exchange *x = &member.x;
     const uint32_t last = member.crew->start + member.crew->rounds;
     const uint32_t kind = crew_below(&member.random, 3);
     while (last != x->passed) {
         crew_dawdle(&member.random);
         const bool waits = 2 == kind ? 0 == crew_below(&member.random, 2) : 0 != kind;
-        const uint32_t most = 1 + crew_below(&member.random, 2 * MYR_EXCHANGE_WINDOW);
+        const uint32_t most = 1 + crew_below(&member.random, 2 * member.x.window);
         uint32_t taken = 0;
         for (uint32_t n = 0; n < most && last != x->written && myr_exchange_room(x); ++n) {
             write_one(&member);
@@ -177,6 +177,16 @@ static void exchange(uint32_t rank, void *context)
             sched_yield();
         }
     }
+}
+
+static void exchange(uint32_t rank, void *context)
+{
+    exchange_of(rank, context, false);
+}
+
+static void wide_exchange(uint32_t rank, void *context)
+{
+    exchange_of(rank, context, true);
 }
 
 /* ---- rings ---- */
@@ -222,7 +232,7 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
 static void alternating_writers(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context);
+    member_begin(&member, rank, context, false);
     uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         crew_dawdle(&member.random);
@@ -235,7 +245,7 @@ static void alternating_writers(uint32_t rank, void *context)
 static void writer_runs_ahead(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context);
+    member_begin(&member, rank, context, false);
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         if (rank + 1 == member.crew->size && 0 != rank) {
             crew_dawdle(&member.random);
@@ -248,7 +258,7 @@ static void writer_runs_ahead(uint32_t rank, void *context)
 static void chunks(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context);
+    member_begin(&member, rank, context, false);
     play_round(&member, 0, 8, false);
     crew_dawdle(&member.random);
     CREW_CHECK(myr_ring_get_chunks(&member.ring, member.crew->segment), "rank %u has no chunks",
@@ -314,6 +324,13 @@ static void exchanges(void **state)
     run_all(exchange, 60, INT32_MAX - 30, myr_exchange_bytes);
 }
 
+static void wide_exchanges(void **state)
+{
+    (void)state;
+    run_all(wide_exchange, 60, 0, myr_wide_exchange_bytes);
+    run_all(wide_exchange, 40, UINT32_MAX - 20, myr_wide_exchange_bytes);
+}
+
 static void rings(void **state)
 {
     (void)state;
@@ -370,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges),
+        cmocka_unit_test(wide_exchanges),
         cmocka_unit_test(rings),
         cmocka_unit_test(chunks_beside_the_slots),
         cmocka_unit_test(no_space_for_chunks),
