@@ -164,8 +164,8 @@ static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 }
 
 /* Remeasure a class. If a member has no memory for the trial, the implementation in use stays. */
-static int try_anew(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    enum nicbarr_collective collective, uint32_t size_class)
+static int try_remeasuring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, uint32_t size_class)
 {
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
@@ -217,7 +217,7 @@ int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communic
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
     module->tuning = true;
-    const int rc = try_anew(module, comm, collective, size_class);
+    const int rc = try_remeasuring(module, comm, collective, size_class);
     module->tuning = false;
     return rc;
 }
