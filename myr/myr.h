@@ -3,9 +3,9 @@
  *
  * A process opens a *host*: a NIC of this machine, and memory that it shares with the other
  * processes of its node. All members of a group, on any hosts, then create a *barrier*
- * collectively. They arrive in it, and the NICs perform the rest among themselves. Arriving and
- * waiting are separate calls, so a process may compute in between (a fuzzy barrier), and any number
- * of epochs may be under way. Epochs complete in order.
+ * collectively. The processes arrive in the barrier, and the NICs exchange its messages. Arriving
+ * and waiting are separate calls, so a process may compute in between (a fuzzy barrier), and any
+ * number of epochs may be outstanding. Epochs complete in order.
  *
  * The NICs exchange their addresses over the program's own connections, so the program supplies an
  * allgather function for a few bytes. docs/example.c of nicbarr is a complete program.
@@ -75,8 +75,8 @@ struct myr_barrier;
 /* An allgather: send `bytes` bytes at `mine` to all members, and store each member's bytes in
  * `all`, in the order of ranks: all[size * bytes]. It returns true when `all` is complete, and
  * false if it has failed. All members call it the same number of times, with equal `bytes` (at most
- * 512). One call carries the secret that authenticates the packets, so anyone who can read that
- * call's data can forge them. */
+ * 512). One call carries the secret that authenticates the barrier's packets, so anyone who can
+ * read that call's data can forge packets. */
 typedef bool (*myr_allgather_fn)(void *context, const void *mine, void *all, size_t bytes);
 
 /* The members of a barrier. All members pass the same size, and each passes a rank of its own. */
@@ -123,9 +123,9 @@ struct myr_missing {
 };
 
 /* List the nodes that this node waits for in the last epoch in which it has arrived, at most `most`
- * of them. Returns their number. It is also 0 if processes of this node have not arrived. While a
- * NIC waits, it polls the missing nodes several times a second, so a node that has been silent for
- * seconds may be dead. */
+ * of them. Returns their number, which is also 0 if processes of this node have not arrived. While
+ * a NIC waits, it polls the missing nodes several times a second, so a node that has been silent
+ * for seconds may be dead. */
 uint32_t myr_barrier_missing(struct myr_barrier *barrier, struct myr_missing *list, uint32_t most);
 
 /* Stop waiting for the node of process `rank`. The barrier is then over on all nodes that can be
