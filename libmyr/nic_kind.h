@@ -6,14 +6,14 @@
  * tables, and no other code refers to a kind by name. (UCX's transports, uct, have the same
  * structure: a table with capabilities, addresses, connecting.)
  *
- * A process opens a NIC of each available kind, sends its name to the other processes (plain data,
- * nic_name.h), and joins groups on it. Joining has two phases:
- *   prepare   sets up the node's part of the group; the data that the other nodes need (keys of
- *             remote memory, queue pairs) are written to a blob, which the caller sends to all
- * nodes; connect   takes the blobs of all nodes and makes the group ready: it may receive from now
- * on, and may start as soon as all nodes have connected.
+ * A process opens a NIC of each available kind, sends the NIC's name (plain data, nic_name.h) to
+ * the other processes, and joins groups on the NIC. Joining has two phases:
+ * - prepare() sets up the node's part of the group. It writes the data that the other nodes need
+ *   (keys of remote memory, queue pairs) to a blob, which the caller sends to all nodes.
+ * - connect() receives the blobs of all nodes and makes the group ready: the group may receive from
+ *   then on, and may start as soon as all nodes have connected.
  *
- * A kind that exchanges nothing has no `prepare`, and `connect` does all of this.
+ * A kind whose nodes exchange no such data has no prepare(), and connect() sets up everything.
  *
  * Threads: one thread opens and closes, while no other uses the NIC. One thread at a time joins and
  * leaves groups. */
@@ -28,9 +28,9 @@
 
 /* Capabilities of a NIC: bits of struct myr_caps.flags. */
 enum myr_cap {
-    MYR_PLAYS_ALONE = 1,    /* it makes progress without calls of a host */
+    MYR_PLAYS_ALONE = 1,    /* the NIC makes progress even if no host calls it */
     MYR_SHARES_SEGMENT = 2, /* a node's processes must share the job's segment */
-    MYR_DEAR_GROUPS = 4,    /* a group takes milliseconds to open, so only few are worth trying */
+    MYR_DEAR_GROUPS = 4,    /* opening a group takes milliseconds, so only few are worth trying */
 };
 
 struct myr_caps {
@@ -48,8 +48,8 @@ struct myr_site {
     struct myr_waiter *waiter;   /* how they wait */
     /* Reports to the user. Level 0: always; 1: verbose. */
     void (*print)(int level, const char *line);
-    /* Whether the program waits for this call. If so, a service that does not answer at once is
-     * asked again by another open(), which then waits. */
+    /* Whether the program waits for this call. If so, open() does not wait for a service that does
+     * not answer at once; a later open() asks the service again, and waits for the answer. */
     bool hurry;
     struct myr_soft_bounds bounds; /* timeouts for a process stopped in a soft NIC */
 };

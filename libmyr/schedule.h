@@ -3,8 +3,8 @@
  *
  * A schedule is a list of steps; a step is *send to these peers, then wait for those peers*
  * (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", section 4: the host computes the
- * list, the NIC executes it). Whatever executes it (the processes of a node in shared memory, or a
- * NIC) needs nothing else.
+ * list, the NIC executes it). The processes of a node, which communicate through shared memory, and
+ * NICs execute the same schedules, and need no other description of the collective.
  *
  * The k-th message that p sends to q is the k-th that q waits for from p. */
 #ifndef MYR_SCHEDULE_H

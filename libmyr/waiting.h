@@ -7,10 +7,11 @@
  *    meanwhile: 100 polls before the first yield made a barrier of 8 processes on 2 CPUs four times
  *    slower. For a NIC this phase is short, because the awaited process may be one that runs the
  *    NIC.
- * 2. Poll until it is time to sleep, and yield between polls; for a word only if oversubscribed. A
- *    process with a CPU of its own that yields gives it to other users' processes, and may get it
- *    back only long after the awaited word was written. (2 processes beside 12 busy loops on 2
- *    CPUs: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
+ * 2. Poll until it is time to sleep, and yield between polls. A process that waits for a word
+ *    yields only if oversubscribed. If it has a CPU of its own and yields, other users' processes
+ *    run there, and it may get the CPU back only long after the word was written. (2 processes
+ *    beside 12 busy loops on 2 CPUs: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us
+ *    without.)
  * 3. Sleep, in slices, because a peer may compute for seconds and the wait must not occupy a core.
  *    The first slice is short; each is twice as long as the one before, up to a maximum.
  *

@@ -2,7 +2,7 @@
 /* A group across nodes: the processes of a communicator, whose NICs perform its barriers.
  *   GM with NIC-based barriers (Buntinas et al., section 5.2)      here
  *   gm_provide_barrier_buffer, gm_barrier_send_with_callback       myr_nic_group_arrive
- *   the receive token that comes back                              myr_nic_group_test
+ *   the receive token that is returned                             myr_nic_group_test
  *
  * The processes of one node arrive in shared memory, and the last of them rings the NIC's doorbell.
  * The NIC executes the schedule with the other nodes' NICs. It then publishes the release, a word

@@ -26,7 +26,7 @@
 
 enum {
     MYR_SHORT_BYTES = 240,    /* size of the longest message */
-    MYR_INLET_SLOTS = 120,    /* such that an inlet fills a block of 32 KiB */
+    MYR_INLET_SLOTS = 120,    /* chosen so that an inlet fills a block of 32 KiB */
     MYR_INLET_VOID = 1 << 30, /* `bytes` of a slot whose sender found that the port was closed */
 };
 
@@ -41,7 +41,7 @@ struct myr_inlet_slot {
 /* An inlet, in shared memory. */
 struct myr_inlet {
     _Alignas(MYR_LINE) _Atomic uint64_t next; /* the next ticket; written by senders */
-    myr_word key;                             /* of its port; 0 if closed */
+    myr_word key;                             /* the port's key; 0 if the port is closed */
     myr_word napping; /* not 0 if the receiver has a thread that may sleep */
     _Alignas(MYR_LINE) _Atomic uint64_t
         taken;       /* lower bound on the messages consumed; written by the receiver */
@@ -52,7 +52,7 @@ struct myr_inlet {
 /* A sender's side; all 0 if there is no inlet. */
 struct myr_outlet {
     struct myr_inlet *inlet;
-    uint64_t taken; /* as last read */
+    uint64_t taken; /* the inlet's `taken`, as last loaded */
     uint64_t ticket;
     uint32_t key;
 };
@@ -76,8 +76,9 @@ void myr_inlet_close(struct myr_inlet *inlet);
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
 /* Begins a message: returns the buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. A
- * sender must call that soon, because it blocks later messages until then. Returns NULL if there is
- * no inlet or no free slot, or if the port is closed; the caller then uses the NIC. */
+ * sender must call myr_outlet_end() soon, because later messages are not delivered before that.
+ * Returns NULL if there is no inlet or no free slot, or if the port is closed; the caller then uses
+ * the NIC. */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 

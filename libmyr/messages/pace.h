@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides how often a progress function runs the NIC, which takes a system call: in each call while
- * there is traffic with other nodes, otherwise only in some calls. A call that has received
- * messages from this node, which need no system call, is busy. One of MYR_PACE_BUSY busy calls
- * polls the network, so that the network is not starved. */
+/* Decides how often a progress function runs the NIC. This takes a system call, so each call of the
+ * function runs the NIC while there is traffic with other nodes, but otherwise only some calls do.
+ *
+ * A call is busy if it has received messages from this node, which need no system call. One of
+ * MYR_PACE_BUSY busy calls still polls the network, so that the network is not starved. */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
 

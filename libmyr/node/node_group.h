@@ -41,8 +41,7 @@ void myr_group_init(struct myr_group *group, struct myr_record *record, struct m
                     uint32_t size, uint32_t rank);
 void *myr_group_slots(const struct myr_group *group);
 
-/* In each step, writes the step's words and wakes their sleepers, then waits for the step's other
- * words. */
+/* Executes a plan of slots (plan.h). */
 static inline void myr_group_barrier_slots(struct myr_group *group)
 {
     const uint32_t epoch = ++group->epoch;
@@ -60,8 +59,8 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* Adds this process to a counter; returns true to the process that completes it. That process
- * resets the counter for the next epoch, before it releases the others into that epoch. */
+/* Adds this process to a counter, and returns true to the process that completes the counter. That
+ * process also resets the counter, before it releases the other processes into the next epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
     if (myr_fetch_add(counter) + 1 != members) {
@@ -103,8 +102,8 @@ struct myr_arrival {
 };
 
 /* Arrives in the next split barrier. Any number of arrivals may be outstanding, and they complete
- * in order. A member need not make calls between its arrival and its test, because the others only
- * read the word written here. */
+ * in order. A member need not make calls between its arrival and its test, because the other
+ * members only read the word that this call writes. */
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 
 static inline bool myr_arrival_test(struct myr_arrival *arrival)

@@ -10,7 +10,8 @@
  * For large payloads a ring may have *chunks*: further memory, one per slot. A chunk is
  * written before its slot, and read before its slot is passed.
  *
- * Threads: one at a time uses a ring. No function fails: all wait even for a dead process. */
+ * Threads: one thread at a time uses a ring. Errors: none; a process that has died is waited for
+ * like any other. */
 #ifndef MYR_RING_H
 #define MYR_RING_H
 
@@ -41,7 +42,7 @@ struct myr_ring {
     struct myr_ring_lines *lines;
     uint32_t size, rank;
     uint32_t passed;     /* number of rounds that this process has written or read */
-    uint32_t all_passed; /* number of rounds that all processes have passed, as last loaded */
+    uint32_t all_passed; /* number of rounds that every process has passed, as last loaded */
     uint8_t *chunks;     /* NULL if there are none */
     struct myr_watch watch;
     struct myr_record *record;
