@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Broadcasts of a group: one node, the root, has a block, and the NICs forward it to all nodes.
  *
- * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait for the others. A NIC
- * forwards a block as soon as it arrives, even if its own host has not called the broadcast yet.
- * Broadcasts are numbered from 1, which works without agreement because all hosts call them in the
- * same order. Each may have a different root.
+ * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait for the other nodes.
+ * A NIC forwards a block as soon as the block arrives, even if its own host has not called the
+ * broadcast yet. Broadcasts are numbered from 1, which works without agreement because all hosts
+ * call them in the same order. Each may have a different root.
  *
  * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler). Its messages
  * go to the nodes at distance d = i * b^k on the circle of nodes. The same messages form a tree for
@@ -15,7 +15,7 @@
  *
  * Window. Each block goes into a slot, whose index is the broadcast's number modulo the window's
  * size, and the hosts read it there. When all processes of a node have read half a window, the node
- * enters an epoch of the group's barrier. When that epoch is complete, all nodes have read this
+ * arrives in an epoch of the group's barrier. When that epoch is complete, all nodes have read this
  * half, so roots may refill it. A root can be ahead of the slowest host by a whole window, and then
  * waits. So memory is bounded, and credits cost one barrier per half window, off the critical path.
  *
@@ -33,10 +33,10 @@
 
 /* The header of a slot, followed by the block. All slots are initially 0. */
 struct mcp_bcast_slot {
-    myr_word number;   /* of the broadcast in this slot; written after the block */
+    myr_word number;   /* number of the broadcast in this slot; written after the block */
     myr_word sleepers; /* hosts that sleep on the number; soft NIC only */
-    myr_word heard_ms; /* when a NIC last reported that this slot's next block is not sent yet; as
-                          in missing.h */
+    myr_word heard_ms; /* time at which a NIC last reported that the slot's next block is not sent
+                          yet; unit and clock as in missing.h */
     uint32_t bytes;    /* size of the block */
 };
 

@@ -20,12 +20,12 @@
 #include "firmware/mcp.h"
 
 enum {
-    MCP_WINDOW_FIRST = 64, /* window in packets: initially, */
-    MCP_WINDOW_LEAST = 4,  /* after losses, */
-    MCP_WINDOW_MOST = 256, /* maximum: 350 KiB; a network of 1 Gbit/s transmits that in 3 ms */
+    MCP_WINDOW_FIRST = 64, /* initial window (packets) */
+    MCP_WINDOW_LEAST = 4,  /* smallest window, after losses */
+    MCP_WINDOW_MOST = 256, /* largest window: 350 KiB, which take 3 ms at 1 Gbit/s */
     /* a window of packets, and one for each cancelled message in it */
     MCP_VOIDS = 2 * MCP_WINDOW_MOST,
-    MCP_ACK_EVERY = 16, /* packets for each acknowledgement */
+    MCP_ACK_EVERY = 16, /* packets per acknowledgement */
 };
 
 /* The first sequence number and the first round. Both are near their end, so that wrap-around

@@ -26,8 +26,8 @@ size_t mcp_nic_bytes(uint32_t ports, uint32_t connections);
 /* Initialises a NIC in memory that is all 0, with capacity for this many ports and connections. */
 void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connections);
 
-/* Handles a received packet, whose contents are not trusted. Until this returns, MCP_LINK_SENDER
- * means its sender to the board. */
+/* Handles a received packet, whose contents are not trusted. During this call, MCP_LINK_SENDER
+ * denotes the packet's sender to the board. */
 void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packet, size_t bytes);
 
 /* Handles expired timers. Call it at mcp_deadline_ns(), or more often. */

@@ -28,8 +28,8 @@ enum mcp_action {
     MCP_ACTION_TAKE_BLOCK,   /* BCAST: mcp_bcast_take(), and forward it */
     MCP_ACTION_ANSWER_BCAST, /* BCAST_ASK: mcp_bcast_answer() */
     MCP_ACTION_HEAR_BCAST,   /* BCAST_LATER: mcp_bcast_hear() */
-    MCP_ACTION_PASS_OVER,    /* none: counts as a duplicate */
-    MCP_ACTION_REJECT,       /* none: does not belong to such a group */
+    MCP_ACTION_PASS_OVER,    /* ignore the packet, and count it as a duplicate */
+    MCP_ACTION_REJECT,       /* drop the packet: such a group has no packets of its type */
 };
 
 /* Returns the action for a packet of this type. `leaves` means that the group's hosts have left,
@@ -132,7 +132,7 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
 }
 
 /* Answers an authentic packet of a closed group. If its sender misses a message, this returns true
- * and turns the header into that of the answer, not sealed: DONE (all nodes have entered that
+ * and turns the header into that of the answer, not sealed: DONE (all nodes have arrived in that
  * epoch) or FAIL (no more epochs will complete, because a node is missing). The same applies to a
  * missing block of a broadcast, which a node can miss only after a failure. Returns false if no
  * answer is needed. */
