@@ -20,11 +20,11 @@ struct nicbarr_peer {
     uint32_t segment;
     uint32_t number; /* its number in the segment */
     uint32_t nic[NICBARR_NICS_MOST];
-    uint8_t trouble; /* why it cannot participate: enum nicbarr_trouble, peers.h */
-    bool met : 1;    /* its hello has been read */
+    uint8_t trouble; /* reason why it cannot participate: enum nicbarr_trouble, peers.h */
+    bool met : 1;    /* this process has read the peer's hello */
     bool sealed : 1; /* it has a public key, so secrets can be sent sealed to it */
     bool later;      /* it had not opened all NICs when it started; never changes */
-    bool renewed;    /* it had not, and has since sent a second hello */
+    bool renewed;    /* a process with `later` has since sent a second hello */
     char *why;       /* its explanation of the trouble; NULL: none */
 };
 
@@ -39,7 +39,7 @@ struct nicbarr_met {
 struct nicbarr_nodes {
     uint32_t nodes, node;   /* number of nodes; the node of this process */
     uint32_t locals, local; /* number of processes on this node; this process's index */
-    uint32_t by;            /* number of the NIC whose sharing defines the nodes */
+    uint32_t by;            /* number of the NIC whose users form a node */
     uint32_t players;       /* bit n: NIC n can connect all nodes */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL if the NIC cannot */
     uint32_t *firsts; /* [nodes]: the number in its segment of each node's first process */

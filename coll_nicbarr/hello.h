@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Content and encoding of the hello, by which processes exchange addresses at start-up: a process's
- * description of itself, which it publishes for all others.
+/* The hello: a process's description of itself, with the addresses of its NICs, which it publishes
+ * at start-up for all other processes. This file defines its content and encoding.
  *
  * Pure functions; called by peers.c (the modex), across.c (second hellos) and the tests. The bytes
  * of another process are not trusted: decoding either fails, or results in values within their
@@ -29,7 +29,7 @@ struct nicbarr_hello {
                    none so far, or because a NIC was not available yet */
     struct myr_public_key key; /* public key of its segment; seals secrets for it */
     struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by NIC number; key 0: it has no such NIC */
-    char why[240];                              /* why it has no segment, or else no NIC */
+    char why[240]; /* reason why it has no segment or, if it has one, no NIC */
 };
 
 /* The maximum size of a hello. */

@@ -13,8 +13,8 @@
 /* The reason, in the report, why MPI_Barrier is Open MPI's own function at first. */
 extern const char nicbarr_too_few_barriers[];
 
-/* Leave the first state: determine which NICs can execute barriers, and look up the best known
- * choice. Collective, within a blocking call; returns Open MPI's error. */
+/* Leave the state NICBARR_BARRIER_ACROSS_FIRST: determine which NICs can execute barriers, and look
+ * up the best known choice. Collective, within a blocking call; returns Open MPI's error. */
 int nicbarr_across_leave_first(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Enter the state in which there is a group for MPI_Ibarrier, if possible. Collective, within a
