@@ -3,10 +3,11 @@
  *
  * The memory is a memfd, so nothing is left behind, no matter which process is killed and when.
  * Processes find it by its marker file (the "sign") in the job's session directory, which names the
- * first process's descriptor under /proc. That process removes the file when it leaves; otherwise
- * Open MPI removes the directory with its files. (A symbolic link would remain: Open MPI follows
- * it, and by then it dangles.) The segment does not depend on the size of /dev/shm. It grows by
- * fallocate(), so a node that is short of memory fails there and never with a SIGBUS later.
+ * first process's descriptor under /proc. The first process removes the file when it leaves;
+ * otherwise Open MPI removes the directory with its files. (The marker is not a symbolic link,
+ * because Open MPI follows links, and would not remove one that dangles by then.) The segment does
+ * not depend on the size of /dev/shm. It grows by fallocate(), so a node that is short of memory
+ * fails there and never with a SIGBUS later.
  *
  * Threads: all functions may be called by several threads at once, except join and leave. */
 #ifndef MYR_SEGMENT_H
@@ -40,7 +41,7 @@ enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct
  * report. */
 extern void (*myr_segment_print)(const char *line);
 
-/* Returns the descriptor with which others can join; the segment keeps it. */
+/* Returns the descriptor with which other processes can join. It remains the segment's. */
 int myr_segment_fd(const struct myr_segment *segment);
 
 /* Frees the entry of a dead process; for the supervisor of the segment's processes. */

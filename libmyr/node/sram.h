@@ -29,10 +29,10 @@ enum {
 /* An entry of the table of processes. Only its process writes it. */
 struct myr_sram_process {
     myr_word attached;      /* refcount: how often it has joined; 0 if the entry is free */
-    myr_word number;        /* of this use of the entry: see myr_segment_number() */
+    myr_word number;        /* number of its process, see myr_segment_number() */
     uint32_t shown;         /* the descriptor that the marker file points to, + 1; 0 if none */
-    myr_word pid;           /* may be reused: identifies the process together with */
-    _Atomic uint64_t began; /* ... its start time, see process.h */
+    myr_word pid;           /* the process's pid, which the system may reuse later */
+    _Atomic uint64_t began; /* start time, which with the pid identifies it; see process.h */
     uint32_t home;          /* lowest CPU of its affinity mask when it attached; never changes */
     uint64_t processors[MYR_PROCESSORS / 64]; /* its present affinity mask */
 };
@@ -43,7 +43,7 @@ struct myr_record {
     uint32_t next;   /* offset of the next record of the bucket, or of the next free block */
     uint32_t block_class;
     uint32_t members;       /* number of processes in the group */
-    uint32_t left;          /* how many of them have left; the last one frees it */
+    uint32_t left;          /* number of processes that have left; the last one frees the record */
     uint64_t creator_value; /* a value from the creator for the other members */
     myr_word sleepers;      /* shared: number of processes that sleep on a word of this record */
     myr_word abandoned; /* a process has abandoned a wait here, so later values are not reliable */
@@ -69,7 +69,7 @@ struct myr_kv_table {
 struct myr_sram {
     uint64_t magic;
     uint32_t layout;
-    uint32_t limit;       /* size that the segment may grow to (bytes) */
+    uint32_t limit;       /* maximum size of the segment (bytes) */
     uint64_t identity;    /* random: equal for two processes if and only if they share a segment */
     uint64_t sign[2];     /* identifies its marker file, see segment.c; 0, 0 if there is none */
     pthread_mutex_t lock; /* robust, because its owner may be killed */
