@@ -5,8 +5,8 @@
  * A barrier message may arrive for a process whose port is not open yet, or is already closed (the
  * problem of section 3.2 of Buntinas et al.). Here each group has a key, made from secrets of all
  * members' present incarnations, so a key identifies the messages of exactly one group:
- * - A message that arrives before its group is open is kept in a small ring buffer. If it is
- *   overwritten there, the NIC requests it again later.
+ * - A message that arrives before its group is open is kept in a small ring buffer. If the
+ *   message is overwritten there, the NIC requests it again later.
  * - The last epoch of a closed group is kept, so that a peer that lost the last message learns that
  *   this epoch is complete. If that epoch carried data, however, the data are gone, and the peer
  *   learns that the group has failed. So a group that carries data runs one more epoch, the
@@ -22,7 +22,7 @@
 #include "firmware/policy.h"
 
 enum {
-    MCP_BUCKETS = 256, /* of the hash table of groups */
+    MCP_BUCKETS = 256, /* number of buckets of the hash table of groups */
     MCP_EARLY = 128,   /* messages kept for groups that are not open yet */
     MCP_LATE = 1024,   /* closed groups whose last epoch is kept */
 };
