@@ -18,7 +18,7 @@
 struct nicbarr_candidate_groups {
     int count; /* number of candidates, at least 1 */
     struct nicbarr_choice choice[NICBARR_CANDIDATES];
-    /* of all except the first candidate, Open MPI's own function */
+    /* the candidates' groups; the first candidate, Open MPI's own function, has none */
     struct myr_nic_group group[NICBARR_CANDIDATES];
     struct myr_error errors[NICBARR_NICS_MOST]; /* by NIC: why a group could not be formed */
     bool tried; /* the groups were tested: all members know whether packets get through */

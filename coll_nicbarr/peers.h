@@ -22,10 +22,10 @@
 enum nicbarr_trouble {
     NICBARR_TROUBLE_NONE,
     NICBARR_NO_COMPONENT,     /* no hello, or a hello of another version */
-    NICBARR_NO_SEGMENT,       /* its hello has the reason */
-    NICBARR_OTHER_PARAMETERS, /* or another version */
-    NICBARR_NO_NIC,           /* its hello has the reason; matters between nodes only */
-    NICBARR_NIC_LATER,        /* it has no NIC yet; matters between nodes only */
+    NICBARR_NO_SEGMENT,       /* it has no segment; its hello contains the reason */
+    NICBARR_OTHER_PARAMETERS, /* its parameters or its version differ from this process's */
+    NICBARR_NO_NIC, /* it has no NIC; its hello contains the reason; matters between nodes only */
+    NICBARR_NIC_LATER, /* it has no NIC yet; matters between nodes only */
 };
 
 /* Publish this process's hello, with the public key of `keys`. Returns Open MPI's error. */
