@@ -71,7 +71,7 @@ struct mcp_connection {
     uint32_t asked;     /* the last packet that requests an acknowledgement, if not before `base` */
     uint32_t timed;     /* the packet whose RTT is being measured */
     uint32_t silent_ms; /* sum of the retransmission timeouts since the last packet from the peer */
-    uint64_t timed_ns;  /* when that packet was sent; 0 if none is measured */
+    uint64_t timed_ns;  /* when packet `timed` was sent; 0 if no RTT is being measured */
     uint64_t round_trip_ns; /* smoothed RTT */
     uint64_t rto_ns;        /* the present retransmission timeout */
     uint64_t retry_ns;      /* when the timeout expires; 0 if nothing is in flight */
@@ -86,9 +86,8 @@ struct mcp_connection {
     uint64_t refused_ports; /* bit n: a port with number n, n + 64 and so on was refused for lack of
                                tokens, and will report when it has some */
     uint8_t refused_why;    /* enum mcp_reason of the last refusal; 0: none */
-    bool gap_reported; /* a gap before the received packets was reported, as `expected` is missing,
-                        */
-    uint8_t gap_attempt;     /* ... during this attempt of the sender */
+    bool gap_reported;      /* it was reported that packet `expected` is missing */
+    uint8_t gap_attempt;    /* the sender's attempt during which the gap was reported */
     uint32_t unacknowledged; /* packets accepted since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0 if nothing is unacknowledged */
     struct mcp_incoming incoming;
