@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of a barrier as functions to measure. parts.cpp (Google Benchmark, C++) calls them;
- * parts.c and parts_pair.c implement them (in C, as libmyr's headers are).
+ * parts.c and parts_pair.c implement them in C, because libmyr's headers are C.
  *
  * A pair consists of two processes, not threads. ..._open() forks the partner, which performs its
- * half of each operation; ..._close() ends it. If this process dies, so does the partner. Between
- * open and close both processes are bound to the cores of the placement. Then this process returns
- * to its former affinity.
+ * half of each operation, and ..._close() ends the partner. The partner also ends if this process
+ * dies. Between open and close both processes are bound to the cores of the placement; afterwards
+ * this process has its former affinity again.
  */
 #ifndef BENCH_PARTS_H
 #define BENCH_PARTS_H

@@ -15,11 +15,12 @@
 
 /*
  * Prints a line for each group that has failed, and for each that waits, with the longest wait
- * first. Unless `all` is set, waits of less than a second are skipped. How long a group has waited
- * for processes of this node is unknown, so it is printed if it also waited in the snapshot of a
- * second ago. That snapshot is `earlier` (NULL, or a NIC without groups: there was none).
+ * first. Unless `all` is set, waits of less than a second are skipped. For a group that waits
+ * for processes of this node, the duration is unknown, so such a group is printed if it also waited
+ * in the snapshot of a second ago, `earlier` (NULL, or a NIC without groups: there was none).
  *
- * `processes` are those attached to the segment (NULL: unknown); `now_ns` is of CLOCK_MONOTONIC.
+ * `processes` lists the processes attached to the segment (NULL: unknown). `now_ns` is the time of
+ * CLOCK_MONOTONIC.
  */
 void waiting_print(const struct myr_soft_view *nic, const struct myr_soft_view *earlier,
                    const struct segment *processes, bool all, uint64_t now_ns);
