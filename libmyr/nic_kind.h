@@ -48,8 +48,8 @@ struct myr_site {
     struct myr_waiter *waiter;   /* how they wait */
     /* Reports to the user. Level 0: always; 1: verbose. */
     void (*print)(int level, const char *line);
-    /* Whether the program waits for this call. If so, open() does not wait for a service that does
-     * not answer at once; a later open() asks the service again, and waits for the answer. */
+    /* Whether the program waits for this call. If so, open() returns MYR_ERR_NOT_YET for a service
+     * that does not answer at once; a later open() asks the service again, and then waits. */
     bool hurry;
     struct myr_soft_bounds bounds; /* timeouts for a process stopped in a soft NIC */
 };
