@@ -137,10 +137,8 @@ enum { MOST = 100 };
 struct board {
     _Atomic uint32_t arrivals[8]; /* arrivals at each barrier */
     uint64_t identity[MOST];
-    uint32_t index[MOST], number[MOST], home[MOST], processors[MOST];
-    bool oversubscribed[MOST];
+    uint32_t index[MOST];
     uint32_t size;
-    cpu_set_t bound[MOST]; /* empty: unchanged */
 };
 
 static struct board *board;
@@ -226,31 +224,23 @@ static void many_processes(void **state)
     }
 }
 
-static void private_segments(void **state)
-{
-    (void)state;
-    struct myr_segment *one = join(NULL, LIMIT), *other = join(NULL, LIMIT);
-    assert_true(myr_segment_identity(one) != myr_segment_identity(other));
-    struct myr_record *record = record_of(one, 1, 1, 64);
-    assert_true(NULL != record && record != record_of(other, 1, 1, 64));
-    myr_segment_leave(one);
-    myr_segment_leave(other);
-}
-
-/* Processes join and leave at random, with up to three parts each (copies of this library), and
- * sometimes the marker file is deleted. A model predicts the segment, entry and number of each
- * part, and whether there is a marker file. */
+/* Processes join and leave at random, with up to three parts each (copies of this library), are
+ * bound to other CPUs, and sometimes the marker file is deleted. A model predicts the segment,
+ * entry and number of each part, whether there is a marker file, and which processes are
+ * oversubscribed. */
 
 enum { ACTORS = 6, PARTS = 3, NUMBERS = 5000 };
 
 struct entry { /* entry of a process in one segment */
     uint64_t identity;
-    uint32_t index, number;
+    uint32_t index, number, home;
     bool shows;
+    cpu_set_t published; /* CPUs of the process that the segment knows */
 };
 
 struct actor {
     pid_t pid; /* 0: this process; otherwise a PID without a process */
+    cpu_set_t processors;
     uint32_t parts;
     struct myr_segment *part[PARTS];
     struct entry *entry[PARTS]; /* by part; parts in the same segment share it */
@@ -287,6 +277,31 @@ static struct entry *entry_in(struct actor *actor, uint64_t identity)
     return NULL;
 }
 
+/* Bind a process to one of a few CPUs, of all words of the mask, or to several. */
+static void bind_to_some(struct actor *actor, uint64_t *random)
+{
+    static const int processors[] = {0, 1, 63, 64, 500, 1023};
+    enum { COUNT = sizeof(processors) / sizeof(processors[0]) };
+    const uint32_t several = 1 + crew_below(random, (1 << COUNT) - 1);
+    const uint32_t set =
+        0 == crew_below(random, 3) ? several : UINT32_C(1) << crew_below(random, COUNT);
+    CPU_ZERO(&actor->processors);
+    for (int p = 0; p < COUNT; ++p) {
+        if (0 != (set >> p & 1)) {
+            CPU_SET(processors[p], &actor->processors);
+        }
+    }
+}
+
+static uint32_t lowest(const cpu_set_t *set)
+{
+    uint32_t p = 0;
+    while (!CPU_ISSET(p, set)) {
+        ++p;
+    }
+    return p;
+}
+
 static void model_join(struct actor *actor)
 {
     if (actor != model.actors && 0 == actor->parts) {
@@ -294,10 +309,12 @@ static void model_join(struct actor *actor)
         actor->pid = getpid();
     }
     crew_pretend(actor->pid);
+    pretended = &actor->processors;
     struct myr_segment *segment = join_self(folder, LIMIT);
     crew_pretend(0);
-    const struct entry is = {myr_segment_identity(segment), myr_segment_index(segment),
-                             myr_segment_number(segment), 0 == model.shown};
+    const struct entry is = {
+        myr_segment_identity(segment), myr_segment_index(segment), myr_segment_number(segment),
+        lowest(&actor->processors),    0 == model.shown,           actor->processors};
     assert_int_not_equal(is.identity, 0);
     if (0 != model.shown) {
         assert_true(model.shown == is.identity);
@@ -362,10 +379,40 @@ static void compare_with_model(void)
                     assert_int_equal(myr_segment_pid_of(segment, entry->number), pid);
                     assert_int_equal(myr_segment_gone(segment, entry->number, 0 == other->pid),
                                      0 != other->pid);
+                    assert_int_equal(myr_segment_home(segment, entry->number), entry->home);
                 }
             }
         }
     }
+}
+
+/* Check a process's view of the CPUs, which it may just have been bound to. */
+static void compare_processors(struct actor *actor, struct myr_segment *segment)
+{
+    const uint64_t identity = myr_segment_identity(segment);
+    struct entry *self = entry_in(actor, identity);
+    const bool bound = !CPU_EQUAL(&actor->processors, &self->published);
+    const uint32_t before = myr_load_acquire(myr_segment_population(segment));
+    uint32_t processes = 0, rivals = 0;
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    self->published = actor->processors;
+    for (uint32_t a = 0; a < ACTORS; ++a) {
+        const struct entry *entry = entry_in(&model.actors[a], identity);
+        if (NULL != entry) {
+            cpu_set_t both;
+            CPU_OR(&all, &all, &entry->published);
+            CPU_AND(&both, &entry->published, &self->published);
+            ++processes;
+            rivals += 0 != CPU_EQUAL(&both, &entry->published);
+        }
+    }
+    pretended = &actor->processors;
+    assert_int_equal(myr_segment_oversubscribed(segment),
+                     processes > (uint32_t)CPU_COUNT(&all) ||
+                         rivals > (uint32_t)CPU_COUNT(&self->published));
+    assert_int_equal(before != myr_load_acquire(myr_segment_population(segment)), bound);
+    assert_int_equal(myr_segment_processors(segment), CPU_COUNT(&all));
 }
 
 static void processes_join_and_leave(void **state)
@@ -374,8 +421,9 @@ static void processes_join_and_leave(void **state)
     uint64_t random = crew_seed();
     const uint32_t before = crew_descriptors();
     memset(&model, 0, sizeof(model));
-    for (uint32_t a = 1; a < ACTORS; ++a) {
-        model.actors[a].pid = INT_MAX; /* no process yet */
+    for (uint32_t a = 0; a < ACTORS; ++a) {
+        model.actors[a].pid = 0 == a ? 0 : INT_MAX; /* no process yet */
+        bind_to_some(&model.actors[a], &random);
     }
     for (uint32_t step = 0; step < NUMBERS; ++step) {
         struct actor *actor = &model.actors[crew_below(&random, ACTORS)];
@@ -397,6 +445,12 @@ static void processes_join_and_leave(void **state)
             /* The word changes when a process joins, or has left with all its parts. */
             assert_int_equal(seen != myr_load_acquire(myr_segment_population(stays)),
                              was != (NULL != entry_in(actor, identity)));
+        }
+        if (0 == crew_below(&random, 4)) {
+            bind_to_some(actor, &random);
+        }
+        for (uint32_t p = 0; p < actor->parts; ++p) {
+            compare_processors(actor, actor->part[p]);
         }
     }
     struct actor *self = model.actors;
@@ -422,6 +476,7 @@ static void processes_join_and_leave(void **state)
     while (self->parts > 0) {
         model_leave(self, 0);
     }
+    pretended = NULL;
     assert_int_equal(crew_descriptors(), before);
     assert_true(0 == model.shown && access(the_sign, F_OK) < 0);
 }
@@ -482,27 +537,6 @@ static void reaped(void **state)
     myr_segment_leave(next);
     myr_segment_leave(one);
     (void)dead; /* its process counts as dead */
-}
-
-/* A process that joins twice counts as one for oversubscription. */
-static void one_process_twice_is_not_oversubscribed(void **state)
-{
-    (void)state;
-    cpu_set_t one_processor;
-    CPU_ZERO(&one_processor);
-    CPU_SET(3, &one_processor);
-    pretended = &one_processor;
-    struct myr_segment *one = join_self(folder, LIMIT), *again = join_self(folder, LIMIT);
-    assert_false(myr_segment_oversubscribed(one));
-    assert_false(myr_segment_oversubscribed(again));
-    struct myr_segment *other = join(folder, LIMIT);
-    assert_true(myr_segment_oversubscribed(one));
-    assert_true(myr_segment_oversubscribed(again));
-    myr_segment_leave(other);
-    myr_segment_leave(one);
-    assert_false(myr_segment_oversubscribed(again));
-    myr_segment_leave(again);
-    pretended = NULL;
 }
 
 static void too_many_processes(void **state)
@@ -663,30 +697,28 @@ static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
 static void signs_of_other_files(void **state)
 {
     (void)state;
-    char path[300];
-    snprintf(path, sizeof(path), "%s/pipe", folder);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    expect_replaced_sign(path, "a pipe");
-    static const char *const gone[] = {"/proc/999999999/fd/3", "nothing", "/nowhere/at/all",
-                                       "/sys/kernel/uevent_seqnum" /* not even by root */};
-    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); ++i) {
-        expect_replaced_sign(gone[i], gone[i]);
-    }
-
-    snprintf(path, sizeof(path), "%s/file", folder);
-    int fd = open(path, O_RDWR | O_CREAT, 0600);
-    expect_replaced_sign(path, "an empty file");
-    assert_int_equal(ftruncate(fd, LIMIT), 0);
-    expect_replaced_sign(path, "a file");
-    close(fd);
-
-    expect_replaced_sign("/dev/null", "a device");
-    expect_replaced_sign(folder, "a folder");
+    char pipe_path[300], file_path[300], socket_path[100];
     const int other = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", other);
-    expect_replaced_sign(path, "a socket");
+    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    snprintf(file_path, sizeof(file_path), "%s/file", folder);
+    int fd = open(file_path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(ftruncate(fd, LIMIT), 0);
+    close(fd);
+    snprintf(socket_path, sizeof(socket_path), "/proc/self/fd/%d", other);
+    const char *const targets[] = {pipe_path,
+                                   file_path,
+                                   "/dev/null",
+                                   folder,
+                                   socket_path,
+                                   the_sign,
+                                   "/proc/999999999/fd/3",
+                                   "/nowhere/at/all",
+                                   "/sys/kernel/uevent_seqnum" /* not even by root */};
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); ++i) {
+        expect_replaced_sign(targets[i], targets[i]);
+    }
     close(other);
-    expect_replaced_sign(the_sign, "itself");
 
     /* There are other files in place of the marker file. */
     assert_int_equal(symlink("/proc/self/fd/0", the_sign), 0);
@@ -864,6 +896,10 @@ static void another_jobs(void **state)
     crew_folder_make(elsewhere, sizeof(elsewhere));
     struct myr_segment *theirs = join(elsewhere, LIMIT), *nobodys = join(NULL, LIMIT);
     struct myr_segment *const segments[] = {theirs, nobodys};
+    struct myr_segment *private =
+        join(NULL, LIMIT); /* a segment without a directory is one's own */
+    assert_true(myr_segment_identity(private) != myr_segment_identity(nobodys));
+    myr_segment_leave(private);
     for (size_t i = 0; i < 2; ++i) {
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(segments[i]));
         make_sign(path);
@@ -1305,177 +1341,6 @@ static void keys_without_memory(void **state)
     myr_segment_leave(segment);
 }
 
-/* ---- placement of processes ---- */
-
-static void publish_placement(uint32_t rank, void *context)
-{
-    (void)context;
-    struct myr_segment *segment;
-    if (0 != CPU_COUNT(&board->bound[rank])) {
-        CREW_CHECK(0 == sched_setaffinity(0, sizeof(cpu_set_t), &board->bound[rank]),
-                   "cannot bind");
-    }
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
-    synchronize(0);
-    board->number[rank] = myr_segment_number(segment);
-    board->home[rank] = myr_segment_home(segment, myr_segment_number(segment));
-    board->oversubscribed[rank] = myr_segment_oversubscribed(segment);
-    board->processors[rank] = myr_segment_processors(segment);
-    synchronize(1);
-    for (uint32_t q = 0; q < board->size; ++q) {
-        CREW_CHECK(board->home[q] == myr_segment_home(segment, board->number[q]),
-                   "others read another home of %u", q);
-    }
-    synchronize(2);
-    myr_segment_leave(segment);
-}
-
-/* Returns the `n`-th CPU of this process. */
-static int processor(int n)
-{
-    cpu_set_t all;
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    for (int p = 0; p < (int)(8 * sizeof(all)); ++p) {
-        if (CPU_ISSET(p, &all) && 0 == n--) {
-            return p;
-        }
-    }
-    return -1;
-}
-
-/* Check the placement. `bound[r]` is the number of rank r's only CPU, or -1. */
-static void expect_placement(uint32_t size, const int *bound, uint32_t processors,
-                             const bool *oversubscribed)
-{
-    board_begin(size);
-    for (uint32_t r = 0; r < size; ++r) {
-        if (bound[r] >= 0) {
-            CPU_SET(processor(bound[r]), &board->bound[r]);
-        }
-    }
-    assert_true(run_processes(size, publish_placement));
-    for (uint32_t r = 0; r < size; ++r) {
-        assert_int_equal(board->processors[r], processors);
-        assert_int_equal(board->home[r], processor(bound[r] >= 0 ? bound[r] : 0));
-        assert_int_equal(board->oversubscribed[r], oversubscribed[r]);
-    }
-    board_end();
-}
-
-static uint32_t processors_here(void)
-{
-    cpu_set_t all;
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    return (uint32_t)CPU_COUNT(&all);
-}
-
-static void census(void **state)
-{
-    (void)state;
-    const uint32_t n = processors_here();
-    static const bool no[MOST];
-    static bool yes[MOST];
-    static int bound[MOST];
-    memset(yes, 1, sizeof(yes));
-    if (n < 2 || n >= MOST) {
-        skip();
-    }
-    expect_placement(1, (int[]){-1}, n, no);
-    expect_placement(1, (int[]){1}, 1, no);
-    expect_placement(2, (int[]){0, 1}, 2, no);     /* one each */
-    expect_placement(2, (int[]){1, 1}, 1, yes);    /* both on one */
-    expect_placement(3, (int[]){0, 1, 1}, 2, yes); /* three on two */
-    expect_placement(4, (int[]){0, 1, 1, 0}, 2, yes);
-    for (uint32_t r = 0; r < n; ++r) {
-        bound[r] = (int)r;
-    }
-    expect_placement(n, bound, n, no);
-    memset(bound, -1, sizeof(bound));
-    expect_placement(n, bound, n, no);
-    expect_placement(n + 1, bound, n, yes);
-    /* Processes that share a CPU are oversubscribed, although the node is not. */
-    if (n >= 3) {
-        expect_placement(3, (int[]){0, 0, -1}, n, (bool[]){true, true, false});
-    }
-}
-
-/* With many CPUs, processes that share one are oversubscribed, although the node is not, and the
- * others are not. */
-static void census_of_many_processors(void **state)
-{
-    (void)state;
-    static const struct {
-        int first, last;
-        bool oversubscribed;
-    } members[] = {{0, 0, true},    {0, 0, true},    {1, 1, false},  {64, 65, false},
-                   {64, 64, false}, {100, 1, false}, {70, 71, true}, {70, 70, false},
-                   {70, 71, true},  {2, 1023, false}};
-    enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
-    struct myr_segment *segments[MEMBERS];
-    cpu_set_t sets[MEMBERS];
-    for (int m = 0; m < MEMBERS; ++m) {
-        CPU_ZERO(&sets[m]);
-        for (int p = members[m].first; p <= members[m].last; ++p) {
-            CPU_SET(p, &sets[m]);
-        }
-        if (members[m].last < members[m].first) { /* two distant ones */
-            CPU_SET(members[m].first, &sets[m]);
-            CPU_SET(members[m].first + 500, &sets[m]);
-        }
-        pretended = &sets[m];
-        segments[m] = join(folder, LIMIT);
-    }
-    for (int m = 0; m < MEMBERS; ++m) {
-        pretended = &sets[m];
-        assert_int_equal(myr_segment_home(segments[m], myr_segment_number(segments[m])),
-                         members[m].first);
-        assert_int_equal(myr_segment_oversubscribed(segments[m]), members[m].oversubscribed);
-        assert_int_equal(myr_segment_processors(segments[m]), 1024);
-    }
-    pretended = NULL;
-    for (int m = 0; m < MEMBERS; ++m) {
-        myr_segment_leave(segments[m]);
-    }
-}
-
-/* The result changes when processes join, leave or are bound to other CPUs, and so does the word
- * that announces it. */
-static void population(void **state)
-{
-    (void)state;
-    cpu_set_t all, one;
-    if (processors_here() < 2) {
-        skip();
-    }
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    CPU_ZERO(&one);
-    CPU_SET(processor(1), &one);
-    struct myr_segment *self = join(folder, LIMIT);
-    const myr_word *word = myr_segment_population(self);
-    const uint32_t home = myr_segment_home(self, myr_segment_number(self));
-
-    uint32_t before = myr_load_acquire(word);
-    assert_false(myr_segment_oversubscribed(self));
-    assert_int_equal(myr_load_acquire(word), before); /* no change */
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    assert_false(myr_segment_oversubscribed(self));
-    assert_int_not_equal(myr_load_acquire(word), before);
-    assert_int_equal(myr_segment_processors(self), 1);
-    /* Its home is still the CPU on which it joined. */
-    assert_int_equal(myr_segment_home(self, myr_segment_number(self)), home);
-
-    before = myr_load_acquire(word);
-    struct myr_segment *other = join(folder, LIMIT);
-    assert_int_not_equal(myr_load_acquire(word), before);
-    assert_true(myr_segment_oversubscribed(self));
-    before = myr_load_acquire(word);
-    myr_segment_leave(other);
-    assert_int_not_equal(myr_load_acquire(word), before);
-    assert_false(myr_segment_oversubscribed(self));
-    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
-    myr_segment_leave(self);
-}
-
 /* ---- killed processes ---- */
 
 /* ThreadSanitizer does not support robust locks. */
@@ -1653,12 +1518,10 @@ int main(void)
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(many_processes),
-        IN_A_FOLDER(private_segments),
         IN_A_FOLDER(processes_join_and_leave),
         IN_A_FOLDER(by_descriptor),
         IN_A_FOLDER(by_a_bad_descriptor),
         IN_A_FOLDER(reaped),
-        IN_A_FOLDER(one_process_twice_is_not_oversubscribed),
         IN_A_FOLDER(too_many_processes),
         IN_A_FOLDER(limits),
         IN_A_FOLDER(larger_than_a_file_may_be),
@@ -1677,9 +1540,6 @@ int main(void)
         IN_A_FOLDER(system_out_of_memory),
         IN_A_FOLDER(many_keys),
         IN_A_FOLDER(keys_without_memory),
-        IN_A_FOLDER(census),
-        IN_A_FOLDER(census_of_many_processors),
-        IN_A_FOLDER(population),
         IN_A_FOLDER(killed_with_the_lock),
         IN_A_FOLDER(killed_at_random),
         IN_A_FOLDER(one_segment_for_several_threads),
