@@ -201,12 +201,9 @@ void peers_come_and_go(void **state)
     struct myr_nic_name name[PEERS + 1] = {0};
     const struct myr_nic_name *names[PEERS + 1] = {&name[0]};
     struct myr_nic_group group[AT_ONCE];
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic;
+    struct member member;
     struct myr_error error = {0};
-    const struct myr_soft_options options = {.network = "lo"};
-    assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
-    assert_int_equal(myr_soft_open(segment, &options, &nic, NULL), MYR_OK);
+    open_alone(&member, 8 << 20);
     for (uint32_t g = 0; g < GROUPS; ++g) {
         for (uint32_t n = 1; n <= PEERS; ++n) {
             names[n] = &name[n];
@@ -219,13 +216,12 @@ void peers_come_and_go(void **state)
         if (g >= AT_ONCE) {
             myr_nic_group_leave(&group[g % AT_ONCE]);
         }
-        assert_int_equal(myr_soft_group_join(&group[g % AT_ONCE], nic, NULL, &members, schedule_of,
-                                             &world, &error),
+        assert_int_equal(myr_soft_group_join(&group[g % AT_ONCE], member.nic, NULL, &members,
+                                             schedule_of, &world, &error),
                          MYR_OK);
     }
     for (uint32_t g = 0; g < AT_ONCE; ++g) {
         myr_nic_group_leave(&group[g]);
     }
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
 }

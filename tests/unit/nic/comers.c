@@ -38,8 +38,7 @@ static void open_and_compare(uint32_t rank, void *context)
                    0 != name.key,
                "a wrong name");
     meet(world, 2, size_of(world));
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
 }
 
 void all_open_one_nic(void **state)
@@ -59,8 +58,7 @@ static void creator(uint32_t rank, void *context)
     atomic_store(&world->come[10], 1);
     await_come(world, 11, size_of(world) + 1); /* the others have attached */
     if (world->thread) {                       /* this flag means that the creator closes the NIC */
-        myr_soft_close(member.nic);
-        myr_segment_leave(member.segment);
+        close_nic(&member);
         return;
     }
     for (;;) {

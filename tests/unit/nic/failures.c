@@ -7,11 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <cmocka.h>
 
-#include "firmware/soft/addresses.h"
 #include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
@@ -80,8 +77,7 @@ static void fail_as_the_first(uint32_t unit_most)
         expect_no_group(&member);
     }
     assert_true(failures > 0);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
     end_world(world);
 }
 
@@ -126,8 +122,7 @@ static void fail_as_the_second(uint32_t unit_most)
         }
     }
     assert_true(key > 3); /* at least one allocation has failed */
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
     end_world(world);
 }
 
@@ -142,24 +137,13 @@ void the_second_of_two_fails(void **state)
 void a_missing_node(void **state)
 {
     (void)state;
-    struct world world = {.nodes = 2};
-    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
-    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
-    const struct myr_nic_members members = {.key = 1, .nodes = 2, .locals = 1, .names = by_node};
     struct myr_nic_group group;
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic;
-    struct myr_waiter waiter;
+    struct member member;
     struct mcp_missing missing[2];
     struct mcp_counters counters;
     uint32_t node;
-    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
-    names[1].address[0].port = htons(9);
-    assert_int_equal(myr_segment_join(NULL, 8 << 20, &segment, NULL), MYR_OK);
-    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
-    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
-    assert_int_equal(myr_soft_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
-                     MYR_OK);
+    open_alone(&member, 8 << 20);
+    join_with_absent(&member, 1, 1, &group);
     assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
     const uint32_t epoch = myr_nic_group_arrive(&group);
     assert_false(myr_nic_group_wait(&group, epoch, 5000));
@@ -176,9 +160,8 @@ void a_missing_node(void **state)
     assert_false(myr_nic_group_wait(&group, epoch, 0)); /* otherwise it would wait for ever */
     assert_false(myr_nic_group_wait(&group, myr_nic_group_arrive(&group), 0));
     assert_int_equal(myr_nic_group_missing(&group, missing, 2), 0);
-    myr_soft_count(nic, &counters);
+    myr_soft_count(member.nic, &counters);
     assert_int_equal(counters.failed, 1);
     myr_nic_group_leave(&group);
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
 }

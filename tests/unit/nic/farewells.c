@@ -36,8 +36,7 @@ static void begin_pair(struct pair *pair)
 static void end_pair(struct pair *pair)
 {
     for (uint32_t n = 0; n < 2; ++n) {
-        myr_soft_close(pair->member[n].nic);
-        myr_segment_leave(pair->member[n].segment);
+        close_nic(&pair->member[n]);
     }
     end_world(pair->world);
 }

@@ -7,21 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "firmware/soft/addresses.h"
 #include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/tests.h"
-#include "tests/unit/nic/world.h"
-#include "libmyr/soft/soft_group.h"
 
 enum { CORRUPTED = 256 /* bytes after each occurrence of the key */ };
 
@@ -50,34 +45,20 @@ void corrupted_memory_is_viewed(void **state)
     (void)state;
     enum { ROUNDS = 400, KEPT = 1 << 20 };
     const uint64_t key = UINT64_C(0x6e6f6e73656e7365);
-    struct world world = {.nodes = 2};
-    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
-    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
-    struct myr_nic_members members = {.key = key, .nodes = 2, .locals = 2, .names = by_node};
     struct myr_nic_group group[2];
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic;
-    struct myr_waiter waiter;
+    struct member member;
     struct myr_soft_view view;
     uint64_t random = crew_seed() + 77;
     uint8_t *original = malloc(KEPT), *corrupted = malloc(KEPT);
     const int copy = memfd_create("corrupted", MFD_CLOEXEC);
     uint32_t seen = 0;
-    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
-    names[1].address[0].port = htons(9);
-    assert_int_equal(myr_segment_join(NULL, KEPT, &segment, NULL), MYR_OK);
-    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
-    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
-    for (; members.local < 2; ++members.local) {
-        assert_int_equal(myr_soft_group_join(&group[members.local], nic, &waiter, &members,
-                                             schedule_of, &world, NULL),
-                         MYR_OK);
-    }
+    open_alone(&member, KEPT);
+    join_with_absent(&member, key, 2, group);
     for (int round = 0; round < ROUNDS; ++round) {
         /* the group waits for a process, and later for a node */
         if (0 == round || ROUNDS / 2 == round) {
             (void)myr_nic_group_arrive(&group[0 != round]);
-            assert_int_equal(pread(myr_segment_fd(segment), original, KEPT, 0), KEPT);
+            assert_int_equal(pread(myr_segment_fd(member.segment), original, KEPT, 0), KEPT);
         }
         memcpy(corrupted, original, KEPT);
         corrupt(corrupted, KEPT, key, &random);
@@ -97,8 +78,7 @@ void corrupted_memory_is_viewed(void **state)
     for (int local = 0; local < 2; ++local) {
         myr_nic_group_leave(&group[local]);
     }
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
     close(copy);
     free(original);
     free(corrupted);
@@ -110,29 +90,18 @@ void a_view_of_a_cycle_ends(void **state)
 {
     (void)state;
     enum { BYTES = 1 << 20 };
-    struct world world = {.nodes = 2};
-    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
-    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
-    const struct myr_nic_members members = {.key = 3, .nodes = 2, .locals = 1, .names = by_node};
     struct myr_nic_group group;
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic;
-    struct myr_waiter waiter;
+    struct member member;
     struct myr_soft_view view;
     uint8_t *original = malloc(BYTES);
     const int copy = memfd_create("sparse", MFD_CLOEXEC);
-    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
-    names[1].address[0].port = htons(9);
-    assert_int_equal(myr_segment_join(NULL, BYTES, &segment, NULL), MYR_OK);
-    myr_waiter_init(&waiter, segment, no_progress, &sleeping);
-    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
-    assert_int_equal(myr_soft_group_join(&group, nic, &waiter, &members, schedule_of, &world, NULL),
-                     MYR_OK);
-    assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, NULL), MYR_OK);
+    open_alone(&member, BYTES);
+    join_with_absent(&member, 3, 1, &group);
+    assert_int_equal(myr_inspect_nic(myr_segment_fd(member.segment), &view, NULL), MYR_OK);
     assert_int_equal(view.groups, 1);
     const uint32_t offset = view.group[0].offset;
     myr_soft_view_free(&view);
-    assert_int_equal(pread(myr_segment_fd(segment), original, BYTES, 0), BYTES);
+    assert_int_equal(pread(myr_segment_fd(member.segment), original, BYTES, 0), BYTES);
     memcpy(original + offset + offsetof(struct mcp_group, next), &offset, sizeof(offset));
     assert_int_equal(pwrite(copy, original, BYTES, 0), BYTES);
     assert_int_equal(ftruncate(copy, (off_t)1 << 40), 0);
@@ -140,8 +109,7 @@ void a_view_of_a_cycle_ends(void **state)
     assert_true(view.groups > 0 && view.groups <= MYR_VIEW_ENTRIES);
     myr_soft_view_free(&view);
     myr_nic_group_leave(&group);
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
     close(copy);
     free(original);
 }

@@ -97,8 +97,7 @@ static void holds_and_leaves(uint32_t rank, void *context)
     atomic_store(&world->come[10], 1);
     await_go(world, 1);
     myr_soft_leave(member.nic);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
 }
 
 struct holder {
@@ -135,8 +134,7 @@ void the_holder_leaves_in_between(void **state)
     assert_false(myr_soft_broken(member.nic));
     assert_non_null(myr_soft_enter(member.nic, &board));
     myr_soft_leave(member.nic);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
     end_world(world);
 }
 
@@ -264,8 +262,7 @@ void a_dead_runners_pid_is_reused(void **state)
     assert_non_null(thread);
     myr_soft_thread_stop(thread);
     end_reused(reused);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
     end_world(world);
 }
 
@@ -336,8 +333,7 @@ void a_broken_nic_is_left_alone(void **state)
     assert_int_equal(myr_ports_reap(member.nic, (uint32_t)victim), 0);
     myr_nic_group_leave(&member.group);
     close(stranger);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
     end_world(world);
 }
 
@@ -358,8 +354,7 @@ static void stopped_inside(uint32_t rank, void *context)
     CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it was usable before");
     myr_soft_leave(member.nic);
     myr_nic_group_leave(&member.group);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
 }
 
 static char stopped_line[200];
@@ -388,8 +383,7 @@ static void expect_refusals(struct member *member, pid_t stopped)
     myr_soft_groups_reap(member->nic, (uint32_t)stopped);
     (void)myr_ports_reap(member->nic, (uint32_t)stopped);
     myr_nic_group_leave(&member->group);
-    myr_soft_close(member->nic);
-    myr_segment_leave(member->segment);
+    close_nic(member);
 }
 
 static void begin_beside_stopped(struct member *member, struct world *world)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See member.h. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "coll_nicbarr/schedule.h"
+#include "firmware/soft/addresses.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "libmyr/soft/soft_group.h"
@@ -37,6 +40,37 @@ void open_nic(struct member *member, struct world *world, uint32_t rank)
     myr_waiter_init(&member->waiter, member->segment, no_progress, world->policy);
     CREW_CHECK(MYR_OK == myr_soft_open(member->segment, &options, &member->nic, &error), "%s",
                error.text);
+}
+
+void close_nic(struct member *member)
+{
+    myr_soft_close(member->nic);
+    myr_segment_leave(member->segment);
+}
+
+void open_alone(struct member *member, uint32_t bytes)
+{
+    *member = (struct member){.node = 0};
+    CREW_CHECK(MYR_OK == myr_segment_join(NULL, bytes, &member->segment, NULL), "no segment");
+    myr_waiter_init(&member->waiter, member->segment, no_progress, &sleeping);
+    CREW_CHECK(MYR_OK == myr_soft_open(member->segment, &loopback, &member->nic, NULL), "no NIC");
+}
+
+void join_with_absent(struct member *member, uint64_t key, uint32_t locals,
+                      struct myr_nic_group group[])
+{
+    static const struct world world = {.nodes = 2};
+    struct myr_nic_name names[2] = {{0}, {.key = 2, .count = 1}};
+    const struct myr_nic_name *const by_node[] = {&names[0], &names[1]};
+    struct myr_nic_members members = {.key = key, .nodes = 2, .locals = locals, .names = by_node};
+    names[1].address[0].ip = mcp_ip_of_4(htonl(INADDR_LOOPBACK));
+    names[1].address[0].port = htons(9);
+    for (; members.local < locals; ++members.local) {
+        CREW_CHECK(MYR_OK == myr_soft_group_join(&group[members.local], member->nic,
+                                                 &member->waiter, &members, schedule_of, &world,
+                                                 NULL),
+                   "cannot join");
+    }
 }
 
 void exchange_names(struct member *member, int point)
@@ -94,8 +128,7 @@ void end(struct member *member, int point)
         sched_yield();
     }
     myr_nic_group_leave(&member->group);
-    myr_soft_close(member->nic);
-    myr_segment_leave(member->segment);
+    close_nic(member);
 }
 
 void one_barrier(struct member *member)

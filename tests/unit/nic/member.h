@@ -31,6 +31,14 @@ void no_progress(void);
 
 bool schedule_of(const void *context, uint32_t node, struct myr_schedule *schedule);
 void open_nic(struct member *member, struct world *world, uint32_t rank);
+void close_nic(struct member *member);
+
+/* Open a NIC in a segment of `bytes` bytes that no other process can find. */
+void open_alone(struct member *member, uint32_t bytes);
+
+/* Join a group of this node's `locals` processes, and of another node that never arrives. */
+void join_with_absent(struct member *member, uint64_t key, uint32_t locals,
+                      struct myr_nic_group group[]);
 
 /* Wait until all processes have NICs; then the first process of each node publishes the name of
  * its NIC. */

@@ -107,8 +107,7 @@ static void await_no_groups(struct member *member)
            size_of(world)) { /* others still need this process's NIC */
         poll_and_sleep(member);
     }
-    myr_soft_close(member->nic);
-    myr_segment_leave(member->segment);
+    close_nic(member);
 }
 
 void play_groups(struct world *world, uint32_t rank, void (*play)(struct member *member))

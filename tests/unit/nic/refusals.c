@@ -137,18 +137,17 @@ void the_socket_is_refused(void **state)
 void a_refused_socket_stays_open(void **state)
 {
     (void)state;
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic, *second = NULL;
+    struct member member;
+    struct myr_soft_nic *second = NULL;
     struct myr_error error = {0};
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
-    assert_int_equal(myr_soft_open(segment, &loopback, &nic, &error), MYR_OK);
-    const int given = dup(myr_soft_socket(nic));
+    open_alone(&member, 1 << 20);
+    const int given = dup(myr_soft_socket(member.nic));
     assert_true(given >= 0);
     uint32_t refusals = 0;
     enum myr_status status;
     do { /* each allocation fails once */
         allocations_left = (int)refusals;
-        status = myr_soft_open_given(segment, given, &second, &error);
+        status = myr_soft_open_given(member.segment, given, &second, &error);
         allocations_left = -1;
         assert_true(fcntl(given, F_GETFD) >= 0);
         refusals += MYR_OK != status;
@@ -157,6 +156,5 @@ void a_refused_socket_stays_open(void **state)
     assert_true(refusals >= 2);
     myr_soft_close(second);
     assert_int_equal(fcntl(given, F_GETFD), -1); /* now it belonged to the NIC */
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
 }

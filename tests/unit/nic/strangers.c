@@ -52,15 +52,13 @@ void strange_packets(void **state)
 {
     (void)state;
     enum { PACKETS = 300 };
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic;
+    struct member member;
     struct myr_nic_name name;
     struct mcp_counters counters;
     uint64_t random = crew_seed();
     uint8_t packet[1400];
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
-    assert_int_equal(myr_soft_open(segment, &loopback, &nic, NULL), MYR_OK);
-    myr_soft_get_name(nic, &name);
+    open_alone(&member, 1 << 20);
+    myr_soft_get_name(member.nic, &name);
     const int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
     for (uint32_t p = 1; p <= PACKETS; ++p) { /* one by one, so that none is lost */
@@ -69,7 +67,7 @@ void strange_packets(void **state)
             packet[b] = (uint8_t)crew_random(&random);
         }
         send_to(stranger, &name, packet, bytes);
-        take(nic, p, &counters);
+        take(member.nic, p, &counters);
     }
     assert_int_equal(counters.dropped_damaged, PACKETS);
 
@@ -80,14 +78,13 @@ void strange_packets(void **state)
         header.collective.epoch = (uint32_t)crew_random(&random);
         mcp_seal(&header, &wrong_secret, NULL, 0);
         send_to(stranger, &name, &header, mcp_header_bytes(header.type));
-        take(nic, PACKETS + p, &counters);
+        take(member.nic, PACKETS + p, &counters);
     }
     assert_int_equal(counters.dropped_damaged, PACKETS);
     assert_int_equal(counters.dropped_foreign, PACKETS);
     assert_int_equal(counters.packets_sent, 0);
     close(stranger);
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
 }
 
 /* A process floods all NICs with such packets while barriers are executed. */

@@ -76,44 +76,37 @@ void a_thread_runs_the_nic(void **state)
 void threads_come_and_go(void **state)
 {
     (void)state;
-    struct myr_segment *segment;
-    struct myr_soft_nic *nic;
+    struct member member;
     struct myr_soft_thread *thread, *another;
     struct myr_error error = {0};
     struct myr_soft_view view;
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
-    assert_int_equal(myr_soft_open(segment, &loopback, &nic, &error), MYR_OK);
+    open_alone(&member, 1 << 20);
     const enum myr_soft_runner kinds[] = {MYR_SOFT_THREAD, MYR_SOFT_DAEMON};
     for (int k = 0; k < 2; ++k) {
-        assert_int_equal(myr_soft_thread_start(nic, kinds[k], &thread, &error), MYR_OK);
+        assert_int_equal(myr_soft_thread_start(member.nic, kinds[k], &thread, &error), MYR_OK);
         assert_non_null(thread);
-        assert_int_equal(myr_soft_thread_start(nic, MYR_SOFT_THREAD, &another, &error), MYR_OK);
+        assert_int_equal(myr_soft_thread_start(member.nic, MYR_SOFT_THREAD, &another, &error),
+                         MYR_OK);
         assert_null(another); /* there is one already */
-        assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(myr_inspect_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
         assert_int_equal(view.runs_as, kinds[k]);
         assert_int_equal(view.runner, getpid());
         myr_soft_view_free(&view);
         myr_soft_thread_stop(another);
         myr_soft_thread_stop(thread);
-        assert_int_equal(myr_inspect_nic(myr_segment_fd(segment), &view, &error), MYR_OK);
+        assert_int_equal(myr_inspect_nic(myr_segment_fd(member.segment), &view, &error), MYR_OK);
         assert_int_equal(view.runs_as, MYR_SOFT_POLLED);
         myr_soft_view_free(&view);
     }
-    myr_soft_close(nic);
-    myr_segment_leave(segment);
+    close_nic(&member);
 }
-
-struct pollers {
-    struct myr_soft_nic *nic;
-    uint64_t seed;
-};
 
 static void poll_now_and_then(uint32_t rank, void *context)
 {
-    const struct pollers *pollers = context;
-    uint64_t random = pollers->seed + rank;
+    const struct member *member = context;
+    uint64_t random = member->random + rank;
     for (uint32_t i = 0; i < 2000; ++i) {
-        (void)myr_soft_poll_now_and_then(pollers->nic);
+        (void)myr_soft_poll_now_and_then(member->nic);
         crew_dawdle(&random);
     }
 }
@@ -122,12 +115,9 @@ static void poll_now_and_then(uint32_t rank, void *context)
 void threads_poll(void **state)
 {
     (void)state;
-    struct myr_segment *segment;
-    struct pollers pollers = {.seed = crew_seed()};
-    struct myr_error error = {0};
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, &error), MYR_OK);
-    assert_int_equal(myr_soft_open(segment, &loopback, &pollers.nic, &error), MYR_OK);
-    assert_true(crew_run(4, poll_now_and_then, &pollers));
-    myr_soft_close(pollers.nic);
-    myr_segment_leave(segment);
+    struct member member;
+    open_alone(&member, 1 << 20);
+    member.random = crew_seed();
+    assert_true(crew_run(4, poll_now_and_then, &member));
+    close_nic(&member);
 }

@@ -61,8 +61,7 @@ static void end_watched(struct watched *w)
 {
     myr_soft_watch_stop(w->watch);
     close(w->stranger);
-    myr_soft_close(w->member.nic);
-    myr_segment_leave(w->member.segment);
+    close_nic(&w->member);
     end_world(w->world);
 }
 
@@ -172,10 +171,8 @@ void a_watch_that_stays_takes_over(void **state)
     }
     myr_soft_watch_stop(stays);
     close(stranger);
-    myr_soft_close(other.nic);
-    myr_segment_leave(other.segment);
-    myr_soft_close(first.nic);
-    myr_segment_leave(first.segment);
+    close_nic(&other);
+    close_nic(&first);
     end_world(world);
 }
 
@@ -191,8 +188,7 @@ static void has_a_watch(uint32_t rank, void *context)
     atomic_store(&world->come[10], 1);
     await_go(world, 1);
     myr_soft_watch_stop(watch);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
 }
 
 /* When the process with the watch has exited, a process that goes to sleep takes the watch over.
@@ -231,8 +227,7 @@ static void another_has_the_watch(bool politely)
     assert_int_equal(myr_soft_watch_start(member.nic, 1000000, &watch, NULL), MYR_OK);
     assert_true(myr_soft_watch_is_here(watch));
     myr_soft_watch_stop(watch);
-    myr_soft_close(member.nic);
-    myr_segment_leave(member.segment);
+    close_nic(&member);
     end_world(world);
 }
 
