@@ -143,7 +143,6 @@ int main(void)
         cmocka_unit_test(traces_of_any_tables),
         cmocka_unit_test(all_at_once),
         cmocka_unit_test(forged_packets_are_dropped),
-        cmocka_unit_test(forged_data_are_dropped),
         cmocka_unit_test(forged_broadcasts_are_dropped),
         cmocka_unit_test(blocks_of_each_length),
         cmocka_unit_test(broadcasts_of_nobody),

@@ -24,7 +24,6 @@ void forwarded_packets(void **state);
 /* members.c */
 void wrong_checks(void **state);
 void forged_packets_are_dropped(void **state);
-void forged_data_are_dropped(void **state);
 void forged_broadcasts_are_dropped(void **state);
 void closed_groups_answer_members_only(void **state);
 
