@@ -653,7 +653,7 @@ static void check_deliverable(struct wire_nic *nic, const struct mcp_sending *se
 {
     struct wire_nic *other = destination_of(nic, sending);
     const struct mcp_port *port = mcp_port_at(other->mcp, sending->to_port);
-    const bool open = NULL != port && port->key == sending->to_key;
+    const bool open = NULL != port && 0 != port->key && port->key == sending->to_key;
     const struct mcp_destination to = {
         .connection = sending->connection, .key = sending->to_key, .port = sending->to_port};
     const bool not =

@@ -280,7 +280,11 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
         *nic = (struct wire_nic){.wire = wire, .number = n, .taken = MYR_LINE};
         nic->link = n + 1;
         nic->held = crew_require(calloc(nnics, sizeof(*nic->held)));
-        nic->board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+        nic->board = (struct mcp_board){.ops = {.send = send_packet,
+                                                .hold_sender = hold_sender,
+                                                .drop = drop,
+                                                .now_ns = now_ns,
+                                                .wake = wake},
                                         .memory_bytes = memory_bytes};
         nic->board.memory = crew_require(aligned_alloc(MYR_LINE, memory_bytes));
         memset(nic->board.memory, 0, memory_bytes);
