@@ -248,7 +248,7 @@ search_tests = \
     tests/spin/run.sh
 TESTS += $(search_tests)
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/daemon.h tests/fuzz/daemon.c tests/fuzz/json.dict \
-    tests/fuzz/wire_steps.h tests/fuzz/collective_fuzz.c tests/fuzz/corpus/collective.txt \
+    tests/fuzz/collective_fuzz.c tests/fuzz/corpus/collective.txt \
     tests/fuzz/bcast_fuzz.c tests/fuzz/corpus/bcast.txt \
     tests/fuzz/messages_fuzz.c tests/fuzz/corpus/messages.txt \
     tests/fuzz/tagged_fuzz.c tests/fuzz/corpus/tagged.txt \

@@ -25,7 +25,7 @@
 
 #include "firmware/connection.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/wire_steps.h"
+#include "tests/unit/wire_fake.h"
 
 enum {
     NICS = 3,
@@ -871,10 +871,11 @@ static void take_one(struct input *in)
         }
         break;
     case EVENTS:
-        wire_step_events(&w.wire, argument % 32);
+        for (uint32_t count = argument % 32; count > 0 && wire_next(&w.wire); --count) {
+        }
         break;
     case TIME:
-        wire_step_time(&w.wire, argument);
+        wire_pass(&w.wire, MICROSECOND << argument % 18);
         break;
     case SEND_NEARLY:
         for (uint32_t n = 1 + argument % 4; n > 0; --n) {
@@ -892,7 +893,15 @@ static void take_one(struct input *in)
         w.lose = argument;
         break;
     case FAULTS:
-        wire_step_faults(&w.wire, argument, MILLISECOND);
+        w.wire.faults = (struct wire_faults){
+            .loss = (argument & 3) * 100,
+            .duplication = (argument >> 2 & 3) * 100,
+            .reordering = (argument >> 4 & 3) * 100,
+            .damage = (argument >> 6) * 50,
+            .delay_least_ns = 1000,
+            .delay_most_ns = 3000,
+            .detour_most_ns = MILLISECOND,
+        };
         break;
     case PORT:
         if (0 != host->key) {

@@ -31,10 +31,6 @@
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 
-#define MICROSECOND UINT64_C(1000)
-#define MILLISECOND (1000 * MICROSECOND)
-#define SECOND (1000 * MILLISECOND)
-
 enum { MOST_NODES = 20, MOST_BROADCASTS = 400, FREED = 0xa5 };
 
 static struct nicbarr_choice dissemination(uint32_t n)

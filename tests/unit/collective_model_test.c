@@ -36,9 +36,6 @@
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 
-#define MICROSECOND UINT64_C(1000)
-#define MILLISECOND (1000 * MICROSECOND)
-#define SECOND (1000 * MILLISECOND)
 /* A run in which no host makes progress for so long is stuck. With 30 % packet loss, half of the
  * requests are answered. The backoff of close messages grows up to one minute, which is the
  * longest of all; the probability that none is answered in this time is 2^-60. */

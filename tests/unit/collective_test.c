@@ -29,10 +29,6 @@
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 
-#define MICROSECOND UINT64_C(1000)
-#define MILLISECOND (1000 * MICROSECOND)
-#define SECOND (1000 * MILLISECOND)
-
 enum {
     MOST_LOGGED = 4096,
     MOST_NODES = 33,

@@ -39,9 +39,6 @@ enum {
     PAIRS = 1 << 16,     /* maximum number of pairs of ports that were ever open, a power of two */
 };
 
-#define MICROSECOND UINT64_C(1000)
-#define SECOND UINT64_C(1000000000)
-
 /* Identifies a message and its contents. A message that is long enough begins with it, because its
  * sender may have been closed when it arrives. */
 struct content {

@@ -17,6 +17,11 @@
 
 #include "firmware/mcp.h"
 
+/* in ns, as all times of the wire */
+#define MICROSECOND UINT64_C(1000)
+#define MILLISECOND (1000 * MICROSECOND)
+#define SECOND (1000 * MILLISECOND)
+
 /* Sizes of each NIC's tables. */
 enum { WIRE_PORTS = 16, WIRE_CONNECTIONS = 16 };
 
