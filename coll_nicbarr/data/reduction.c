@@ -120,7 +120,10 @@ static void combine_piece(const struct nicbarr_reducer *reducer,
 static void combine_round(const struct nicbarr_reducer *reducer,
                           struct nicbarr_reduction *reduction, uint32_t count)
 {
-    const uint32_t most = reducer->piece / (uint32_t)reduction->extent;
+    /* Rounds of short vectors take no division. */
+    const uint32_t most = count * reduction->extent <= reducer->piece
+                              ? count
+                              : reducer->piece / (uint32_t)reduction->extent;
     for (uint32_t done = 0; done < count;) {
         const uint32_t next = count - done < most ? count - done : most;
         combine_piece(reducer, reduction, done * reduction->extent, next);

@@ -29,6 +29,7 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
     const uint32_t slot = wide ? MYR_WIDE_SLOT : MYR_LINE;
     *x = (struct myr_exchange){
         .lines = (uint8_t *)record->slots,
+        .own = (uint8_t *)record->slots + (size_t)rank * stride(window, slot),
         .window = window,
         .slot = slot,
         .stride = stride(window, slot),

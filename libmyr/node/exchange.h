@@ -41,6 +41,7 @@ enum {
 
 struct myr_exchange {
     uint8_t *lines; /* by rank: struct myr_passed, then the slots */
+    uint8_t *own;   /* this process's part */
     uint32_t size, rank;
     uint32_t window;     /* number of slots of a process */
     uint32_t slot;       /* size of a slot (bytes) */
@@ -100,12 +101,12 @@ static inline bool myr_exchange_room(struct myr_exchange *x)
 /* Returns the payload of this process's next round, of myr_exchange_width() bytes. */
 static inline void *myr_exchange_next(struct myr_exchange *x)
 {
-    return myr_exchange_slot(x, x->rank, x->write_at)->payload;
+    return ((struct myr_slot *)(x->own + x->write_at))->payload;
 }
 
 static inline void myr_exchange_write(struct myr_exchange *x)
 {
-    struct myr_slot *slot = myr_exchange_slot(x, x->rank, x->write_at);
+    struct myr_slot *slot = (struct myr_slot *)(x->own + x->write_at);
     x->write_at = myr_exchange_behind(x, x->write_at);
     myr_store_release(&slot->info, x->passed);
     myr_store_release(&slot->round, ++x->written);
@@ -161,7 +162,7 @@ static inline const void *myr_exchange_payload(const struct myr_exchange *x, uin
 /* Ends the round for this process, which no longer reads its payloads. */
 static inline void myr_exchange_pass(struct myr_exchange *x)
 {
-    myr_word *word = myr_exchange_passed(x, x->rank);
+    myr_word *word = &((struct myr_passed *)x->own)->round;
     x->seen = 0;
     x->read_at = myr_exchange_behind(x, x->read_at);
     myr_store_release(word, ++x->passed);
