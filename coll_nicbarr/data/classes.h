@@ -24,7 +24,6 @@ enum {
     NICBARR_ACROSS_CLASSES = 8,
     NICBARR_GATHER_CLASSES = NICBARR_ACROSS_CLASSES,
     NICBARR_REDUCTION_CLASSES = 9,
-    NICBARR_NARROW_MOST = 112,    /* bytes; larger payloads of a process use the wide exchange */
     NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last class of gathers */
     /* beyond this number, reading one cache line of each process is not the fastest way */
     NICBARR_DATA_PROCESSES = 128,

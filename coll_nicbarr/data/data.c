@@ -33,8 +33,7 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
 static bool wide_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_collective collective, uint32_t size_class)
 {
-    if (nicbarr_data_by_ring(collective) ||
-        nicbarr_size_classes[size_class] <= NICBARR_NARROW_MOST ||
+    if (nicbarr_data_by_ring(collective) || nicbarr_size_classes[size_class] <= MYR_SLOT_BYTES ||
         nicbarr_data_widen(module, comm) ||
         nicbarr_size_classes[size_class] <= NICBARR_EXCHANGE_MOST) {
         return true;

@@ -51,8 +51,8 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
 static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_module_t *module,
                                                            size_t bytes)
 {
-    return bytes > NICBARR_NARROW_MOST && NULL != module->wide.exchange.record ? &module->wide
-                                                                               : &module->reducer;
+    return bytes > MYR_SLOT_BYTES && NULL != module->wide.exchange.record ? &module->wide
+                                                                          : &module->reducer;
 }
 
 /* Decide at once, without counting calls first, whether nicbarr serves a collective that will be

@@ -160,7 +160,8 @@ static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return plenty;
 }
 
-/* Join a record for one persistent collective. Returns NULL on all members or on none. */
+/* Join a record for one persistent collective, or for the wide exchange. Returns NULL on all
+ * members or on none. */
 static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      size_t bytes)
 {
@@ -176,25 +177,28 @@ static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_com
                : NULL;
 }
 
+static bool own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         struct nicbarr_reducer *reducer, bool wide)
+{
+    const uint32_t size = (uint32_t)ompi_comm_size(comm);
+    struct myr_record *record =
+        own_record(module, comm, wide ? myr_wide_exchange_bytes(size) : myr_exchange_bytes(size));
+    if (NULL != record) {
+        take_up(reducer, comm, record, wide);
+    }
+    return NULL != record;
+}
+
 bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                struct nicbarr_reducer *reducer)
 {
-    struct myr_record *record =
-        own_record(module, comm, myr_exchange_bytes((uint32_t)ompi_comm_size(comm)));
-    if (NULL != record) {
-        take_up(reducer, comm, record, false);
-    }
-    return NULL != record;
+    return own_exchange(module, comm, reducer, false);
 }
 
 bool nicbarr_data_widen(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (!module->wide_decided) {
-        struct myr_record *record =
-            own_record(module, comm, myr_wide_exchange_bytes((uint32_t)ompi_comm_size(comm)));
-        if (NULL != record) {
-            take_up(&module->wide, comm, record, true);
-        }
+        (void)own_exchange(module, comm, &module->wide, true);
         module->wide_decided = true;
     }
     return NULL != module->wide.exchange.record;

@@ -548,8 +548,8 @@ static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *
 }
 
 /* Returns whether the peer still has to receive anything from here. Credits do not count, because a
- * process that has ended needs none. Whether another node's port is
- * closed is known only from messages that it refuses, so an offer does not count there. */
+ * process that has ended needs none. Whether another node's port is closed is known only from
+ * messages that it refuses, so an offer does not count there. */
 static bool is_owed(struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
     const bool owed = 0 != peer->unreceived || NULL != peer->messages.first ||

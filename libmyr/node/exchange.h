@@ -35,8 +35,7 @@ enum { MYR_EXCHANGE_WINDOW = 14 };
  * parts of all processes likewise fill a block, 32 KiB for each process. */
 enum {
     MYR_WIDE_WINDOW = 7,
-    MYR_WIDE_SLOT = 36 * MYR_LINE,
-    MYR_WIDE_BYTES = MYR_WIDE_SLOT - MYR_LINE + MYR_SLOT_BYTES /* size of the payload */
+    MYR_WIDE_SLOT = 36 * MYR_LINE, /* bytes */
 };
 
 struct myr_exchange {
