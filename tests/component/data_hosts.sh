@@ -193,9 +193,12 @@ else
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
     check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
     check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
-    # The interfaces cannot send the packets of the longer classes, which other functions serve then.
-    check "kernels whose interfaces have a small MTU" by_kernels --mtu 600 3 1 \
-        --mca coll_nicbarr_algorithm dissemination:1
+    # The interfaces cannot send the packets of the longer classes. Open MPI's own functions serve these, which need not
+    # combine rounded numbers in our order, so that the program may not expect it.
+    written short_and_long < <(cat "$scratch/any.program"
+        printf '1000%d coll what=allreduce how=b c=0 type=MPI_INT op=MPI_MAX n=%d times=10\n' 1 2 2 256)
+    check "kernels whose interfaces have a small MTU" on_hosts --kernel --mtu 600 3 1 "${ours[@]/#soft/kernel}" \
+        --mca coll_nicbarr_algorithm dissemination:1 "${short_and_long[@]}"
     check "they carry what fits" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
     check "and refuse what does not" \
         said "without the kernel's NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 600"
