@@ -2,7 +2,9 @@
 /* Creating, opening and closing the soft NIC, and sharing its socket.
  *
  * The first process creates the NIC and its socket. All others fetch a descriptor of the socket
- * from a process that has one (pidfd_getfd()); the NIC lists these processes. */
+ * from a process that has one (pidfd_getfd()); the NIC lists these processes. If all of them have
+ * closed it or exited, the socket is gone, and the next process creates the NIC again, with
+ * another name. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <errno.h>
@@ -68,7 +70,7 @@ static void let_go(struct myr_soft_nic *nic)
     }
 }
 
-/* Creates the NIC. Called with the segment locked. */
+/* Creates the NIC. Called with the NIC locked. */
 static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_options *options,
                               struct myr_error *error)
 {
@@ -113,13 +115,14 @@ static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_op
 }
 
 /* Duplicates one descriptor of the other process. Returns -1, with `err`, if that fails or it is
- * not the NIC's socket, for example because the PID has been reused. */
+ * not the NIC's socket, for example because the PID has been reused. A process that has ended is no
+ * failure: others may have the socket. */
 static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
-    if (socket < 0) {
+    if (socket < 0 && ESRCH != errno) {
         *err = errno;
-    } else if (nic->shared->name.address[0].port != mcp_udp_port(socket)) {
+    } else if (socket >= 0 && nic->shared->name.address[0].port != mcp_udp_port(socket)) {
         close(socket);
         return -1;
     }
@@ -127,15 +130,16 @@ static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, in
 }
 
 /* Returns a descriptor of the NIC's socket, from any process that has one; -1 with errno on
- * failure. */
+ * failure, which is ESRCH if no living process has it. */
 static int fetch_socket(const struct myr_soft_nic *nic)
 {
     int err = ESRCH, socket = -1;
     for (uint32_t h = 0; socket < 0 && h < MYR_PROCESSES; ++h) {
         const uint32_t number = nic->shared->holder[h].process;
-        const uint32_t pid = 0 == number ? 0 : myr_segment_pid_of(nic->segment, number);
+        const bool alive = 0 != number && !myr_segment_gone(nic->segment, number, true);
+        const uint32_t pid = alive ? myr_segment_pid_of(nic->segment, number) : 0;
         const int process = 0 == pid ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-        if (0 != pid && process < 0) {
+        if (0 != pid && process < 0 && ESRCH != errno) {
             err = errno;
         }
         for (int s = 0; process >= 0 && socket < 0 && s < MYR_SOFT_SOCKETS; ++s) {
@@ -153,9 +157,8 @@ static int fetch_socket(const struct myr_soft_nic *nic)
 static const char *why_not_fetched(int err)
 {
     switch (err) {
-    case ESRCH:
     case EBADF:
-        return "the processes that had it open have exited or closed it";
+        return "a process that has it open has closed its descriptor";
     case EMFILE:
     case ENFILE:
     case ENOMEM:
@@ -165,17 +168,17 @@ static const char *why_not_fetched(int err)
     }
 }
 
-/* Attaches to the existing NIC, by the socket given or one fetched from another process. */
-static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_error *error)
+/* Attaches to the existing NIC through `socket`, one of `given` by the caller or fetched. */
+static enum myr_status attach(struct myr_soft_nic *nic, int socket, bool given,
+                              struct myr_error *error)
 {
-    const int socket = given >= 0 ? given : fetch_socket(nic);
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot share the NIC's socket with the node's other processes (%s)",
                         why_not_fetched(errno));
     }
     if (!mcp_udp_open(&nic->udp, socket)) {
-        if (socket != given) { /* on failure the caller keeps ownership of the socket */
+        if (!given) { /* on failure the caller keeps ownership of the socket */
             close(socket);
         }
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
@@ -183,14 +186,37 @@ static enum myr_status attach(struct myr_soft_nic *nic, int given, struct myr_er
     return MYR_OK;
 }
 
+static size_t tables_bytes(void)
+{
+    return mcp_messages_bytes(PORTS, CONNECTIONS);
+}
+
+/* Resets a NIC that no process has open any more to its state before creation. The lock is kept,
+ * because other processes may be waiting for it. `left` gets the groups that lingered in it. */
+static void reset(struct myr_shared_nic *shared, struct myr_soft_lingering *left)
+{
+    *left = shared->lingering;
+    uint8_t *const after_lock = (uint8_t *)&shared->polls;
+    uint8_t *const end = (uint8_t *)(shared + 1) + tables_bytes();
+    memset(after_lock, 0, (size_t)(end - after_lock));
+    shared->chains = 0;
+}
+
 /* Creates the NIC in the first process. If that fails, all others get the same error. Called with
- * the segment locked. */
+ * the NIC locked. `left` gets the groups of an earlier NIC, which the caller frees. */
 static enum myr_status create_or_attach(struct myr_soft_nic *nic,
                                         const struct myr_soft_options *options, int given,
-                                        struct myr_error *error)
+                                        struct myr_soft_lingering *left, struct myr_error *error)
 {
     struct myr_shared_nic *shared = nic->shared;
     enum myr_status status = MYR_OK;
+    int socket = given;
+    if (MYR_SOFT_OPEN == shared->state && given < 0) {
+        socket = fetch_socket(nic);
+        if (socket < 0 && ESRCH == errno) {
+            reset(shared, left);
+        }
+    }
     if (MYR_SOFT_NEW == shared->state) {
         struct myr_error trouble = {0};
         shared->status = create(nic, options, &trouble);
@@ -198,7 +224,7 @@ static enum myr_status create_or_attach(struct myr_soft_nic *nic,
         shared->state = MYR_OK == shared->status ? MYR_SOFT_OPEN : MYR_SOFT_NONE;
         memcpy(shared->why, trouble.text, sizeof(shared->why));
     } else if (MYR_SOFT_OPEN == shared->state) {
-        status = attach(nic, given, error);
+        status = attach(nic, socket, given >= 0, error);
     }
     if (MYR_SOFT_NONE == shared->state) {
         status = myr_fail(error, (enum myr_status)shared->status, 0, "%s", shared->why);
@@ -214,8 +240,7 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_so
 {
     const struct myr_key key = myr_soft_record_key();
     struct myr_record *record = myr_record_join(
-        segment, &key, NIC_MEMBERS,
-        sizeof(struct myr_shared_nic) + mcp_messages_bytes(PORTS, CONNECTIONS), 0, error);
+        segment, &key, NIC_MEMBERS, sizeof(struct myr_shared_nic) + tables_bytes(), 0, error);
     if (NULL == record) {
         return MYR_ERR_FULL;
     }
@@ -234,12 +259,16 @@ static enum myr_status open_nic(struct myr_segment *segment, const struct myr_so
     pthread_mutex_init(&opening->sleeping_mutex, NULL);
     myr_soft_lock_init(opening);
     opening->bounds.give_up_ns = OPEN_NS;
+    struct myr_soft_lingering left = {0};
     const bool locked = myr_soft_lock(opening);
     const enum myr_status status = locked && myr_soft_sound(opening)
-                                       ? create_or_attach(opening, options, given, error)
+                                       ? create_or_attach(opening, options, given, &left, error)
                                        : myr_soft_is_broken(opening, error);
     if (locked) {
         myr_soft_unlock(opening);
+    }
+    for (uint32_t l = 0; l < left.count; ++l) {
+        myr_record_leave(segment, mcp_at(&opening->board, left.record[l]));
     }
     if (MYR_OK != status) {
         myr_soft_lock_end(opening);

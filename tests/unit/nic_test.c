@@ -68,6 +68,7 @@ int main(void)
         cmocka_unit_test(a_thread_runs_the_nic),
         cmocka_unit_test(the_creator_leaves),
         cmocka_unit_test(the_creator_is_killed),
+        cmocka_unit_test(the_next_generation_creates_it_again),
         cmocka_unit_test(the_last_of_many_has_the_socket),
         cmocka_unit_test(killed_with_the_lock),
         cmocka_unit_test(stopped_with_the_lock),
@@ -94,6 +95,7 @@ int main(void)
         cmocka_unit_test(impossible_data_are_refused),
         cmocka_unit_test(more_farewells_than_fit),
         cmocka_unit_test(one_long_farewell),
+        cmocka_unit_test(a_new_nic_keeps_no_groups),
         cmocka_unit_test(data_across_nodes),
         cmocka_unit_test(broadcasts_across_nodes),
     };

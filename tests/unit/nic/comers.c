@@ -144,6 +144,56 @@ void the_creator_is_killed(void **state)
     the_creator_exits(false);
 }
 
+/* Rank 0 and rank 1 are a node each; one generation of processes after the other. */
+static void one_generation(uint32_t rank, void *context)
+{
+    struct world *world = context;
+    struct member member;
+    begin(&member, world, rank);
+    for (uint32_t e = 0; e < world->epochs; ++e) {
+        one_barrier(&member);
+    }
+    meet(world, 1, size_of(world));
+    myr_nic_group_leave(&member.group);
+    if (!world->thread) {
+        raise(SIGKILL);
+    }
+    close_nic(&member);
+}
+
+/* The segments outlive all processes that have their NICs open. The next processes create the NICs
+ * again, with other names. */
+void the_next_generation_creates_it_again(void **state)
+{
+    (void)state;
+    enum { GENERATIONS = 6 };
+    struct world *world = make_world(2, 1, 20);
+    struct myr_segment *segment[2];
+    struct myr_error error = {0};
+    uint64_t before = 0;
+    for (uint32_t n = 0; n < 2; ++n) {
+        assert_int_equal(myr_segment_join(world->folder[n], 4 << 20, &segment[n], &error), MYR_OK);
+    }
+    for (uint32_t g = 0; g < GENERATIONS; ++g) {
+        pid_t pids[2];
+        world->thread = 0 == g % 2; /* whether they close the NIC, or are killed */
+        for (uint32_t r = 0; r < 2; ++r) {
+            pids[r] = crew_fork(one_generation, r, world);
+        }
+        for (uint32_t r = 0; r < 2; ++r) {
+            assert_int_equal(crew_join(pids[r]), world->thread);
+        }
+        assert_int_not_equal(world->name[0].key, before);
+        before = world->name[0].key;
+        atomic_store(&world->come[0], 0);
+        atomic_store(&world->come[1], 0);
+    }
+    for (uint32_t n = 0; n < 2; ++n) {
+        myr_segment_leave(segment[n]);
+    }
+    end_world(world);
+}
+
 /* Many processes open the NIC one after the other; all but the last one leave again. */
 enum { MANY = 20 };
 

@@ -123,6 +123,34 @@ void one_long_farewell(void **state)
     end_pair(&pair);
 }
 
+/* A NIC that is created again has none of the groups that lingered in the earlier one. */
+void a_new_nic_keeps_no_groups(void **state)
+{
+    (void)state;
+    struct myr_nic_group group[2];
+    struct pair pair;
+    begin_pair(&pair);
+    struct member *first = &pair.member[0];
+    for (uint32_t creations = 0; creations < 3; ++creations) {
+        struct myr_segment *kept;
+        assert_int_equal(myr_segment_join(pair.world->folder[0], 4 << 20, &kept, NULL), MYR_OK);
+        meet_in_group(&pair, creations, group);
+        myr_nic_group_leave(&group[0]);
+        assert_int_equal(groups_in(kept), 1);
+        close_nic(first);
+        open_nic(first, pair.world, 0);
+        first->generation = pair.member[1].generation;
+        assert_int_equal(groups_in(kept), 0);
+        struct mcp_board *board;
+        assert_int_equal(myr_soft_enter(first->nic, &board)->counters.packets_sent, 0);
+        myr_soft_leave(first->nic);
+        myr_segment_leave(kept);
+        myr_nic_group_leave(&group[1]); /* it may linger, because its peer is gone */
+        myr_soft_get_name(first->nic, &pair.world->name[0]);
+    }
+    end_pair(&pair);
+}
+
 /* A block that is too short to be useful is refused, and so are more nodes than a plan can have. */
 void impossible_data_are_refused(void **state)
 {

@@ -21,6 +21,7 @@ void broadcasts_across_nodes(void **state);
 /* farewells.c */
 void more_farewells_than_fit(void **state);
 void one_long_farewell(void **state);
+void a_new_nic_keeps_no_groups(void **state);
 void impossible_data_are_refused(void **state);
 
 /* threads.c */
@@ -32,6 +33,7 @@ void threads_poll(void **state);
 void all_open_one_nic(void **state);
 void the_creator_leaves(void **state);
 void the_creator_is_killed(void **state);
+void the_next_generation_creates_it_again(void **state);
 void the_last_of_many_has_the_socket(void **state);
 
 /* refusals.c */
