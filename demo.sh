@@ -33,7 +33,7 @@ show() { # REPORT PICTURE
 
 tell_load() { # a line if other programs compete for the processors
     awk -v processors="$(nproc)" '$1 > processors / 2 {
-        printf "load %.0f on %d processors: the measurements are unreliable\n", $1, processors }' /proc/loadavg
+        printf "load %.0f on %d CPUs: the measurements are unreliable\n", $1, processors }' /proc/loadavg
 }
 tell_load
 

@@ -97,7 +97,7 @@ def startup(rows):
             first = row.get("first_call_us") if row["calls"] else None
             yield [where, calls, ratio(row["time"], "%.3f"), "%.2f" % row["processor_time"][1],
                    "%.2f" % row["memory"][1], "" if first is None else "%.0f, %.0f" % tuple(first)]
-    yield from markdown(["processes", "calls", "time", "processor time", "memory", "first call (us)"], lines())
+    yield from markdown(["processes", "calls", "time", "CPU time", "memory", "first call (us)"], lines())
 
 
 def written(values, others=()):

@@ -66,7 +66,7 @@ static const struct argp_option argp_options[] = {
      0},
     {"rest", 'r', NULL, 0,
      "With --overlap: the rank that does not compute sleeps instead of waiting in MPI, which "
-     "leaves its processor to a progress thread",
+     "leaves its CPU to a progress thread",
      0},
     {"posted", 'p', "N", 0, "Number of receives that each process has posted and that never match",
      0},

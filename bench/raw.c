@@ -159,7 +159,7 @@ const struct raw_pattern raw_patterns[RAW_PATTERNS] = {
      play_packed_flags},
     {"flags-128", "flags 128 bytes apart, read by all", true, play_flags},
     {"counter", "one counter, the last arrival releases", true, play_counter},
-    {"counters-cpu", "a counter per processor and a root", true, play_processor_counters},
+    {"counters-cpu", "a counter per CPU and a root", true, play_processor_counters},
     {"tree-2", "arrivals up a tree of degree 2", true, play_tree_2},
     {"tree-4", "arrivals up a tree of degree 4", true, play_tree_4},
     {"ping-pong", "one-way transfer of a cache line between two processes", false, play_ping_pong},

@@ -49,7 +49,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 
 static const struct argp_option argp_options[] = {
     {"processes", 'n', "N", 0, "Number of processes (default 2)", 0},
-    {"bind", 'b', NULL, 0, "Bind process i to the allowed processor i modulo their number", 0},
+    {"bind", 'b', NULL, 0, "Bind process i to the allowed CPU i modulo their number", 0},
     {"chunks", 'c', "N", 0, "Samples of each pattern (default 300)", 0},
     {"iterations", 'i', "N", 0, "Operations in a chunk (default: what fits 0.2 ms)", 0},
     {0},
@@ -220,7 +220,7 @@ static void report_patterns(const struct settings *settings, const cpu_set_t *ma
                             const struct results *results)
 {
     struct raw_placement placement = raw_compute_placement(masks, settings->processes);
-    printf("# raw limit: %u processes on %u processors, %s, waiting by %s\n", settings->processes,
+    printf("# raw limit: %u processes on %u CPUs, %s, waiting by %s\n", settings->processes,
            placement.processors, placement.bound ? "bound" : "not bound",
            placement.crowded ? "sched_yield" : "polling");
     printf("# microseconds per operation, quartiles of %u interleaved chunks\n", settings->chunks);

@@ -92,10 +92,10 @@ layout() { # LAYOUT
     show "$1" right.1 "right"
     show "$1" wrong.0 "wrong, unwatched"
     show "$1" wrong.1 "wrong, watched"
-    show "$1" all.0 "right, all processors wanted, unwatched"
-    show "$1" all.1 "right, all processors wanted, watched"
-    show "$1" one.0 "right, one processor wanted, unwatched"
-    show "$1" one.1 "right, one processor wanted, watched"
+    show "$1" all.0 "right, all CPUs wanted, unwatched"
+    show "$1" all.1 "right, all CPUs wanted, watched"
+    show "$1" one.0 "right, one CPU wanted, unwatched"
+    show "$1" one.1 "right, one CPU wanted, watched"
 }
 
 show() { # LAYOUT FILE WORDS

@@ -108,9 +108,9 @@ static void print_head(const struct report *report)
     printf("# nicbarr_bench %s, %s, %d processes ", operations[options->operation].name, library,
            job->size);
     if (job->one_node)
-        printf("on %u processors, %s%s\n", job->placement.processors,
+        printf("on %u CPUs, %s%s\n", job->placement.processors,
                job->placement.bound ? "bound" : "not bound",
-               job->placement.crowded ? ", sharing processors" : "");
+               job->placement.crowded ? ", sharing CPUs" : "");
     else
         printf("on several nodes\n");
     printf("# coll preference of A: %s; of B: %s\n",

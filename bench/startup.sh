@@ -102,7 +102,7 @@ PYTHON
 
 table() { # CALLS...
     local calls round
-    printf '%-8s%7s |%9s%9s |%20s |%20s |%20s | %s\n' layout calls 'without' 'with (ms)' 'whole time' 'processor time' memory \
+    printf '%-8s%7s |%9s%9s |%20s |%20s |%20s | %s\n' layout calls 'without' 'with (ms)' 'whole time' 'CPU time' memory \
         'memory (KB); MPI_Init, first call, other calls (us)'
     for calls; do
         for ((round = 1; round <= rounds; ++round)); do

@@ -107,7 +107,7 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     }
     if (hello.buffer_bytes != component->self.buffer_bytes ||
         proc->proc_arch != opal_proc_local_get()->proc_arch) {
-        decline(proc, "it has another btl_myr_max_send_size, or another processor architecture");
+        decline(proc, "it has another btl_myr_max_send_size, or another CPU architecture");
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = new_endpoint(&proc->proc_name);

@@ -122,8 +122,8 @@ static const struct {
          "measured for each size), openmpi (Open MPI's own), or ring (through shared memory, up to "
          "1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
-           "Number of polls before a waiting process yields its processor. -1: none if there are "
-           "more processes than processors; otherwise it polls without yielding until it sleeps"),
+           "Number of polls before a waiting process yields its CPU. -1: none if there are "
+           "more processes than CPUs; otherwise it polls without yielding until it sleeps"),
     NUMBER(
         sleep_after, LOCAL, 500, -1, INT_MAX, 5,
         "How long a process waits before it sleeps (microseconds, after polling). -1: never sleep"),

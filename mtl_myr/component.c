@@ -107,7 +107,7 @@ static int component_register(void)
     register_mtl_parameter(
         "runner", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.runner,
         "Whether a progress thread in each process matches and transfers messages while the "
-        "process computes (default: no). It needs a processor of its own",
+        "process computes (default: no). It needs a CPU of its own",
         OPAL_INFO_LVL_2);
     mca_mtl_myr_pvars_register();
     return OMPI_SUCCESS;

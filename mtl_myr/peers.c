@@ -101,8 +101,7 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
     (void)mtl;
     for (size_t p = 0; p < count; ++p) {
         if (procs[p]->super.proc_arch != opal_proc_local_get()->proc_arch) {
-            report_unreachable_peer(&procs[p]->super.proc_name,
-                                    "it has another processor architecture");
+            report_unreachable_peer(&procs[p]->super.proc_name, "it has another CPU architecture");
             return OMPI_ERR_UNREACH;
         }
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;

@@ -327,7 +327,7 @@ static void check_end(struct doctor *doctor, const struct run *run, size_t hosts
             doctor->findings,
             finding(NULL, "job", FINDING_PROBLEM,
                     "check that these hosts reach each other by TCP, and that each "
-                    "has the same nicbarr in the same folder",
+                    "has the same nicbarr in the same directory",
                     "it hung and was terminated"));
     } else if (0 != run->status) {
         bool cut;
@@ -336,7 +336,7 @@ static void check_end(struct doctor *doctor, const struct run *run, size_t hosts
             doctor->findings,
             finding(NULL, "job", FINDING_PROBLEM,
                     "correct what mpirun reports (`mpirun --host ... hostname' "
-                    "shows all of it); nicbarr must be in the same folder on all hosts",
+                    "shows all of it); nicbarr must be in the same directory on all hosts",
                     "it failed (status %d): %s%s", run->status, lines, cut ? " [and more]" : ""));
         free(lines);
     } else if (hosts_seen < hosts) {

@@ -29,7 +29,7 @@ static bool check_mpirun(struct doctor *doctor)
         doctor->findings,
         !found  ? finding(NULL, "mpirun", FINDING_PROBLEM,
                           "install Open MPI 4.1, 5.0 or 6.0 (on Debian: apt-get install "
-                           "openmpi-bin), or put its folder into the PATH (module load)",
+                           "openmpi-bin), or put its directory into the PATH (module load)",
                           "there is none in the PATH")
         : !fits ? finding(NULL, "mpirun", FINDING_PROBLEM,
                           "put the mpirun of Open MPI 4.1, 5.0 or 6.0 first in the PATH",

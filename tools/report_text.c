@@ -44,10 +44,10 @@ void report_shape(const struct report_entry *entry, char *text, size_t bytes)
         if (entry->nodes > 1) { /* the cores are those of one node */
             snprintf(nodes, sizeof(nodes), "on %d nodes of", entry->nodes);
         }
-        snprintf(where, sizeof(where), " %s %d processor%s%s", nodes, entry->processors,
+        snprintf(where, sizeof(where), " %s %d CPU%s%s", nodes, entry->processors,
                  plural(entry->processors), entry->oversubscribed ? ", oversubscribed" : "");
         snprintf(bound, sizeof(bound),
-                 1 == entry->bound_sets ? ", not bound" : ", bound to %d sets of processors",
+                 1 == entry->bound_sets ? ", not bound" : ", bound to %d sets of CPUs",
                  entry->bound_sets);
     }
     snprintf(text, bytes, "%d process%s%s%s", entry->processes, 1 == entry->processes ? "" : "es",
@@ -432,7 +432,7 @@ static void print_legend(const struct report *report, FILE *out)
                     "median and quartiles of a barrier's time over all rounds, on the slowest rank "
                     "of each");
         print_field(out, "model",
-                    "predicted from the raw limits, assuming that nodes share no processors");
+                    "predicted from the raw limits, assuming that nodes share no CPUs");
         print_field(out, "rounds",
                     "rounds measured; fewer if a candidate was dropped early as clearly slower");
         print_field(out, "chosen", "the simplest candidate that is as fast as the fastest");

@@ -22,7 +22,7 @@ void report_print_csv(const struct report *report, FILE *out);
  * significant digits. */
 int report_decimals(double smallest);
 
-/* Writes the shape of a communicator, such as "8 processes on 2 processors, oversubscribed, not
+/* Writes the shape of a communicator, such as "8 processes on 2 CPUs, oversubscribed, not
  * bound". */
 void report_shape(const struct report_entry *entry, char *text, size_t bytes);
 

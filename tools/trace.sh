@@ -102,7 +102,7 @@ record() {
     echo 1 > "$trace/tracing_on"
     sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))"
     echo 0 > "$trace/tracing_on"
-    echo "# $(uname -n), Linux $(uname -r), $(nproc) processors; interface $interface$(driver)"
+    echo "# $(uname -n), Linux $(uname -r), $(nproc) CPUs; interface $interface$(driver)"
     cat "$trace/trace"
 }
 # A sysfs shows the interfaces of the network namespace in which it was mounted, which may not be ours for /sys.
@@ -224,7 +224,7 @@ tell() {
             printf "%s: %d barriers.\n", where, NR * run
             printf "Microseconds per barrier, means over the %d in the middle; %.1f messages received per barrier:\n", barriers, came / barriers
             for (s = 1; s <= count; ++s) { printf "%-10s %9.1f  %s\n", name[s], sum[s] / barriers, what[name[s]] }
-            printf "%-10s %9.1f\n\nOne of these barriers (us, processor, stage, event that ends it):\n", "all", all / barriers
+            printf "%-10s %9.1f\n\nOne of these barriers (us, CPU, stage, event that ends it):\n", "all", all / barriers
             story = line[int((first + last) / 2)]
             sub(/^[^|]*\|/, "", story)
             gsub(/\|/, "\n", story)

@@ -34,7 +34,7 @@ static const char usage_options[] =
     "                         job selects)\n"
     "  -b PREFERENCE          coll preference of B (default: ^nicbarr); '' is none\n"
     "      --csv FILE         also write the table to FILE (granularity: and the\n"
-    "                         efficiencies to efficiency.csv in the same folder)\n"
+    "                         efficiencies to efficiency.csv in the same directory)\n"
     "      --seed N           of the random numbers (default: from the clock; it is\n"
     "                         printed)\n"
     "      --budget SECONDS   approximate measuring time (default 10)\n"

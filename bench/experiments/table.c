@@ -35,7 +35,7 @@ void table_introduce(const struct settings *settings)
     }
     write_head(settings, stdout);
     if (settings->stretch > 1) {
-        printf("# work is measured in processor time; when all processes do it at once, it takes "
+        printf("# work is measured in CPU time; when all processes do it at once, it takes "
                "%.2f times as long\n",
                settings->stretch);
     }

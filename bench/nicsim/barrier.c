@@ -60,7 +60,7 @@ int nicsim_barrier_command(const struct nicsim_options *options)
         return EXIT_FAILURE;
     }
     print_barrier_outcome(&game, &outcome);
-    printf("\n%llu events in %.1f s of processor time\n", (unsigned long long)outcome.events,
+    printf("\n%llu events in %.1f s of CPU time\n", (unsigned long long)outcome.events,
            (double)(clock() - began) / CLOCKS_PER_SEC);
     return EXIT_SUCCESS;
 }

@@ -42,7 +42,7 @@ need_ours() { # PROGRAM
 
 may_write() { # FOLDER LOG FORCE WHAT
     [ -e "$1" ] || return 0
-    [ -d "$1" ] || fail "'$1' is not a folder"
+    [ -d "$1" ] || fail "'$1' is not a directory"
     [ -e "$1/$2" ] || [ "$3" = yes ] || [ -z "$(ls -A -- "$1")" ] ||
         fail "'$1' has files that are not $4; choose another --output, or add --force"
 }

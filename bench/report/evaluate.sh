@@ -183,9 +183,9 @@ processors=$(nproc)
 if [ "${nodes:-1}" = 1 ]; then
     parts+=(node oversubscribed)
     part_title[node]="This node, $processors processes"
-    part_text[node]="All processes meet in shared memory, each has a processor to itself."
+    part_text[node]="All processes meet in shared memory, each has a CPU to itself."
     part_title[oversubscribed]="This node, $((2 * processors)) processes"
-    part_text[oversubscribed]="Twice as many processes as processors: a barrier includes changes of process."
+    part_text[oversubscribed]="Twice as many processes as CPUs: a barrier includes changes of process."
 fi
 if [ "$nodes" != 1 ] && [ -z "$hosts_why" ]; then
     nodes=${nodes:-4}
@@ -272,7 +272,7 @@ run_begins
 echo "nicbarr evaluate $arguments, $date" >> "$log"
 busy= # other programs are using the machine
 if awk -v load="${load_before%% *}" -v processors="$(nproc)" 'BEGIN { exit !(load > processors / 2) }'; then
-    busy="The machine is busy: load ${load_before%% *} on $(nproc) processors. The measurements are unreliable"
+    busy="The machine is busy: load ${load_before%% *} on $(nproc) CPUs. The measurements are unreliable"
     echo "$busy."
 fi
 echo "$runs experiments, about $(clock $expected) minutes"

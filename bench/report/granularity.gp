@@ -3,7 +3,7 @@
 load 'style.gp'
 eval log_axis('x', 'work_us', 'work_us')
 eval log_axis('y', 'work_us', 'b_q3')
-set xlabel 'computation between barriers (µs of processor time)'
+set xlabel 'computation between barriers (µs of CPU time)'
 set ylabel 'time of a loop (µs)'
 plot ARG1 using 1:(column('a_q1')):(column('a_q3')) with filledcurves linestyle 1 notitle, \
     '' using 1:(column('b_q1')):(column('b_q3')) with filledcurves linestyle 2 notitle, \

@@ -86,7 +86,7 @@ folders() { # with ARGUMENTs the command is fast
     [ "$status" -eq 0 ] && grep -qx mine foreign/notes && grep -q '<svg' foreign/index.html
     verdict $? "with --force"
     run "$@" --output foreign/notes
-    refuses "a file in its place" "is not a folder"
+    refuses "a file in its place" "is not a directory"
     run "$@" --output foreign/notes/below
     refuses "a folder that cannot be" "cannot write"
 }

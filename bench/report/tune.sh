@@ -136,7 +136,7 @@ fi
 # ---- requirements
 need mpirun:openmpi-bin awk:mawk
 [ $of_tuned = yes ] || need_ours nicbarr_bench
-folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the folder of '$file' does not exist"
+folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the directory of '$file' does not exist"
 file=$folder/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
 [ -w "$folder" ] || fail "'$folder' cannot be written"

@@ -140,7 +140,7 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     if (door < 0) {
         if (MYR_ERR_NOT_THERE == error->status) {
             myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
-                            "its folder cannot be used");
+                            "its directory cannot be used");
         }
         return -1;
     }

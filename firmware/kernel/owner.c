@@ -87,7 +87,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     loading->processors = libbpf_num_possible_cpus();
     int rc = find_nic_address(&loading->address, loading->interface, why);
     if (0 == rc && loading->processors < 1) {
-        rc = mcp_kernel_refuse(why, "cannot determine the number of processors");
+        rc = mcp_kernel_refuse(why, "cannot determine the number of CPUs");
     }
     if (0 == rc) {
         rc = NULL != warning && mcp_pins_open(&loading->pins, name, warning)

@@ -321,9 +321,8 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
                                    struct myr_tagged_peer **connected, struct myr_error *error)
 {
     if (MYR_TAGGED_FORMAT != name->format) {
-        return myr_fail(
-            error, MYR_ERR_FOREIGN, 0,
-            "its nicbarr is of another version, or its processor has another byte order");
+        return myr_fail(error, MYR_ERR_FOREIGN, 0,
+                        "its nicbarr is of another version, or its CPU has another byte order");
     }
     if (name->buffer_bytes != t->options.buffer_bytes) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,

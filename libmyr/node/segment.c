@@ -271,9 +271,9 @@ static enum myr_status meet(struct myr_segment *segment, const char *folder, uin
     const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (door < 0 || !os_lock(door, myr_door_ms)) {
         const bool kept = door >= 0 && EWOULDBLOCK == errno;
-        const enum myr_status status =
-            myr_fail(error, MYR_ERR_SYSTEM, kept ? 0 : errno, "cannot lock the session folder %s%s",
-                     folder, kept ? ": another process keeps it locked" : "");
+        const enum myr_status status = myr_fail(error, MYR_ERR_SYSTEM, kept ? 0 : errno,
+                                                "cannot lock the session directory %s%s", folder,
+                                                kept ? ": another process keeps it locked" : "");
         if (door >= 0) {
             close(door);
         }

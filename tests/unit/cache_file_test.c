@@ -268,13 +268,13 @@ static void makes_no_folders(void **state)
     for (int i = 0; i < 3; ++i) {
         file.below = 0 == i ? NULL : below;
         below[strlen(below) - (2 == i)] = '\0'; /* ".../a" and ".../": only a common prefix */
-        expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its folder");
+        expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
         assert_int_equal(files_in_folder(), 0);
     }
     file = here;
     if (0 == getuid()) {
         assert_int_equal(chown(folder, NOBODY, NOBODY), 0);
-        expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its folder");
+        expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
         assert_int_equal(files_in_folder(), 0);
     }
 }
@@ -381,7 +381,7 @@ static void cannot_create(uint32_t rank, void *context)
     CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
     CREW_CHECK(!add(shape_of(5), 4, &error), "it was written");
     CREW_CHECK(MYR_ERR_NOT_THERE == error.status, "%d", (int)error.status);
-    CREW_CHECK(NULL != strstr(error.text, "its folder cannot be used: ") &&
+    CREW_CHECK(NULL != strstr(error.text, "its directory cannot be used: ") &&
                    NULL != strstr(error.text, strerror(EACCES)),
                "%s", error.text);
 }

@@ -642,7 +642,7 @@ static void a_million(void **state)
         }
         barriers += trial_play(&trial);
     }
-    print_message("%llu barriers, %.1f s of processor time\n", (unsigned long long)barriers,
+    print_message("%llu barriers, %.1f s of CPU time\n", (unsigned long long)barriers,
                   (double)(clock() - begin) / CLOCKS_PER_SEC);
 }
 

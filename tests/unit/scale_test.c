@@ -501,13 +501,12 @@ static void simulate(uint32_t rank, struct agreed *agreed, struct costs *costs)
 
 static void print_set_up(const char *description, const struct costs *costs)
 {
-    printf(
-        "%s of %u processes on %u nodes: %u hellos read from the modex (%zu bytes), %u from the "
-        "segment; %u broadcast of %zu bytes; %.1f ms of processor time; %zu bytes kept (%.1f per "
-        "process), %zu for one more communicator; blobs of RDMA NICs %zu bytes\n",
-        description, job.size, job.nodes, costs->gets, costs->got_bytes, costs->from_segment,
-        costs->broadcasts, costs->broadcast_bytes, costs->us * 1e-3, costs->kept,
-        (double)costs->kept / job.size, costs->once_more, costs->blob_bytes);
+    printf("%s of %u processes on %u nodes: %u hellos read from the modex (%zu bytes), %u from the "
+           "segment; %u broadcast of %zu bytes; %.1f ms of CPU time; %zu bytes kept (%.1f per "
+           "process), %zu for one more communicator; blobs of RDMA NICs %zu bytes\n",
+           description, job.size, job.nodes, costs->gets, costs->got_bytes, costs->from_segment,
+           costs->broadcasts, costs->broadcast_bytes, costs->us * 1e-3, costs->kept,
+           (double)costs->kept / job.size, costs->once_more, costs->blob_bytes);
 }
 
 /* All processes of the first node read hellos concurrently: each claims its share before the

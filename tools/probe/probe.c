@@ -119,7 +119,7 @@ static void check_component(const char *host)
         probe_print(
             finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
                     "check that OMPI_MCA_coll, or \"coll\" in openmpi-mca-params.conf, does "
-                    "not exclude it, and that nicbarr is in the same folder on that host",
+                    "not exclude it, and that nicbarr is in the same directory on that host",
                     "the processes of a job do not have coll/nicbarr"));
     } else if (priority < 0) {
         probe_print(finding(host, PROBE_COMPONENT, FINDING_PROBLEM,
@@ -170,7 +170,7 @@ static void check_cache_file(const char *host, const struct nicbarr_cache_locati
         probe_print(finding(host, "tuning cache", FINDING_NOTE,
                             there ? "nothing, if another file of coll_nicbarr_cache is to be "
                                     "written, or none"
-                                  : "create its folder, or let this user write there, or choose "
+                                  : "create its directory, or let this user write there, or choose "
                                     "another file with coll_nicbarr_cache FILE (or none)",
                             there ? "%s can be read, but not written"
                                   : "%s does not exist, and cannot be created",
@@ -384,8 +384,8 @@ static bool lead(struct probe *probe, int rank)
              NULL == temporary ? "/tmp" : temporary);
     if (NULL == mkdtemp(start.folder)) {
         probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
-                            "set TMPDIR to a writable folder", "cannot create %s: %s", start.folder,
-                            strerror(errno)));
+                            "set TMPDIR to a writable directory", "cannot create %s: %s",
+                            start.folder, strerror(errno)));
     } else if (join_probe_segment(probe, start.folder)) {
         open_nics(probe, 0, NULL);
     }

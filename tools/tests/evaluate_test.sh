@@ -182,7 +182,7 @@ printf '#!/bin/sh\ncase "$*" in */proc/loadavg) echo "12000.0 9 8" ;; *) exec %s
 chmod +x bin/cut
 SAMPLE_SPREAD=4 run --nodes 1 --only latency --output worthless
 rm bin/cut
-[ $status -eq 0 ] && grep -q '^The machine is busy: load 12000.0 on [0-9]* processors. The measurements are unreliable.$' out
+[ $status -eq 0 ] && grep -q '^The machine is busy: load 12000.0 on [0-9]* CPUs. The measurements are unreliable.$' out
 verdict $? "a busy machine is told"
 is_page worthless 4
 says worthless 'class="worthless">The machine is busy: load 12000.0' 'class="worthless">Factors that are struck out are unreliable' \

@@ -43,7 +43,7 @@ works "a report with every source" \
     'none: nothing was clearly faster' \
     '^    >  flags:4 +2\.14 +2\.11 +2\.25 +2\.12 x +2\.39 +12  chosen$' \
     '^       openmpi +4\.54 .* 1\.00 x +- +12  Open MPI.s own$' \
-    'Open MPI.s own, chosen$' 'bound to 2 sets of processors' '42\.1 ms of a budget of 50 ms'
+    'Open MPI.s own, chosen$' 'bound to 2 sets of CPUs' '42\.1 ms of a budget of 50 ms'
 awk 'length > 100 { wide = 1 } END { exit wide }' out
 verdict $? "no line is longer than 100 columns"
 awk '$NF ~ /^[0-9]+$|chosen|own/ && $1 ~ /^>|^[a-z]+(:[0-9]+)?$/ && / x / { print $(1 + ($1 == ">") + 1) }
@@ -84,7 +84,7 @@ done
 
 changed 's/"bound_sets": 1/"bound_sets": 2/' >bound.json
 report bound.json
-works "a report of bound processes" '4 processes on 2 processors, oversubscribed, bound to 2 sets'
+works "a report of bound processes" '4 processes on 2 CPUs, oversubscribed, bound to 2 sets'
 report "$here/across.json"
 works "a report across nodes" '^    raw limits +19\.7 us: round trip to 1 node, soft NIC$' \
     '^ +35\.2 us: round trip to 2 nodes, soft NIC$' '^ +4\.19 us: round trip to 1 node, kernel NIC$' \
@@ -207,7 +207,7 @@ if command -v gnuplot >gnuplot-path; then
         done
         python3 "$here/../../bench/report/svg_texts.py" "$here"/../../docs/pictures/*.svg >out
         verdict $? "texts of the README's pictures"
-        ! grep -q 'raw limits' p.svg && grep -q '3 processes on 3 nodes of 2 processors' p.svg
+        ! grep -q 'raw limits' p.svg && grep -q '3 processes on 3 nodes of 2 CPUs' p.svg
         verdict $? "a plot says what was measured, and where"
         sed 's/viewBox="0 0 [0-9]*/viewBox="0 0 300/' p.svg >cut.svg
         python3 "$here/../../bench/report/svg_texts.py" cut.svg >out

@@ -14,7 +14,7 @@ nicsim=$build/bench/nicsim/nicsim
 run() { # sets status, out, err; the output without the time that the simulation took
     "$nicsim" --data "$data" "$@" >whole 2>err </dev/null
     status=$?
-    sed 's/ in [0-9.]* s of processor time$//' whole >out
+    sed 's/ in [0-9.]* s of CPU time$//' whole >out
 }
 
 latency() { # of the last run (us)
