@@ -37,7 +37,7 @@ int nicbarr_survive(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
     int failure;
     while (NICBARR_FAILURE_UNKNOWN == (failure = nicbarr_failure_of(module, comm))) {
         nicbarr_progress();
-        os_give_way();
+        os_yield();
     }
     return OMPI_SUCCESS == failure ? rc : failure;
 }

@@ -44,20 +44,20 @@ static inline long os_call(long number, long a, long b, long c, long d, long e, 
 
 #endif
 
-/* sched_yield() */
-static inline void os_give_way(void)
+/* Calls sched_yield(). */
+static inline void os_yield(void)
 {
     (void)os_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
-/* sendto(); `to` may be NULL, with 0 bytes, for a connected socket. */
+/* Calls sendto(). `to` may be NULL, with 0 bytes, for a connected socket. */
 static inline long os_send_to(int socket, const void *packet, size_t bytes, int flags,
                               const void *to, socklen_t to_bytes)
 {
     return os_call(SYS_sendto, socket, (long)packet, (long)bytes, flags, (long)to, (long)to_bytes);
 }
 
-/* recvfrom(); `from` has `from_bytes` bytes. */
+/* Calls recvfrom(). `from` has `from_bytes` bytes. */
 static inline long os_receive_from(int socket, void *packet, size_t bytes, int flags, void *from,
                                    socklen_t from_bytes)
 {

@@ -34,7 +34,7 @@ static inline int os_thread_create(pthread_t *id, void *(*run)(void *), void *co
 }
 
 /* Gives the calling thread the lowest priority. */
-static inline void os_thread_give_way(void)
+static inline void os_thread_lower_priority(void)
 {
     enum { LEAST_URGENT = 19 };
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LEAST_URGENT);

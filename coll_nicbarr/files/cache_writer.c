@@ -90,7 +90,7 @@ static void write_all(void)
 static void *run_writer(void *unused)
 {
     (void)unused;
-    os_thread_give_way();
+    os_thread_lower_priority();
     write_all();
     return NULL;
 }

@@ -120,7 +120,7 @@ static void read_files(struct reading *reading)
  * on its core. */
 static void *run_reader(void *context)
 {
-    os_thread_give_way();
+    os_thread_lower_priority();
     read_files(context);
     return NULL;
 }

@@ -111,7 +111,7 @@ static bool poll_briefly(struct myr_nic_group *group, uint32_t value)
             return true;
         }
         if (0 == taken) {
-            os_give_way();
+            os_yield();
             if (has_come(group, value)) {
                 return true;
             }

@@ -63,7 +63,7 @@ void myr_segment_lock(struct myr_segment *segment)
         if (++tries <= SPINS) {
             myr_cpu_relax();
         } else if ((tries - SPINS) % (YIELDS + 1)) {
-            os_give_way();
+            os_yield();
         } else {
             (void)nanosleep(&nap, NULL);
             if (++naps == myr_lock_naps) {

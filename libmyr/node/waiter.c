@@ -90,7 +90,7 @@ MYR_HOT static bool poll_for(struct myr_watch *watch, const myr_word *word, uint
 MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
 {
     for (int i = 0; i < MYR_WORD_YIELDS; ++i) {
-        os_give_way();
+        os_yield();
         if (myr_epoch_reached(myr_load_acquire(word), epoch)) {
             return true;
         }
@@ -132,7 +132,7 @@ static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t
             end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
         }
         if (watch->yields) {
-            os_give_way();
+            os_yield();
         }
         if (myr_epoch_reached(myr_load_acquire(word), epoch) || is_abandoned(watch)) {
             return true;

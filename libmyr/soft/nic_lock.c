@@ -178,7 +178,7 @@ bool myr_soft_lock(struct myr_soft_nic *nic)
         if (i < LOCK_SPINS) {
             myr_cpu_relax();
         } else {
-            os_give_way();
+            os_yield();
         }
         if (0 == (i + 1) % MYR_SOFT_LOCK_YIELDS) {
             myr_soft_inherit(nic);
@@ -224,7 +224,7 @@ struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic)
             }
             pthread_mutex_unlock(&nic->mutex);
         }
-        os_give_way();
+        os_yield();
     }
     return NULL;
 }

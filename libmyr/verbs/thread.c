@@ -36,7 +36,7 @@ static void *run_groups(void *opaque)
             vain = 0;
             nap_us = FIRST_NAP_US;
         } else if (++vain < IDLE_POLLS) {
-            os_give_way();
+            os_yield();
         } else {
             const struct timespec nap = os_timespec_of_us(nap_us);
             (void)nanosleep(&nap, NULL);
