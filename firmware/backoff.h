@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The backoff of retransmission requests: how long a receiver waits before it asks for a missing
+/* The backoff of retransmission requests: how long a receiver waits before it requests a missing
  * message.
  *
  * A message may be lost, or its sender may be late, and the receiver cannot distinguish the two
@@ -13,13 +13,13 @@
  * MCP_BACKOFF_MORE_NS plus half of the duration. Without this limit the timeout would grow without
  * bound on a network with many losses, because there the duration depends on the timeout.
  *
- * The timeout is kept in these places, each with its own clock and only for the duration of an
+ * The timeout is kept in these files, each with its own clock and only for the duration of an
  * epoch:
  *   collective.c (soft NIC)        learns, because it sees when each epoch begins and ends
  *   libmyr/kernel/kernel_group.c   a waiting host, for the kernel's NIC. It does not learn: the
  *                                  NIC keeps no times, as reading a clock would slow each barrier
- *   kernel/program.bpf.c (timer)   for hosts that compute meanwhile. It first asks one period
- *                                  later, because waiting hosts ask for themselves
+ *   kernel/program.bpf.c (timer)   for hosts that compute meanwhile. Its first request is one
+ *                                  period later, because waiting hosts send their own requests
  *   myrd/kernel_groups.c           in place of that timer, on kernels without timers for programs
  *
  * Messages between ports have a retransmission timeout of their own (recv.c), derived from the

@@ -12,7 +12,8 @@ static const void *payload_of(struct mcp_group *group, const struct mcp_message 
     return 0 == message->bytes ? NULL : mcp_group_buffer(group, message->header.collective.epoch);
 }
 
-static void send(struct mcp_board *board, struct mcp_group *group, struct mcp_message *message)
+static void send_group_message(struct mcp_board *board, struct mcp_group *group,
+                               struct mcp_message *message)
 {
     mcp_collective_send(board, group, message, payload_of(group, message));
 }
@@ -43,15 +44,15 @@ enum { FAREWELL_ASKS = 64 };
 #define FAREWELL_REST_NS UINT64_C(60000000000)
 
 /* Lowers the NIC's deadline to the group's, if the latter is earlier. */
-static void heed(struct mcp_collective *c, const struct mcp_group *group)
+static void lower_deadline(struct mcp_collective *c, const struct mcp_group *group)
 {
     if (0 == c->deadline_ns || group->backoff.ends_ns < c->deadline_ns) {
         c->deadline_ns = group->backoff.ends_ns;
     }
 }
 
-static void activate(struct mcp_collective *c, const struct mcp_board *board,
-                     struct mcp_group *group)
+static void activate_group(struct mcp_collective *c, const struct mcp_board *board,
+                           struct mcp_group *group)
 {
     if (!group->active) {
         group->active = 1;
@@ -60,8 +61,8 @@ static void activate(struct mcp_collective *c, const struct mcp_board *board,
     }
 }
 
-static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
-                       struct mcp_group *group)
+static void deactivate_group(struct mcp_collective *c, const struct mcp_board *board,
+                             struct mcp_group *group)
 {
     mcp_offset *link = &c->active;
     while (group->active && 0 != *link) {
@@ -76,14 +77,14 @@ static void deactivate(struct mcp_collective *c, const struct mcp_board *board,
 }
 
 /* Starts the timeout for the next message. */
-static void wait_from(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
+static void start_backoff(struct mcp_collective *c, struct mcp_group *group, uint64_t now_ns)
 {
     mcp_backoff_begin(&group->backoff, mcp_backoff_initial(group->usual_ns), now_ns);
-    heed(c, group);
+    lower_deadline(c, group);
 }
 
 /* Updates the estimate of an epoch's duration, because the epoch is complete. */
-static void learn(struct mcp_group *group, uint64_t now_ns)
+static void learn_duration(struct mcp_group *group, uint64_t now_ns)
 {
     if (!group->asked) {
         group->usual_ns = mcp_backoff_learn(group->usual_ns, now_ns - group->began_ns);
@@ -99,7 +100,7 @@ static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
     if (NULL != board->ops.put) {
         board->ops.put(board, group, message, payload_of(group, message), message->bytes);
     } else {
-        send(board, group, message);
+        send_group_message(board, group, message);
     }
 }
 
@@ -117,24 +118,24 @@ static void play_group(struct mcp_collective *c, struct mcp_board *board,
     if (now != before) {
         counters->barriers += now - before;
         if (0 != group->backoff.ends_ns) {
-            learn(group, board->ops.now_ns(board));
+            learn_duration(group, board->ops.now_ns(board));
         }
         board->ops.wake(board, &group->done);
     }
     if (mcp_group_waits_now(group) && 0 == group->backoff.ends_ns) {
-        activate(c, board, group);
+        activate_group(c, board, group);
         group->began_ns = board->ops.now_ns(board);
-        wait_from(c, group, group->began_ns);
+        start_backoff(c, group, group->began_ns);
     }
 }
 
 /* Advances a group because a missing message has arrived. If the message was requested, this may be
  * the answer, so the next message gets a fresh timeout. */
-static void play_on(struct mcp_collective *c, struct mcp_board *board,
-                    struct mcp_counters *counters, struct mcp_group *group)
+static void resume_group(struct mcp_collective *c, struct mcp_board *board,
+                         struct mcp_counters *counters, struct mcp_group *group)
 {
     if (group->asked) {
-        wait_from(c, group, board->ops.now_ns(board));
+        start_backoff(c, group, board->ops.now_ns(board));
     }
     play_group(c, board, counters, group);
 }
@@ -165,20 +166,20 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
             }
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
-                send(board, group, &message);
+                send_group_message(board, group, &message);
             }
             group->asked = 1;
         }
-        heed(c, group);
+        lower_deadline(c, group);
     }
 }
 
 /* ---- opening and closing groups ---- */
 
 /* Stores the payload of a peer's message, and records its arrival. */
-static enum mcp_recorded take_arrival(struct mcp_group *group,
-                                      const struct mcp_collective_part *part, const void *payload,
-                                      uint32_t bytes)
+static enum mcp_recorded record_arrival(struct mcp_group *group,
+                                        const struct mcp_collective_part *part, const void *payload,
+                                        uint32_t bytes)
 {
     if (0 != group->buffer_blocks) {
         uint32_t offset;
@@ -196,8 +197,8 @@ static enum mcp_recorded take_arrival(struct mcp_group *group,
 
 /* Replays an ARRIVE that arrived before the group was open. Early messages with a payload were
  * dropped. */
-static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
-                       struct mcp_group *group, uint32_t index)
+static void replay_early(struct mcp_collective *c, struct mcp_counters *counters,
+                         struct mcp_group *group, uint32_t index)
 {
     struct mcp_header header = {.magic = MCP_MAGIC,
                                 .version = MCP_WIRE_VERSION,
@@ -208,7 +209,7 @@ static void take_early(struct mcp_collective *c, struct mcp_counters *counters,
     c->early[index].key = 0;
     if (!mcp_genuine(&header, &group->secret, NULL)) {
         ++counters->dropped_forged;
-    } else if (MCP_IMPLAUSIBLE == take_arrival(group, &header.collective, NULL, 0)) {
+    } else if (MCP_IMPLAUSIBLE == record_arrival(group, &header.collective, NULL, 0)) {
         ++counters->dropped_implausible;
     }
 }
@@ -221,12 +222,12 @@ void mcp_collective_open(struct mcp_collective *c, struct mcp_board *board,
     *bucket = mcp_offset_of(board, group);
     for (uint32_t i = 0; i < MCP_EARLY; ++i) {
         if (group->key == c->early[i].key) {
-            take_early(c, counters, group, i);
+            replay_early(c, counters, group, i);
         }
     }
 }
 
-static void remember(struct mcp_collective *c, const struct mcp_group *group)
+static void remember_ending(struct mcp_collective *c, const struct mcp_group *group)
 {
     const uint32_t index = c->next_late++ % MCP_LATE;
     c->late[index].key = group->key;
@@ -245,8 +246,8 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
     if (offset == *link) {
         *link = group->next;
     }
-    deactivate(c, board, group);
-    remember(c, group);
+    deactivate_group(c, board, group);
+    remember_ending(c, group);
     group->key = 0;
     group->secret = (struct mcp_secret){{0, 0}};
 }
@@ -289,9 +290,9 @@ bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
 /* ---- packets ---- */
 
 /* Handles a packet for a group that has been closed. */
-static void receive_late(struct mcp_board *board, struct mcp_counters *counters,
-                         const struct mcp_header *header, const void *payload,
-                         const struct mcp_ending *ending, const struct mcp_secret *secret)
+static void receive_for_closed(struct mcp_board *board, struct mcp_counters *counters,
+                               const struct mcp_header *header, const void *payload,
+                               const struct mcp_ending *ending, const struct mcp_secret *secret)
 {
     struct mcp_header answer = *header;
     if (!mcp_genuine(header, secret, payload)) {
@@ -305,16 +306,17 @@ static void receive_late(struct mcp_board *board, struct mcp_counters *counters,
     }
 }
 
-static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
-                             struct mcp_counters *counters, const struct mcp_header *header,
-                             const void *payload)
+static void receive_foreign(struct mcp_collective *c, struct mcp_board *board,
+                            struct mcp_counters *counters, const struct mcp_header *header,
+                            const void *payload)
 {
     uint32_t i = 0;
     while (i < MCP_LATE && header->key != c->late[i].key) {
         ++i;
     }
     if (i < MCP_LATE) {
-        receive_late(board, counters, header, payload, &c->late[i].ending, &c->late_secret[i]);
+        receive_for_closed(board, counters, header, payload, &c->late[i].ending,
+                           &c->late_secret[i]);
     } else if (MCP_ARRIVE == header->type && 0 != header->payload_bytes) {
         ++counters->early; /* dropped: this node will request it again */
     } else if (MCP_ARRIVE == header->type) {
@@ -328,8 +330,8 @@ static void receive_stranger(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-static void answer_ask(struct mcp_board *board, struct mcp_counters *counters,
-                       struct mcp_group *group, const struct mcp_collective_part *part)
+static void answer_request(struct mcp_board *board, struct mcp_counters *counters,
+                           struct mcp_group *group, const struct mcp_collective_part *part)
 {
     struct mcp_message message;
     if (!mcp_group_answer(group, part->node, part->slot, part->epoch, &message)) {
@@ -340,7 +342,7 @@ static void answer_ask(struct mcp_board *board, struct mcp_counters *counters,
     if (MCP_ARRIVE == message.header.type) {
         send_arrive(board, group, &message);
     } else {
-        send(board, group, &message);
+        send_group_message(board, group, &message);
     }
 }
 
@@ -354,12 +356,12 @@ enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board
         return recorded;
     }
     ++counters->failed;
-    deactivate(c, board, group);
+    deactivate_group(c, board, group);
     group->backoff.ends_ns = 0;
     group->asked = 0;
     for (uint32_t p = 0; p < group->nsends + group->nwaits; ++p) {
         mcp_group_failure(group, p, &message);
-        send(board, group, &message);
+        send_group_message(board, group, &message);
     }
     board->ops.wake(board, &group->done);
     return MCP_RECORDED;
@@ -372,19 +374,19 @@ static enum mcp_recorded record_liveness(struct mcp_board *board, struct mcp_gro
                           (uint32_t)(board->ops.now_ns(board) / 1000000));
 }
 
-static enum mcp_recorded act(struct mcp_collective *c, struct mcp_board *board,
-                             struct mcp_counters *counters, struct mcp_group *group,
-                             enum mcp_action action, const struct mcp_header *header,
-                             const void *payload)
+static enum mcp_recorded perform_action(struct mcp_collective *c, struct mcp_board *board,
+                                        struct mcp_counters *counters, struct mcp_group *group,
+                                        enum mcp_action action, const struct mcp_header *header,
+                                        const void *payload)
 {
     const struct mcp_collective_part *part = &header->collective;
     switch (action) {
     case MCP_ACTION_RECORD:
-        return take_arrival(group, part, payload, header->payload_bytes);
+        return record_arrival(group, part, payload, header->payload_bytes);
     case MCP_ACTION_RELEASE:
         return mcp_group_release(group, part->epoch);
     case MCP_ACTION_ANSWER:
-        answer_ask(board, counters, group, part);
+        answer_request(board, counters, group, part);
         return MCP_RECORDED;
     case MCP_ACTION_HEAR:
         return record_liveness(board, group, part);
@@ -415,7 +417,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
     }
     struct mcp_group *group = find_group(c, board, header->key);
     if (NULL == group) {
-        receive_stranger(c, board, counters, header, payload);
+        receive_foreign(c, board, counters, header, payload);
         return;
     }
     if (!mcp_genuine(header, &group->secret, payload)) {
@@ -423,9 +425,10 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         return;
     }
     const enum mcp_action action = mcp_action_on(group, header->type, 0 != group->farewell);
-    const enum mcp_recorded recorded = act(c, board, counters, group, action, header, payload);
+    const enum mcp_recorded recorded =
+        perform_action(c, board, counters, group, action, header, payload);
     mcp_count(counters, group, action, recorded);
     if (mcp_plays_on(action, recorded)) {
-        play_on(c, board, counters, group);
+        resume_group(c, board, counters, group);
     }
 }

@@ -105,8 +105,8 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     }
     if (key == nic->messages.stranger && 0 != myr_load_relaxed(&nic->messages.knocked)) {
         myr_store_release(&nic->messages.knocked, 0);
-        /* Makes the peer retransmit. */
-        mcp_acknowledge(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
+        /* The report of a gap makes the peer retransmit at once. */
+        mcp_send_acknowledgement(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
     }
     return mcp_connection_number(nic, c);
 }
@@ -141,7 +141,7 @@ void mcp_unqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_se
 
 /* ---- timers ---- */
 
-static void earlier(uint64_t *deadline_ns, uint64_t at_ns)
+static void lower_deadline(uint64_t *deadline_ns, uint64_t at_ns)
 {
     if (0 != at_ns && (0 == *deadline_ns || at_ns < *deadline_ns)) {
         *deadline_ns = at_ns;
@@ -150,7 +150,7 @@ static void earlier(uint64_t *deadline_ns, uint64_t at_ns)
 
 void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t at_ns)
 {
-    earlier(&nic->messages.deadline_ns, at_ns);
+    lower_deadline(&nic->messages.deadline_ns, at_ns);
     if (!c->active) {
         c->active = true;
         c->next_active = nic->messages.active;
@@ -163,17 +163,17 @@ static bool is_due(uint64_t at_ns, uint64_t now_ns)
     return 0 != at_ns && at_ns <= now_ns;
 }
 
-static void do_due(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                   uint64_t now_ns)
+static void run_due_timers(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                           uint64_t now_ns)
 {
     if (is_due(c->resume_ns, now_ns)) {
-        mcp_resume(nic, board, c);
+        mcp_retry_aside(nic, board, c);
     }
     if (is_due(c->retry_ns, now_ns)) {
-        mcp_retry(nic, board, c);
+        mcp_retransmit_cautiously(nic, board, c);
     }
     if (is_due(c->acknowledge_ns, now_ns)) {
-        mcp_acknowledge(nic, board, c, 0, 0);
+        mcp_send_acknowledgement(nic, board, c, 0, 0);
     }
 }
 
@@ -187,14 +187,14 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
     m->deadline_ns = 0;
     for (uint32_t *link = &m->active; 0 != *link;) {
         struct mcp_connection *c = &mcp_connections(nic)[*link - 1];
-        do_due(nic, board, c, now_ns);
+        run_due_timers(nic, board, c, now_ns);
         if (0 == c->resume_ns && 0 == c->retry_ns && 0 == c->acknowledge_ns) {
             *link = c->next_active;
             c->active = false;
         } else {
-            earlier(&m->deadline_ns, c->resume_ns);
-            earlier(&m->deadline_ns, c->retry_ns);
-            earlier(&m->deadline_ns, c->acknowledge_ns);
+            lower_deadline(&m->deadline_ns, c->resume_ns);
+            lower_deadline(&m->deadline_ns, c->retry_ns);
+            lower_deadline(&m->deadline_ns, c->acknowledge_ns);
             link = &c->next_active;
         }
     }
@@ -204,16 +204,16 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
 
 /* Returns whether this process was notified of the peer's present silence already; otherwise
  * records that it is notified now. */
-static bool was_notified(struct mcp_connection *c, uint32_t who)
+static bool was_notified(struct mcp_connection *c, uint32_t recipient)
 {
-    const uint32_t bit = UINT32_C(1) << (who ^ who >> 16) % 32;
+    const uint32_t bit = UINT32_C(1) << (recipient ^ recipient >> 16) % 32;
     const bool notified = 0 != (c->notified & bit);
     c->notified |= bit;
     return notified;
 }
 
 bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,
-                               uint32_t who, uint32_t least_ms,
+                               uint32_t recipient, uint32_t least_ms,
                                struct mcp_unresponsive *unresponsive)
 {
     const struct mcp_port *port = mcp_port_at(nic, number);
@@ -227,7 +227,7 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
             continue;
         }
         struct mcp_connection *c = &mcp_connections(nic)[sendings[token].connection];
-        if (c->silent_ms >= least_ms && !was_notified(c, who)) {
+        if (c->silent_ms >= least_ms && !was_notified(c, recipient)) {
             *unresponsive = (struct mcp_unresponsive){.connection = mcp_connection_number(nic, c),
                                                       .link = c->link,
                                                       .silence_ms = c->silent_ms};
@@ -243,7 +243,7 @@ static bool was_refused_as_closed(const struct mcp_sending *sending,
                                   const struct mcp_destination *to)
 {
     return MCP_IDLE != sending->state && MCP_CLOSED == sending->refused_why &&
-           to->connection == sending->connection && mcp_goes_to(sending, to->port, to->key);
+           to->connection == sending->connection && mcp_is_for_port(sending, to->port, to->key);
 }
 
 bool mcp_messages_undeliverable(struct mcp_nic *nic, struct mcp_board *board, uint32_t number,

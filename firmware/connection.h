@@ -131,7 +131,7 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
 }
 
 /* Resets the silence, because a packet from the other NIC has arrived. */
-static inline void mcp_heard(struct mcp_connection *c)
+static inline void mcp_reset_silence(struct mcp_connection *c)
 {
     if (0 != c->silent_ms) {
         c->silent_ms = 0;
@@ -164,14 +164,14 @@ void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t 
 void mcp_enqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_sending *sending);
 void mcp_unqueue(struct mcp_board *board, struct mcp_queue *queue, struct mcp_sending *sending);
 
-/* Returns NULL for offset 0. */
+/* Returns the message at this offset, or NULL for offset 0. */
 static inline struct mcp_sending *mcp_sending_at(const struct mcp_board *board, mcp_offset offset)
 {
     return 0 == offset ? NULL : mcp_at(board, offset);
 }
 
 /* Returns whether a message is for this port of its connection's NIC. */
-static inline bool mcp_goes_to(const struct mcp_sending *sending, uint16_t port, uint32_t key)
+static inline bool mcp_is_for_port(const struct mcp_sending *sending, uint16_t port, uint32_t key)
 {
     return port == sending->to_port && key == sending->to_key;
 }
@@ -189,16 +189,17 @@ void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_s
 /* ---- send.c ---- */
 
 /* Sends packets, as far as the window allows. */
-void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
+void mcp_send_packets(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
 /* Processes a cumulative acknowledgement of all packets before `expected`. It may be an old one. */
-void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                 uint32_t expected);
+void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      uint32_t expected);
 
-/* Retransmit all packets that are not acknowledged. mcp_retry() is for timeouts: it retransmits
- * cautiously, because the network may be congested. */
+/* Retransmit all packets that are not acknowledged. mcp_retransmit_cautiously() is for timeouts: it
+ * retransmits cautiously, because the network may be congested. */
 void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
-void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
+void mcp_retransmit_cautiously(struct mcp_nic *nic, struct mcp_board *board,
+                               struct mcp_connection *c);
 
 /* Begins the next round, because packet `base` was refused and none after it was accepted. Their
  * sequence numbers can be reused, because the receiver accepts no packet of the old round any more.
@@ -211,7 +212,8 @@ void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
                        struct mcp_sending *sending);
 
 /* Cancels a message that is queued or set aside, because the sender's port was closed. */
-void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sending *sending);
+void mcp_cancel_message(struct mcp_board *board, struct mcp_connection *c,
+                        struct mcp_sending *sending);
 
 /* Sets a refused message aside, with all messages in the queue to the same port. `why` is an enum
  * mcp_reason. */
@@ -219,26 +221,26 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
                    struct mcp_sending *refused, uint8_t why);
 
 /* Retries messages that were set aside: one for each port whose pause is over. */
-void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
+void mcp_retry_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
 /* Queues up to `tokens` messages to this port that were set aside, because the port has that many
  * receive tokens again. */
-void mcp_resume_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     uint16_t port, uint32_t key, uint32_t tokens);
+void mcp_requeue_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      uint16_t port, uint32_t key, uint32_t tokens);
 
-void mcp_acknowledge(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     uint8_t flags, uint8_t detail);
-void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-               uint16_t port, uint32_t key, uint32_t tokens);
-void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                const struct mcp_message_part *refused, uint8_t reason);
+void mcp_send_acknowledgement(struct mcp_nic *nic, struct mcp_board *board,
+                              struct mcp_connection *c, uint8_t flags, uint8_t detail);
+void mcp_report_tokens(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                       uint16_t port, uint32_t key, uint32_t tokens);
+void mcp_send_refusal(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      const struct mcp_message_part *refused, uint8_t reason);
 
 /* ---- rdma.c ---- */
 
 /* Accepts the next packet in order. Returns 0, or the reason for a refusal (enum mcp_reason). */
-uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                    const struct mcp_message_part *part, const void *payload,
-                    uint32_t payload_bytes);
+uint8_t mcp_deliver_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                           const struct mcp_message_part *part, const void *payload,
+                           uint32_t payload_bytes);
 
 /* Drops the message that is being received, and frees its receive token. */
 void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
@@ -249,7 +251,7 @@ uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
                        uint32_t bytes, struct mcp_receive_token *token);
 
 /* Posts an event to a port's host. */
-void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event);
+void mcp_post_event(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event);
 
 /* Returns a lower bound on the receive tokens that a port has left. */
 uint32_t mcp_tokens_left(const struct mcp_board *board, const struct mcp_port *port);

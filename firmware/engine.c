@@ -44,7 +44,7 @@ MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t n
 
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 {
-    const uint32_t most = done(group) + (0 != group->buffer_blocks ? 1 : MCP_OUTSTANDING);
+    const uint32_t most = last_complete(group) + (0 != group->buffer_blocks ? 1 : MCP_OUTSTANDING);
     const uint32_t begun = myr_epoch_reached(most, epoch) ? epoch : most;
     if (!myr_epoch_reached(group->started, begun) && 0 == myr_load_relaxed(&group->failed)) {
         group->started = begun;
@@ -53,7 +53,7 @@ MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch)
 
 MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit)
 {
-    if (done(group) + 1 != epoch || myr_epoch_reached(group->offered, epoch) ||
+    if (last_complete(group) + 1 != epoch || myr_epoch_reached(group->offered, epoch) ||
         unit > group->unit_most || 0 != unit % MCP_BLOCK_UNIT ||
         0 != myr_load_relaxed(&group->failed)) {
         return false;
@@ -66,9 +66,9 @@ MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_
 /* Returns whether a peer can be in this epoch. A peer is at most one epoch ahead of this node,
  * because it cannot complete an epoch that this node has not entered, and it sends nothing for an
  * epoch before it has completed the previous one. */
-INSIDE bool plausible(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
+INSIDE bool is_plausible_epoch(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
 {
-    const uint32_t furthest = done(group) + (mcp_group_waits_now(group) ? 2 : 1);
+    const uint32_t furthest = last_complete(group) + (mcp_group_waits_now(group) ? 2 : 1);
     return slot < group->nwaits && myr_epoch_reached(furthest, epoch);
 }
 
@@ -77,7 +77,7 @@ INSIDE bool plausible(const struct mcp_group *group, uint32_t slot, uint32_t epo
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset)
 {
-    if (!plausible(group, slot, epoch)) {
+    if (!is_plausible_epoch(group, slot, epoch)) {
         return MCP_IMPLAUSIBLE;
     }
     uint32_t *claim = claim_at(group, slot);
@@ -102,7 +102,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch)
 {
-    if (!plausible(group, slot, epoch)) {
+    if (!is_plausible_epoch(group, slot, epoch)) {
         return MCP_IMPLAUSIBLE;
     }
     uint32_t *arrival = arrival_at(group, slot);
@@ -115,11 +115,11 @@ MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t 
 
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch)
 {
-    if (myr_epoch_reached(done(group), epoch)) {
+    if (myr_epoch_reached(last_complete(group), epoch)) {
         return MCP_KNOWN;
     }
-    if (!myr_epoch_reached(group->started, epoch) || done(group) + 1 != epoch) {
-        return MCP_IMPLAUSIBLE; /* this node has not entered it */
+    if (!myr_epoch_reached(group->started, epoch) || last_complete(group) + 1 != epoch) {
+        return MCP_IMPLAUSIBLE; /* this node has not entered that epoch */
     }
     for (uint32_t w = 0; BELOW(w, group->nwaits, MCP_KERNEL_MESSAGES); ++w) {
         uint32_t *arrival = arrival_at(group, w);
@@ -141,7 +141,7 @@ INSIDE void next_step(struct mcp_group *group, const struct mcp_step *step)
 INSIDE void next_epoch(struct mcp_group *group)
 {
     group->step = group->sent = group->seen = group->first_send = group->first_wait = 0;
-    myr_store_release(&group->done, done(group) + 1);
+    myr_store_release(&group->done, last_complete(group) + 1);
 }
 
 /* The outcome of one iteration of the engine's loop. */
@@ -149,7 +149,7 @@ enum iteration { ITERATION_ON, ITERATION_SEND, ITERATION_DONE, ITERATION_STUCK }
 
 /* Makes one iteration. It is a single flat loop over steps and messages, because the BPF verifier
  * multiplies nested loops. */
-INSIDE enum iteration iterate(struct mcp_group *group)
+INSIDE enum iteration make_iteration(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
         return ITERATION_STUCK;
@@ -167,7 +167,8 @@ INSIDE enum iteration iterate(struct mcp_group *group)
         next_step(group, step);
         return ITERATION_ON;
     }
-    if (myr_epoch_reached(*arrival_at(group, group->first_wait + group->seen), done(group) + 1)) {
+    if (myr_epoch_reached(*arrival_at(group, group->first_wait + group->seen),
+                          last_complete(group) + 1)) {
         ++group->seen;
         return ITERATION_ON;
     }
@@ -187,10 +188,10 @@ MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t index, uint3
 MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst)
 {
     enum iteration iteration = ITERATION_ON;
-    burst->epoch = done(group) + 1;
+    burst->epoch = last_complete(group) + 1;
     burst->first = group->first_send + group->sent;
     for (uint32_t i = 0; i < BURST_ITERATIONS && iteration <= ITERATION_SEND; ++i) {
-        iteration = iterate(group);
+        iteration = make_iteration(group);
     }
     burst->done = ITERATION_DONE == iteration;
     burst->end = burst->done ? group->nsends : group->first_send + group->sent;
@@ -202,9 +203,10 @@ MCP_ENGINE void mcp_group_burst(struct mcp_group *group, struct mcp_burst *burst
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message)
 {
     for (;;) {
-        switch (iterate(group)) {
+        switch (make_iteration(group)) {
         case ITERATION_SEND:
-            mcp_group_message(group, group->first_send + group->sent - 1, done(group) + 1, message);
+            mcp_group_message(group, group->first_send + group->sent - 1, last_complete(group) + 1,
+                              message);
             return true;
         case ITERATION_STUCK:
             return false;
@@ -221,7 +223,8 @@ INSIDE bool is_missing(struct mcp_group *group, uint32_t wait)
 {
     return mcp_group_waits_now(group) && group->step != group->nsteps &&
            wait < step_at(group, group->step)->waits &&
-           !myr_epoch_reached(*arrival_at(group, group->first_wait + wait), done(group) + 1);
+           !myr_epoch_reached(*arrival_at(group, group->first_wait + wait),
+                              last_complete(group) + 1);
 }
 
 MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
@@ -231,7 +234,7 @@ MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
         return false;
     }
     const uint32_t slot = group->first_wait + wait;
-    address_message(group, message, group->nsends + slot, MCP_ASK, slot, done(group) + 1);
+    address_message(group, message, group->nsends + slot, MCP_ASK, slot, last_complete(group) + 1);
     return true;
 }
 
@@ -251,9 +254,9 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 #endif
 
 /* Returns the last epoch in which the message at this index of the table of sends was sent. */
-INSIDE uint32_t last_sent(const struct mcp_group *group, uint32_t index)
+INSIDE uint32_t last_sent_epoch(const struct mcp_group *group, uint32_t index)
 {
-    return done(group) + (index < group->first_send + group->sent);
+    return last_complete(group) + (index < group->first_send + group->sent);
 }
 
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
@@ -262,16 +265,16 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
     for (uint32_t s = 0; BELOW(s, group->nsends, MCP_KERNEL_MESSAGES); ++s) {
         const struct mcp_peer *to = peer_at(group, s);
         if (to->node == node && to->slot == slot) {
-            const uint32_t last = last_sent(group, s);
+            const uint32_t last = last_sent_epoch(group, s);
             if (myr_epoch_reached(last, epoch)) {
                 /* A peer that requests an epoch's data gets that epoch. It never requests one older
                  * than the last complete epoch, which is the oldest in the buffer. */
                 mcp_group_message(group, s, 0 != group->buffer_blocks ? epoch : last, message);
-                return 0 == group->buffer_blocks || myr_epoch_reached(epoch, done(group));
+                return 0 == group->buffer_blocks || myr_epoch_reached(epoch, last_complete(group));
             }
             address_message(group, message, s, MCP_LATER, slot, epoch);
             make_failure(group, message);
-            /* No peer is in an epoch while this node has not entered the one before it. */
+            /* No peer can be in an epoch before this node has entered the previous one. */
             return MCP_FAIL == message->header.type || myr_epoch_reached(group->started + 1, epoch);
         }
     }
@@ -282,10 +285,10 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
                                             uint32_t epoch, uint32_t now_ms)
 {
     if (slot >= group->nwaits || peer_at(group, group->nsends + slot)->node != node ||
-        !myr_epoch_reached(done(group) + 1, epoch)) {
+        !myr_epoch_reached(last_complete(group) + 1, epoch)) {
         return MCP_IMPLAUSIBLE;
     }
-    if (done(group) + 1 != epoch || myr_epoch_reached(*arrival_at(group, slot), epoch)) {
+    if (last_complete(group) + 1 != epoch || myr_epoch_reached(*arrival_at(group, slot), epoch)) {
         return MCP_KNOWN;
     }
     *heard_at(group, slot) = now_ms + (0 == now_ms);
@@ -304,14 +307,14 @@ MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t mi
         return MCP_KNOWN;
     }
     myr_store_release(&group->failed, missing + 1);
-    group->started = done(group);
+    group->started = last_complete(group);
     return MCP_RECORDED;
 }
 
 MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t index,
                                   struct mcp_message *message)
 {
-    address_message(group, message, index, MCP_LATER, 0, done(group) + 1);
+    address_message(group, message, index, MCP_LATER, 0, last_complete(group) + 1);
     make_failure(group, message);
 }
 

@@ -38,7 +38,7 @@
 #include "firmware/step.h"
 #include "firmware/wire.h"
 
-/* Another NIC: an index into the board's own table. Only the board knows the address. */
+/* A link to another NIC: an index into the board's own table, which alone has the addresses. */
 typedef uint32_t mcp_link;
 
 /* Stands for the sender of the present packet, so that the NIC can answer NICs without a link. */
@@ -95,8 +95,8 @@ struct mcp_group {
     myr_word done, failed;
 #endif
     uint32_t started;    /* the last epoch in which the host has arrived */
-    uint32_t step;       /* progress in epoch done + 1: the step under way, */
-    uint32_t sent, seen; /* ... how many of its messages were sent, and how many have arrived */
+    uint32_t step;       /* the step under way in epoch done + 1 */
+    uint32_t sent, seen; /* numbers of that step's messages that were sent, and that have arrived */
     uint32_t first_send, first_wait; /* indices of this step's first entries in the tables */
 #ifndef MCP_KERNEL_INSIDE
     uint32_t farewell;    /* not 0 if its hosts have left: counts the requests sent since then */
@@ -127,8 +127,7 @@ enum {
     MCP_KERNEL_PEERS = 2 * MCP_KERNEL_MESSAGES
 };
 
-/* In the kernel, one word that belongs to the group's owner lies between the group and the
- * tables. */
+/* In the kernel, one word, the group's spin lock, lies between the group and the tables. */
 enum { MCP_KERNEL_BEHIND = 1 };
 
 #ifdef __bpf__
@@ -173,7 +172,7 @@ static inline uint32_t *mcp_group_claims(struct mcp_group *group)
     return mcp_group_heard(group) + group->nwaits;
 }
 
-/* Returns the buffer of an epoch, of places * unit_most bytes. */
+/* Returns the buffer of an epoch, of buffer_blocks * unit_most bytes. */
 static inline uint8_t *mcp_group_buffer(struct mcp_group *group, uint32_t epoch)
 {
     return (uint8_t *)group + mcp_group_bytes(group->nsteps, group->nsends, group->nwaits) +
@@ -236,9 +235,9 @@ MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t 
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);
 
-/* Handles the news that all nodes have entered `epoch`, so that all its messages count as received.
- * This NIC still sends its own messages of that epoch, because others may wait for them. (No data
- * arrive in this way. A closed group therefore reports this only for epochs whose data no node can
+/* Handles a DONE: all nodes have entered `epoch`, so all messages of that epoch count as received.
+ * This NIC still sends its own messages of the epoch, because other nodes may wait for them. (A
+ * DONE carries no data. A closed group therefore sends it only for epochs whose data no node can
  * miss.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 

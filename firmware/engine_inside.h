@@ -48,7 +48,7 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t index)
 
 /* Passes on the result of a search loop. Writing it to memory and reading it back hides it from the
  * verifier, which would otherwise follow each possible result as a separate path. */
-INSIDE uint32_t found(struct mcp_group *group, uint32_t index)
+INSIDE uint32_t hide_from_verifier(struct mcp_group *group, uint32_t index)
 {
     *(volatile uint32_t *)&group->found = index;
     return *(volatile uint32_t *)&group->found;
@@ -85,7 +85,7 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t index)
 
 #define BELOW(index, count, most) ((index) < (count))
 
-INSIDE uint32_t found(struct mcp_group *group, uint32_t index)
+INSIDE uint32_t hide_from_verifier(struct mcp_group *group, uint32_t index)
 {
     (void)group;
     return index;
@@ -93,8 +93,9 @@ INSIDE uint32_t found(struct mcp_group *group, uint32_t index)
 
 #endif
 
-/* Only the NIC writes `done`, and only one thread of it at a time. */
-INSIDE uint32_t done(const struct mcp_group *group)
+/* Returns the last complete epoch. A relaxed load suffices, because only the NIC writes `done`, one
+ * thread at a time. */
+INSIDE uint32_t last_complete(const struct mcp_group *group)
 {
     return myr_load_relaxed(&group->done);
 }

@@ -6,8 +6,8 @@
  *   messages, in order.
  * - A receive is in one lane. A message is in the lanes of all four classes, or, if its tag is
  *   hidden, of the two classes that name a tag.
- * - Free places and lanes that have been used are kept in LIFO lists, because their cache lines are
- *   still warm; the others are allocated in order.
+ * - Free entries and lanes that have been used are kept in LIFO lists, because their cache lines
+ *   are still warm; the others are allocated in order.
  * - A word that refers to a lane is 0 for none. A free lane has no first entry. */
 #include "firmware/match.h"
 
@@ -240,10 +240,10 @@ static void remove_from_lane(struct mcp_match *match, const struct entry *leavin
     }
 }
 
-/* ---- places ---- */
+/* ---- entries ---- */
 
-/* Allocates a place for an entry. One is always free, because the caller limits the number of
- * receives and messages. */
+/* Allocates an entry. One is always free, because the caller limits the number of receives and
+ * messages. */
 static uint32_t allocate_entry(struct mcp_match *match, const struct mcp_envelope *envelope,
                                uint8_t kind)
 {

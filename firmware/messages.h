@@ -31,12 +31,12 @@ struct mcp_nic;
 
 /* The part of a NIC for messages. Its tables follow the NIC, see mcp_nic_bytes(). */
 struct mcp_messages {
-    /* Hosts poll `knocked` continuously, so the fields in its cache line change seldom. */
-    /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet */
+    /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet. Hosts poll
+     * this word continuously, so its cache line contains only fields that change seldom. */
     _Alignas(MYR_LINE) myr_word knocked;
     bool known_only; /* whether to accept packets only from NICs that a host has connected to */
-    uint8_t stranger_attempt;      /* of the last DATA of a NIC without a connection, */
-    uint64_t stranger;             /* ... and its key */
+    uint8_t stranger_attempt;      /* attempt number in the last DATA of `stranger` */
+    uint64_t stranger;             /* key of the last NIC that sent a DATA without a connection */
     uint32_t nports, nconnections; /* capacities of the tables */
     uint32_t connections;          /* in use */
 
@@ -105,16 +105,16 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
  * `least_ms`.
  *
  * The silence is the sum of the retransmission timeouts of packets to that NIC, so time in which
- * this NIC does not run does not count. Each silence is reported once per `who`, for example to
- * each process of a job. (`who` is stored as one of 32 bits; of two with the same bit, only one
- * gets the report.) */
+ * this NIC does not run does not count. Each silence is reported once per `recipient`, for example
+ * to each process of a job. (`recipient` is stored as one of 32 bits; of two with the same bit,
+ * only one gets the report.) */
 struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;
     uint32_t silence_ms;
 };
 bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uint32_t port,
-                               uint32_t who, uint32_t least_ms,
+                               uint32_t recipient, uint32_t least_ms,
                                struct mcp_unresponsive *unresponsive);
 
 /* Returns whether outstanding messages of port `number` to the port `to` will not be delivered,

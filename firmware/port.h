@@ -85,8 +85,8 @@ struct mcp_sending {
     uint32_t to_key;
     uint32_t first;     /* its first packet's sequence number */
     uint32_t fragment;  /* payload of each of its packets but the last (bytes) */
-    uint64_t resume_ns; /* set aside: when to retry; 0: together with the previous one to the same
-                           port */
+    uint64_t resume_ns; /* of a message set aside: when to retry it; 0 if it is retried together
+                           with the previous message to the same port */
 };
 
 enum mcp_sending_state {

@@ -50,7 +50,8 @@ uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
         !mcp_in_memory(board, wish->rings, (uint32_t)bytes)) {
         return MCP_NO_PORT;
     }
-    /* Messages to the number's previous port; their senders handle them. */
+    /* The list may contain messages to the number's previous port. They stay there until their
+     * sender cancels them or closes its port. */
     opened.waiting = port->waiting;
     *port = opened;
     return number;
@@ -63,7 +64,7 @@ static void cut_messages(struct mcp_nic *nic, struct mcp_board *board, struct mc
         if (MCP_WAITING == sending->state) {
             mcp_unqueue(board, &mcp_ports(nic)[sending->to_port].waiting, sending);
         } else if (MCP_IDLE != sending->state) {
-            mcp_cut(board, &mcp_connections(nic)[sending->connection], sending);
+            mcp_cancel_message(board, &mcp_connections(nic)[sending->connection], sending);
         }
         sending->state = MCP_IDLE;
     }
@@ -82,6 +83,7 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
         if (number + 1 == c->incoming.port) {
             c->incoming.port = 0; /* the buffer belongs to the host again */
         }
-        mcp_send(nic, board, c); /* messages queued behind the port's own, or void packets */
+        /* Void packets, and messages that were queued behind the port's own, can be sent now. */
+        mcp_send_packets(nic, board, c);
     }
 }

@@ -6,7 +6,7 @@
  * dropped before it is complete returns its token. */
 #include "firmware/connection.h"
 
-void mcp_post(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event)
+void mcp_post_event(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event)
 {
     struct mcp_event *slot = mcp_event_slot(port, mcp_at(board, port->rings), port->events);
     slot->type = event->type;
@@ -58,8 +58,8 @@ static void consume_token(struct mcp_port *port)
 
 /* Skips tokens whose buffers are outside of host memory. Returns false if no other token is
  * left. */
-static bool find_possible(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
-                          struct mcp_receive_token *token)
+static bool find_valid_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
+                             struct mcp_receive_token *token)
 {
     struct mcp_rings *rings = mcp_at(board, port->rings);
     for (uint32_t i = 0; i < port->receive_slots && peek_token(port, rings, token); ++i) {
@@ -69,7 +69,7 @@ static bool find_possible(struct mcp_nic *nic, struct mcp_board *board, struct m
         const struct mcp_event event = {.type = MCP_UNFIT, .what = token->memory};
         consume_token(port);
         ++nic->counters.bad_tokens;
-        mcp_post(board, port, &event);
+        mcp_post_event(board, port, &event);
     }
     return false;
 }
@@ -78,9 +78,9 @@ uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
                        uint32_t bytes, struct mcp_receive_token *token)
 {
     struct mcp_rings *rings = mcp_at(board, port->rings);
-    if (!find_possible(nic, board, port, token)) {
+    if (!find_valid_token(nic, board, port, token)) {
         myr_store_seq_cst(&rings->hungry, 1);
-        if (!find_possible(nic, board, port, token)) {
+        if (!find_valid_token(nic, board, port, token)) {
             return MCP_NOT_READY;
         }
     }
@@ -104,7 +104,8 @@ void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_
         struct mcp_connection *c = &mcp_connections(nic)[i];
         if (0 != (c->refused_ports & mcp_port_bit(number))) {
             c->refused_ports &= ~mcp_port_bit(number);
-            mcp_ready(nic, board, c, (uint16_t)number, port->key, mcp_tokens_left(board, port));
+            mcp_report_tokens(nic, board, c, (uint16_t)number, port->key,
+                              mcp_tokens_left(board, port));
         }
     }
 }
@@ -143,12 +144,12 @@ static uint8_t begin_message(struct mcp_nic *nic, struct mcp_board *board, struc
             .from_port = part->from_port,
         };
     }
-    /* Nobody will provide a token to the port of a dead process. Checked only here, because it
-     * takes a system call. */
+    /* A dead process provides no more tokens. This is checked only here, because it takes a system
+     * call. */
     return MCP_NOT_READY == why && mcp_port_is_over(board, port, part->port_key) ? MCP_CLOSED : why;
 }
 
-static void finish(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+static void finish_message(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
 {
     const struct mcp_event event = {
         .type = MCP_RECEIVED,
@@ -157,14 +158,14 @@ static void finish(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
         .bytes = c->incoming.length,
         .from_nic = c->key,
     };
-    mcp_post(board, &mcp_ports(nic)[c->incoming.port - 1], &event);
+    mcp_post_event(board, &mcp_ports(nic)[c->incoming.port - 1], &event);
     c->incoming.port = 0;
     ++nic->counters.messages_received;
 }
 
-uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                    const struct mcp_message_part *part, const void *payload,
-                    uint32_t payload_bytes)
+uint8_t mcp_deliver_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                           const struct mcp_message_part *part, const void *payload,
+                           uint32_t payload_bytes)
 {
     if (0 != (part->flags & (MCP_FIRST | MCP_VOID))) {
         mcp_incoming_drop(nic, board, c);
@@ -188,7 +189,7 @@ uint8_t mcp_deliver(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
     __builtin_memcpy((uint8_t *)mcp_at(board, in->memory) + in->received, payload, payload_bytes);
     in->received += payload_bytes;
     if (in->received == in->length) {
-        finish(nic, board, c);
+        finish_message(nic, board, c);
     }
     return 0;
 }

@@ -2,14 +2,14 @@
 /* RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
  * It accepts packets only in sequence, and only of the current round.
  *
- * Every packet that is handled here has the NIC's key and is well-formed (mcp_parse()), but anybody
- * who can read the wire can forge that. The check under the connection's secret authenticates the
- * peer. Even an authentic packet may be old, duplicated or out of order. */
+ * Every packet that is handled here has the NIC's key and is well-formed (mcp_parse()), but any
+ * host that can read the wire can forge that. The check under the connection's secret authenticates
+ * the peer. Even an authentic packet may be old, duplicated or out of order. */
 #include "firmware/connection.h"
 
 /* ---- the sending half ---- */
 
-static void grow(struct mcp_connection *c, uint32_t packets)
+static void grow_window(struct mcp_connection *c, uint32_t packets)
 {
     if (c->window < c->threshold) {
         c->window += packets;
@@ -43,21 +43,22 @@ static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now
 
 /* Processes a cumulative acknowledgement: the peer expects `expected` next, so it has all packets
  * before it. */
-static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                         uint32_t expected)
+static void process_acknowledgement(struct mcp_nic *nic, struct mcp_board *board,
+                                    struct mcp_connection *c, uint32_t expected)
 {
     const uint32_t packets = expected - c->base;
     if (0 == packets || packets > c->highest - c->base) {
         return; /* a duplicate, or an old packet */
     }
-    /* Earlier losses, before the peer was ready, do not indicate a loss rate of the network. */
+    /* Losses before the first acknowledgement mean that the peer was not ready yet, and not that
+     * the network loses packets. */
     if (MCP_FIRST_SEQUENCE == c->base) {
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;
     }
     const uint64_t now_ns = board->ops.now_ns(board);
-    mcp_advance(nic, board, c, expected);
-    grow(c, packets);
+    mcp_advance_base(nic, board, c, expected);
+    grow_window(c, packets);
     update_rto(c, expected, now_ns);
     c->retry_ns = 0;
     if (c->base != c->next) {
@@ -69,9 +70,9 @@ static void acknowledged(struct mcp_nic *nic, struct mcp_board *board, struct mc
 static void receive_acknowledgement(struct mcp_nic *nic, struct mcp_board *board,
                                     struct mcp_connection *c, const struct mcp_message_part *part)
 {
-    acknowledged(nic, board, c, part->expected);
+    process_acknowledgement(nic, board, c, part->expected);
     if (0 != (part->flags & MCP_READY)) {
-        mcp_resume_port(nic, board, c, part->from_port, part->port_key, part->length);
+        mcp_requeue_port(nic, board, c, part->from_port, part->port_key, part->length);
     }
     if (0 != (part->flags & MCP_GAP) && part->expected == c->base && part->detail == c->attempt &&
         c->base != c->next) {
@@ -79,13 +80,13 @@ static void receive_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
         c->window = c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
         mcp_go_back(nic, board, c);
     }
-    mcp_send(nic, board, c);
+    mcp_send_packets(nic, board, c);
 }
 
 static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                             const struct mcp_message_part *part)
 {
-    acknowledged(nic, board, c, part->expected);
+    process_acknowledgement(nic, board, c, part->expected);
     if (part->round != c->round || part->sequence != c->base || c->base == c->highest) {
         return; /* the refusal is a duplicate */
     }
@@ -96,7 +97,7 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
     } else if (NULL != sending) {
         mcp_set_aside(nic, board, c, sending, part->detail);
     }
-    mcp_send(nic, board, c);
+    mcp_send_packets(nic, board, c);
 }
 
 /* ---- the receiving half ---- */
@@ -108,12 +109,12 @@ static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
                                 struct mcp_connection *c, bool now)
 {
     ++c->unacknowledged;
-    mcp_send(nic, board, c);
+    mcp_send_packets(nic, board, c);
     if (0 == c->unacknowledged) {
         return;
     }
     if (now || c->unacknowledged >= MCP_ACK_EVERY) {
-        mcp_acknowledge(nic, board, c, 0, 0);
+        mcp_send_acknowledgement(nic, board, c, 0, 0);
     } else if (0 == c->acknowledge_ns) {
         c->acknowledge_ns = board->ops.now_ns(board) + MCP_ACK_DELAY_NS;
         mcp_connection_due(nic, c, c->acknowledge_ns);
@@ -129,7 +130,7 @@ static void refuse_packet(struct mcp_nic *nic, struct mcp_board *board, struct m
     if (MCP_NOT_READY == why) {
         c->refused_ports |= mcp_port_bit(part->to_port);
     }
-    mcp_refuse(nic, board, c, part, why);
+    mcp_send_refusal(nic, board, c, part, why);
 }
 
 /* Reports a gap, once per attempt to fill it. */
@@ -139,19 +140,19 @@ static void report_gap(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
     if (!c->gap_reported || c->gap_attempt != attempt) {
         c->gap_reported = true;
         c->gap_attempt = attempt;
-        mcp_acknowledge(nic, board, c, MCP_GAP, attempt);
+        mcp_send_acknowledgement(nic, board, c, MCP_GAP, attempt);
     }
 }
 
 /* Handles the packet with the expected sequence number. */
-static void take_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                        const struct mcp_message_part *part, const void *payload,
-                        uint32_t payload_bytes)
+static void accept_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                          const struct mcp_message_part *part, const void *payload,
+                          uint32_t payload_bytes)
 {
-    const uint8_t why = mcp_deliver(nic, board, c, part, payload, payload_bytes);
+    const uint8_t why = mcp_deliver_packet(nic, board, c, part, payload, payload_bytes);
     if (0 != why) {
         refuse_packet(nic, board, c, part, why);
-        mcp_send(nic, board, c);
+        mcp_send_packets(nic, board, c);
     } else {
         ++c->expected;
         c->gap_reported = false;
@@ -165,9 +166,9 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
 {
     const int32_t ahead = (int32_t)(part->sequence - c->expected);
     const bool present = part->round == c->incoming_round;
-    acknowledged(nic, board, c, part->expected);
+    process_acknowledgement(nic, board, c, part->expected);
     if (0 == ahead && present) {
-        take_packet(nic, board, c, part, payload, payload_bytes);
+        accept_packet(nic, board, c, part, payload, payload_bytes);
         return;
     }
     ++nic->counters.duplicates;
@@ -179,10 +180,10 @@ static void receive_data(struct mcp_nic *nic, struct mcp_board *board, struct mc
         report_gap(nic, board, c, part->detail);
     } else if (0 == ahead && part->round == (uint16_t)(c->incoming_round - 1) &&
                0 != c->refused_why) {
-        /* Repeated, because the refusal may have been lost. */
-        mcp_refuse(nic, board, c, part, c->refused_why);
+        /* The refusal is repeated, because it may have been lost. */
+        mcp_send_refusal(nic, board, c, part, c->refused_why);
     }
-    mcp_send(nic, board, c);
+    mcp_send_packets(nic, board, c);
 }
 
 void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
@@ -215,7 +216,7 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
         c = mcp_connection_to_sender(nic, board, part->source);
     }
     if (NULL != c) {
-        mcp_heard(c);
+        mcp_reset_silence(c);
     }
     if (NULL == c && data) {
         ++nic->counters.dropped_no_room;

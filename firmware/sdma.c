@@ -14,14 +14,15 @@ void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_s
     sending->state = MCP_IDLE;
     --port->under_way;
     nic->counters.messages_sent += MCP_SENT == type;
-    mcp_post(board, port, &event);
+    mcp_post_event(board, port, &event);
 }
 
 /* ---- to a port of this NIC ---- */
 
 /* Delivers a message to a port of this NIC. Returns false if the message has to wait, for example
  * for a receive token. */
-static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
+static bool deliver_locally(struct mcp_nic *nic, struct mcp_board *board,
+                            struct mcp_sending *sending)
 {
     struct mcp_port *to = &mcp_ports(nic)[sending->to_port];
     struct mcp_receive_token token;
@@ -45,7 +46,7 @@ static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mc
         .bytes = sending->bytes,
         .from_nic = nic->key,
     };
-    mcp_post(board, to, &event);
+    mcp_post_event(board, to, &event);
     ++nic->counters.messages_received;
     ++nic->counters.messages_local;
     mcp_sending_done(nic, board, sending, MCP_SENT, 0);
@@ -54,20 +55,22 @@ static bool deliver_here(struct mcp_nic *nic, struct mcp_board *board, struct mc
 
 /* Returns a message to the same port that is queued on this list already, and that this message
  * must not overtake, or NULL. */
-static const struct mcp_sending *one_waiting(struct mcp_board *board, const struct mcp_queue *queue,
-                                             const struct mcp_sending *sending)
+static const struct mcp_sending *find_predecessor(struct mcp_board *board,
+                                                  const struct mcp_queue *queue,
+                                                  const struct mcp_sending *sending)
 {
     const struct mcp_sending *other = mcp_sending_at(board, queue->first);
-    while (NULL != other && !mcp_goes_to(other, sending->to_port, sending->to_key)) {
+    while (NULL != other && !mcp_is_for_port(other, sending->to_port, sending->to_key)) {
         other = mcp_sending_at(board, other->next);
     }
     return other;
 }
 
-static void queue_here(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
+static void queue_locally(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
 {
     struct mcp_queue *waiting = &mcp_ports(nic)[sending->to_port].waiting;
-    if (NULL != one_waiting(board, waiting, sending) || !deliver_here(nic, board, sending)) {
+    if (NULL != find_predecessor(board, waiting, sending) ||
+        !deliver_locally(nic, board, sending)) {
         sending->state = MCP_WAITING;
         mcp_enqueue(board, waiting, sending);
     }
@@ -83,7 +86,7 @@ void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t 
         struct mcp_sending *sending = mcp_at(board, waiting.first);
         waiting.first = sending->next;
         const bool meant = 0 != port->key && sending->to_key == port->key;
-        if (!meant || blocked || !deliver_here(nic, board, sending)) {
+        if (!meant || blocked || !deliver_locally(nic, board, sending)) {
             blocked = blocked || meant;
             mcp_enqueue(board, &mcp_ports(nic)[number].waiting, sending);
         }
@@ -92,24 +95,25 @@ void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t 
 
 /* ---- to a port of another NIC ---- */
 
-static void queue_there(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending)
+static void queue_on_connection(struct mcp_nic *nic, struct mcp_board *board,
+                                struct mcp_sending *sending)
 {
     struct mcp_connection *c = &mcp_connections(nic)[sending->connection];
-    const struct mcp_sending *other = one_waiting(board, &c->aside, sending);
+    const struct mcp_sending *other = find_predecessor(board, &c->aside, sending);
     if (NULL != other) {
         sending->state = MCP_ASIDE;
         sending->refused_why = other->refused_why;
         mcp_enqueue(board, &c->aside, sending);
     } else {
         mcp_queue_message(board, c, sending);
-        mcp_send(nic, board, c);
+        mcp_send_packets(nic, board, c);
     }
 }
 
 /* ---- tokens ---- */
 
-static bool possible(struct mcp_nic *nic, const struct mcp_board *board,
-                     const struct mcp_sending *sending)
+static bool is_valid_message(struct mcp_nic *nic, const struct mcp_board *board,
+                             const struct mcp_sending *sending)
 {
     if (0 != sending->bytes && !mcp_in_memory(board, sending->memory, sending->bytes)) {
         return false;
@@ -150,13 +154,13 @@ static void start_message(struct mcp_nic *nic, struct mcp_board *board, struct m
         .to_key = token->to_key,
     };
     ++port->under_way;
-    if (!possible(nic, board, sending)) {
+    if (!is_valid_message(nic, board, sending)) {
         ++nic->counters.bad_tokens;
         mcp_sending_done(nic, board, sending, MCP_FAILED, MCP_FAILED_BAD_TOKEN);
     } else if (MCP_SAME_NIC == sending->connection) {
-        queue_here(nic, board, sending);
+        queue_locally(nic, board, sending);
     } else {
-        queue_there(nic, board, sending);
+        queue_on_connection(nic, board, sending);
     }
 }
 

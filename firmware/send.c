@@ -22,7 +22,7 @@ static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connec
     return header;
 }
 
-static void put_on_wire(struct mcp_board *board, const struct mcp_connection *c,
+static void send_sealed(struct mcp_board *board, const struct mcp_connection *c,
                         struct mcp_header *header, const void *payload, size_t payload_bytes)
 {
     mcp_seal_message(header, &c->secret, mcp_nh_of(board, c, payload_bytes), payload,
@@ -30,34 +30,34 @@ static void put_on_wire(struct mcp_board *board, const struct mcp_connection *c,
     board->ops.send(board, c->link, header, payload, payload_bytes);
 }
 
-void mcp_acknowledge(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     uint8_t flags, uint8_t detail)
+void mcp_send_acknowledgement(struct mcp_nic *nic, struct mcp_board *board,
+                              struct mcp_connection *c, uint8_t flags, uint8_t detail)
 {
     struct mcp_header header = header_for(nic, c, MCP_ACK);
     header.message.flags = flags;
     header.message.detail = detail;
-    put_on_wire(board, c, &header, NULL, 0);
+    send_sealed(board, c, &header, NULL, 0);
 }
 
-void mcp_ready(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-               uint16_t port, uint32_t key, uint32_t tokens)
+void mcp_report_tokens(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                       uint16_t port, uint32_t key, uint32_t tokens)
 {
     struct mcp_header header = header_for(nic, c, MCP_ACK);
     header.message.flags = MCP_READY;
     header.message.from_port = port;
     header.message.port_key = key;
     header.message.length = tokens;
-    put_on_wire(board, c, &header, NULL, 0);
+    send_sealed(board, c, &header, NULL, 0);
 }
 
-void mcp_refuse(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                const struct mcp_message_part *refused, uint8_t reason)
+void mcp_send_refusal(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      const struct mcp_message_part *refused, uint8_t reason)
 {
     struct mcp_header header = header_for(nic, c, MCP_REFUSE);
     header.message.sequence = refused->sequence;
     header.message.round = refused->round;
     header.message.detail = reason;
-    put_on_wire(board, c, &header, NULL, 0);
+    send_sealed(board, c, &header, NULL, 0);
 }
 
 /* ---- void packets ---- */
@@ -127,8 +127,8 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
 /* Returns whether the packet should request an acknowledgement. It should if the sender cannot
  * continue without one and no packet in flight has requested it. Without the second condition a
  * long stream would request acknowledgements more and more often. */
-static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
-                     const struct mcp_sending *sending)
+static bool must_request_ack(struct mcp_nic *nic, const struct mcp_connection *c,
+                             const struct mcp_sending *sending)
 {
     if (c->asked - c->base < c->next - c->base) {
         return false;
@@ -144,8 +144,8 @@ static bool must_ask(struct mcp_nic *nic, const struct mcp_connection *c,
            0 != c->aside.first;                    /* messages set aside may follow */
 }
 
-static void fill_in(struct mcp_message_part *part, const struct mcp_sending *sending,
-                    const struct mcp_connection *c)
+static void fill_in_part(struct mcp_message_part *part, const struct mcp_sending *sending,
+                         const struct mcp_connection *c)
 {
     part->to_port = sending->to_port;
     part->from_port = sending->port;
@@ -154,7 +154,7 @@ static void fill_in(struct mcp_message_part *part, const struct mcp_sending *sen
     part->flags = c->next == sending->first ? MCP_FIRST : 0;
 }
 
-static void watch(struct mcp_connection *c, uint64_t now_ns)
+static void start_rtt_sample(struct mcp_connection *c, uint64_t now_ns)
 {
     if (0 == c->timed_ns) {
         c->timed = c->next;
@@ -163,8 +163,8 @@ static void watch(struct mcp_connection *c, uint64_t now_ns)
 }
 
 /* Sends packet `next`. Returns false if there is none. */
-static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                      uint64_t now_ns)
+static bool send_next_packet(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                             uint64_t now_ns)
 {
     struct mcp_sending *sending = NULL;
     const void *payload = NULL;
@@ -184,33 +184,33 @@ static bool send_next(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
         const uint32_t rest = sending->bytes - offset;
         bytes = rest < sending->fragment ? rest : sending->fragment;
         payload = (const uint8_t *)mcp_at(board, sending->memory) + offset;
-        fill_in(&header.message, sending, c);
+        fill_in_part(&header.message, sending, c);
     }
-    if (must_ask(nic, c, sending)) {
+    if (must_request_ack(nic, c, sending)) {
         header.message.flags |= MCP_PLEASE;
         c->asked = c->next;
     }
     header.message.sequence = c->next;
     header.message.round = c->round;
     header.message.detail = c->attempt;
-    put_on_wire(board, c, &header, 0 == bytes ? NULL : payload, bytes);
+    send_sealed(board, c, &header, 0 == bytes ? NULL : payload, bytes);
     if (again) {
         ++nic->counters.retransmissions;
     } else {
-        watch(c, now_ns);
+        start_rtt_sample(c, now_ns);
         ++c->highest;
     }
     ++c->next;
     return true;
 }
 
-void mcp_send(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+void mcp_send_packets(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
 {
     if ((c->next == c->highest && 0 == c->current) || c->next - c->base >= c->window) {
         return;
     }
     const uint64_t now_ns = board->ops.now_ns(board);
-    while (c->next - c->base < c->window && send_next(nic, board, c, now_ns)) {
+    while (c->next - c->base < c->window && send_next_packet(nic, board, c, now_ns)) {
     }
     if (c->base != c->next && 0 == c->retry_ns) {
         c->retry_ns = now_ns + c->rto_ns;
@@ -228,10 +228,11 @@ void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
     c->current = c->queue.first;
     c->timed_ns = 0; /* Karn: an acknowledgement could be for either transmission */
     c->retry_ns = 0;
-    mcp_send(nic, board, c);
+    mcp_send_packets(nic, board, c);
 }
 
-void mcp_retry(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+void mcp_retransmit_cautiously(struct mcp_nic *nic, struct mcp_board *board,
+                               struct mcp_connection *c)
 {
     const uint32_t half = c->window / 2;
     c->threshold = half < MCP_WINDOW_LEAST ? MCP_WINDOW_LEAST : half;
@@ -282,8 +283,8 @@ void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
 
 /* ---- setting aside ---- */
 
-static void resume_at(struct mcp_nic *nic, struct mcp_connection *c, struct mcp_sending *sending,
-                      uint64_t at_ns)
+static void schedule_retry(struct mcp_nic *nic, struct mcp_connection *c,
+                           struct mcp_sending *sending, uint64_t at_ns)
 {
     sending->resume_ns = at_ns;
     if (0 == c->resume_ns || at_ns < c->resume_ns) {
@@ -303,7 +304,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     mcp_enqueue(board, &c->aside, refused);
     while (0 != queue.first) {
         struct mcp_sending *sending = mcp_at(board, queue.first);
-        const bool same = mcp_goes_to(sending, refused->to_port, refused->to_key);
+        const bool same = mcp_is_for_port(sending, refused->to_port, refused->to_key);
         queue.first = sending->next;
         sending->state = same ? MCP_ASIDE : MCP_QUEUED;
         sending->refused_why = same ? why : sending->refused_why;
@@ -312,7 +313,7 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     while (0 != later.first) { /* messages that were set aside earlier stay behind these */
         struct mcp_sending *sending = mcp_at(board, later.first);
         later.first = sending->next;
-        if (mcp_goes_to(sending, refused->to_port, refused->to_key)) {
+        if (mcp_is_for_port(sending, refused->to_port, refused->to_key)) {
             sending->resume_ns = 0;
             sending->refused_why = why;
         }
@@ -324,13 +325,13 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     }
     pause_ns = pause_ns < MCP_PAUSE_MOST_NS ? pause_ns : MCP_PAUSE_MOST_NS;
     ++refused->refusals;
-    resume_at(nic, c, refused, board->ops.now_ns(board) + pause_ns);
+    schedule_retry(nic, c, refused, board->ops.now_ns(board) + pause_ns);
 }
 
 /* Requeues up to `messages` messages that were set aside for a port. The next one gets a fresh
  * timer. */
-static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                    uint16_t port, uint32_t key, uint32_t messages)
+static void requeue_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                          uint16_t port, uint32_t key, uint32_t messages)
 {
     struct mcp_queue aside = c->aside;
     bool more = true;
@@ -338,7 +339,7 @@ static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
     while (0 != aside.first) {
         struct mcp_sending *sending = mcp_at(board, aside.first);
         aside.first = sending->next;
-        const bool meant = mcp_goes_to(sending, port, key);
+        const bool meant = mcp_is_for_port(sending, port, key);
         if (meant && 0 != messages) {
             --messages;
             mcp_queue_message(board, c, sending);
@@ -347,36 +348,36 @@ static void release(struct mcp_nic *nic, struct mcp_board *board, struct mcp_con
         mcp_enqueue(board, &c->aside, sending);
         if (meant && more) {
             more = false;
-            resume_at(nic, c, sending, board->ops.now_ns(board) + MCP_PAUSE_NOT_READY_NS);
+            schedule_retry(nic, c, sending, board->ops.now_ns(board) + MCP_PAUSE_NOT_READY_NS);
         }
     }
 }
 
-void mcp_resume(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+void mcp_retry_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
 {
     const uint64_t now_ns = board->ops.now_ns(board);
     c->resume_ns = 0;
     for (mcp_offset o = c->aside.first; 0 != o;) {
         struct mcp_sending *sending = mcp_at(board, o);
         if (0 != sending->resume_ns && sending->resume_ns <= now_ns) {
-            release(nic, board, c, sending->to_port, sending->to_key, 1);
+            requeue_aside(nic, board, c, sending->to_port, sending->to_key, 1);
             o = c->aside.first;
             continue;
         }
         if (0 != sending->resume_ns) {
-            resume_at(nic, c, sending, sending->resume_ns);
+            schedule_retry(nic, c, sending, sending->resume_ns);
         }
         o = sending->next;
     }
-    mcp_send(nic, board, c);
+    mcp_send_packets(nic, board, c);
 }
 
-void mcp_resume_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                     uint16_t port, uint32_t key, uint32_t tokens)
+void mcp_requeue_port(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      uint16_t port, uint32_t key, uint32_t tokens)
 {
     if (0 != c->aside.first) {
-        release(nic, board, c, port, key, tokens);
-        mcp_send(nic, board, c);
+        requeue_aside(nic, board, c, port, key, tokens);
+        mcp_send_packets(nic, board, c);
     }
 }
 
@@ -391,8 +392,8 @@ static void leave_queue(struct mcp_board *board, struct mcp_connection *c,
     mcp_unqueue(board, &c->queue, sending);
 }
 
-void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
-                 uint32_t expected)
+void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
+                      uint32_t expected)
 {
     for (; c->base != expected; ++c->base) {
         clear_void(c, c->base);
@@ -402,11 +403,11 @@ void mcp_advance(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
         leave_queue(board, c, sending);
         mcp_sending_done(nic, board, sending, MCP_SENT, 0);
         if (0 != c->aside.first) {
-            release(nic, board, c, sending->to_port, sending->to_key, 2);
+            requeue_aside(nic, board, c, sending->to_port, sending->to_key, 2);
         }
         sending = mcp_sending_at(board, c->queue.first);
     }
-    if (!mcp_not_after(c->base, c->next)) { /* it had gone back beyond what is acknowledged now */
+    if (!mcp_not_after(c->base, c->next)) { /* it had gone back to packets acknowledged now */
         c->next = c->base;
         c->current = c->queue.first;
     }
@@ -428,7 +429,8 @@ static void leave_voids(struct mcp_connection *c, const struct mcp_sending *send
     }
 }
 
-void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sending *sending)
+void mcp_cancel_message(struct mcp_board *board, struct mcp_connection *c,
+                        struct mcp_sending *sending)
 {
     if (MCP_QUEUED == sending->state) {
         leave_queue(board, c, sending);
@@ -437,10 +439,11 @@ void mcp_cut(struct mcp_board *board, struct mcp_connection *c, struct mcp_sendi
         }
         return;
     }
+    /* The next message to the same port inherits the retry time. */
     struct mcp_sending *heir = mcp_sending_at(board, sending->next);
     mcp_unqueue(board, &c->aside, sending);
     while (0 != sending->resume_ns && NULL != heir &&
-           !mcp_goes_to(heir, sending->to_port, sending->to_key)) {
+           !mcp_is_for_port(heir, sending->to_port, sending->to_key)) {
         heir = mcp_sending_at(board, heir->next);
     }
     if (0 != sending->resume_ns && NULL != heir) {

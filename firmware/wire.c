@@ -86,7 +86,7 @@ bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secre
 }
 
 /* Returns whether the fields are consistent with each other and with the type. */
-static bool sound(const struct mcp_header *header, size_t payload_bytes)
+static bool has_sound_fields(const struct mcp_header *header, size_t payload_bytes)
 {
     const struct mcp_message_part *m = &header->message;
     switch (header->type) {
@@ -120,5 +120,6 @@ bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header)
         return false;
     }
     copy(header, packet, header_bytes);
-    return header->payload_bytes == bytes - header_bytes && sound(header, bytes - header_bytes);
+    return header->payload_bytes == bytes - header_bytes &&
+           has_sound_fields(header, bytes - header_bytes);
 }

@@ -170,8 +170,8 @@ void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const 
 
 /* Parses a packet. `header` gets its header; fields that its type does not have are 0. Returns
  * false if the packet is not in nicbarr's format, or is incomplete. Otherwise every field is in its
- * range, and the payload follows mcp_header_bytes(). Nothing of it can be trusted before the check
- * is verified: */
+ * range, and the payload follows mcp_header_bytes(). No field can be trusted before mcp_genuine()
+ * has verified the check. */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 
 /* Returns whether the packet was sealed with this secret and not changed since. */

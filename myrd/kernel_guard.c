@@ -58,7 +58,7 @@ enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
     int pair[2];
     char word;
     *guard = -1;
-    if (!mcp_hooks_stay(hooks)) {
+    if (!mcp_hooks_have_filters(hooks)) {
         return MYR_OK;
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {

@@ -336,7 +336,7 @@ static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error
         return status;
     }
     follow_name(server);
-    if (mcp_kernel_stand(server->kernel, why) < 0) {
+    if (mcp_kernel_attach(server->kernel, why) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
     }
     status =

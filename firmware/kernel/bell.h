@@ -36,7 +36,9 @@ struct mcp_bell {
     struct mcp_address at; /* destination of the multicasts */
 };
 
-static inline bool mcp_bell_is_bare(int bell, int family)
+/* Disables UDP checksums in both directions. Over IPv4, a received checksum of 0 is always
+ * accepted. */
+static inline bool mcp_bell_disable_checksums(int bell, int family)
 {
     const int one = 1;
     return AF_INET == family
@@ -46,7 +48,7 @@ static inline bool mcp_bell_is_bare(int bell, int family)
 }
 
 /* Sends multicasts through this interface, without loopback. */
-static inline bool mcp_bell_goes_by(int bell, int family, uint32_t interface)
+static inline bool mcp_bell_set_interface(int bell, int family, uint32_t interface)
 {
     const struct ip_mreqn by = {.imr_ifindex = (int)interface};
     const int number = (int)interface, none = 0;
@@ -76,8 +78,8 @@ static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own
     const struct mcp_address from = mcp_address_of(own, 0);
     bell->at = mcp_bell_address(own, port);
     bell->socket = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bell->multicasts = bell->socket >= 0 && mcp_bell_goes_by(bell->socket, family, interface);
-    return bell->socket >= 0 && mcp_bell_is_bare(bell->socket, family) &&
+    bell->multicasts = bell->socket >= 0 && mcp_bell_set_interface(bell->socket, family, interface);
+    return bell->socket >= 0 && mcp_bell_disable_checksums(bell->socket, family) &&
            0 == bind(bell->socket, &from.at.any, mcp_address_bytes(&from));
 }
 

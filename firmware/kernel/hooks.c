@@ -48,7 +48,7 @@ static bool replace_program(int link, int program)
 }
 
 /* Returns the pinned link, which now has this program, or -1 if there is no usable one. */
-static int old_link(enum mcp_way way, int program, const struct mcp_pins *pins)
+static int reuse_link(enum mcp_way way, int program, const struct mcp_pins *pins)
 {
     const int link = NULL == pins ? -1 : mcp_pins_get(pins, mcp_hooks_pins[way]);
     if (link >= 0 && !replace_program(link, program)) {
@@ -59,10 +59,10 @@ static int old_link(enum mcp_way way, int program, const struct mcp_pins *pins)
     return link;
 }
 
-static int have_link(const struct mcp_hooks *hooks, enum mcp_way way, int program,
-                     const struct mcp_pins *pins)
+static int get_link(const struct mcp_hooks *hooks, enum mcp_way way, int program,
+                    const struct mcp_pins *pins)
 {
-    const int old = old_link(way, program, pins);
+    const int old = reuse_link(way, program, pins);
     if (old >= 0) {
         return old;
     }
@@ -78,14 +78,14 @@ static int have_link(const struct mcp_hooks *hooks, enum mcp_way way, int progra
 }
 
 /* Attaches the programs by tcx. Returns false, with errno EINVAL, if this kernel has no tcx. */
-static bool stand_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
-                         const struct mcp_pins *pins)
+static bool attach_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
+                          const struct mcp_pins *pins)
 {
-    hooks->link[MCP_IN] = have_link(hooks, MCP_IN, program[MCP_IN], pins);
+    hooks->link[MCP_IN] = get_link(hooks, MCP_IN, program[MCP_IN], pins);
     if (hooks->link[MCP_IN] < 0) {
         return false;
     }
-    hooks->link[MCP_OUT] = have_link(hooks, MCP_OUT, program[MCP_OUT], pins);
+    hooks->link[MCP_OUT] = get_link(hooks, MCP_OUT, program[MCP_OUT], pins);
     return hooks->link[MCP_OUT] >= 0;
 }
 
@@ -172,7 +172,7 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 /* Ensures that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
  * filters for both directions and apply all of them to incoming packets; the kernel rejects a
  * request that names another kind than the one installed. */
-static int have_clsact(const struct mcp_hooks *hooks)
+static int ensure_clsact(const struct mcp_hooks *hooks)
 {
     struct words words = begin_netlink_request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
                                                hooks->interface, TC_H_CLSACT, "clsact");
@@ -213,7 +213,7 @@ struct old {
     struct mcp_filter filter;
 };
 
-static void match_old(void *context, const struct nlmsghdr *thing)
+static void match_stale_filter(void *context, const struct nlmsghdr *thing)
 {
     struct old *old = context;
     const struct tcmsg *about = NLMSG_DATA(thing);
@@ -231,13 +231,13 @@ static void match_old(void *context, const struct nlmsghdr *thing)
 }
 
 /* Removes the filters that a killed NIC of this name has left. */
-static int remove_old(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
+static int remove_stale_filters(const struct mcp_hooks *hooks, enum mcp_way way, const char *name)
 {
     const struct words words =
         begin_netlink_request(RTM_GETTFILTER, NLM_F_DUMP, hooks->interface, parents[way], NULL);
     for (;;) {
         struct old old = {.name = name};
-        if (0 != perform_netlink_request(hooks->socket, &words, match_old, &old)) {
+        if (0 != perform_netlink_request(hooks->socket, &words, match_stale_filter, &old)) {
             return -1;
         }
         if (0 == old.filter.handle) {
@@ -274,9 +274,9 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
  * belongs to another kind of filter, the next one is taken. Handles are chosen by their users. */
 enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
 
-static int stand_by_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)
+static int attach_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)
 {
-    if (0 != remove_old(hooks, way, name)) {
+    if (0 != remove_stale_filters(hooks, way, name)) {
         return -1;
     }
     for (uint32_t priority = 1, more = 0; priority <= PRIORITIES && more < HANDLES;) {
@@ -297,32 +297,32 @@ static int stand_by_filter(struct mcp_hooks *hooks, enum mcp_way way, int progra
     return -1;
 }
 
-static int stand_by_clsact(struct mcp_hooks *hooks, const int program[MCP_WAYS], const char *name)
+static int attach_by_clsact(struct mcp_hooks *hooks, const int program[MCP_WAYS], const char *name)
 {
     hooks->socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (hooks->socket < 0 || 0 != have_clsact(hooks)) {
+    if (hooks->socket < 0 || 0 != ensure_clsact(hooks)) {
         return -1;
     }
-    return 0 == stand_by_filter(hooks, MCP_OUT, program[MCP_OUT], name) &&
-                   0 == stand_by_filter(hooks, MCP_IN, program[MCP_IN], name)
+    return 0 == attach_filter(hooks, MCP_OUT, program[MCP_OUT], name) &&
+                   0 == attach_filter(hooks, MCP_IN, program[MCP_IN], name)
                ? 0
                : -1;
 }
 
 /* ---- attaching and removing ---- */
 
-int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
-                    const char *name, bool tcx, const struct mcp_pins *pins)
+int mcp_hooks_attach(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
+                     const char *name, bool tcx, const struct mcp_pins *pins)
 {
     *hooks = MCP_NO_HOOKS;
     hooks->interface = interface;
-    if (tcx && stand_by_tcx(hooks, program, pins)) {
+    if (tcx && attach_by_tcx(hooks, program, pins)) {
         return 0;
     }
-    return tcx && EINVAL != errno ? -1 : stand_by_clsact(hooks, program, name);
+    return tcx && EINVAL != errno ? -1 : attach_by_clsact(hooks, program, name);
 }
 
-bool mcp_hooks_stay(const struct mcp_hooks *hooks)
+bool mcp_hooks_have_filters(const struct mcp_hooks *hooks)
 {
     return hooks->socket >= 0;
 }
@@ -344,7 +344,7 @@ void mcp_hooks_forget(struct mcp_hooks *hooks)
     hooks->socket = -1;
 }
 
-void mcp_hooks_leave(struct mcp_hooks *hooks)
+void mcp_hooks_detach(struct mcp_hooks *hooks)
 {
     mcp_hooks_remove(hooks);
     mcp_hooks_forget(hooks);

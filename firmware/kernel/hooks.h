@@ -6,7 +6,7 @@
  *   and the next NIC replaces its program without missing a packet.
  * - clsact (older kernels): filters of the interface's traffic control. They remain when their
  *   process ends, so they must be removed by the caller at its end, or by another process in its
- *   place (mcp_hooks_leave()). If both were killed, the next NIC with the same name finds the
+ *   place (mcp_hooks_detach()). If both were killed, the next NIC with the same name finds the
  *   filters and removes them. The clsact qdisc itself remains, even if it was created here: others
  *   may use it by now, and an empty one costs nothing.
  *
@@ -35,21 +35,22 @@ struct mcp_hooks {
     } filter[MCP_WAYS];
 };
 
-/* Not attached. */
+/* The initial value: nothing is attached. */
 #define MCP_NO_HOOKS ((struct mcp_hooks){.link = {-1, -1}, .socket = -1})
 
 /* Attaches both programs (descriptors) to the interface (an index). `tcx` says whether this
  * mechanism may be tried. If `pins` is not NULL, links are pinned there, and links that are pinned
- * already get these programs. Returns 0, or -1 with errno; call mcp_hooks_leave() in either case.
+ * already get these programs. Returns 0, or -1 with errno; call mcp_hooks_detach() in either case.
  * EADDRINUSE means that the interface has a qdisc that excludes clsact. */
-int mcp_hooks_stand(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
-                    const char *name, bool tcx, const struct mcp_pins *pins);
+int mcp_hooks_attach(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
+                     const char *name, bool tcx, const struct mcp_pins *pins);
 
 /* Names of the links' pins. */
 extern const char *const mcp_hooks_pins[MCP_WAYS];
 
-/* Returns whether the programs stay attached when this process ends. */
-bool mcp_hooks_stay(const struct mcp_hooks *hooks);
+/* Returns whether the programs are attached by filters, which the kernel does not remove when this
+ * process ends. */
+bool mcp_hooks_have_filters(const struct mcp_hooks *hooks);
 
 /* Removes the filters, if there are any. It needs CAP_NET_ADMIN, and uses only the system calls
  * read() and write(). */
@@ -59,6 +60,6 @@ void mcp_hooks_remove(const struct mcp_hooks *hooks);
 void mcp_hooks_forget(struct mcp_hooks *hooks);
 
 /* Detaches the programs. Pinned links stay until their pins are removed. */
-void mcp_hooks_leave(struct mcp_hooks *hooks);
+void mcp_hooks_detach(struct mcp_hooks *hooks);
 
 #endif

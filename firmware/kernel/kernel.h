@@ -69,8 +69,8 @@ enum { MCP_KERNEL_STATE = 128 };
 
 /* The timer's state for a waiting group, kept between its runs. */
 struct mcp_kernel_watched {
-    uint32_t waits;             /* whether the group was waiting, */
-    uint32_t done;              /* ... after this epoch */
+    uint32_t waits;             /* whether the group was waiting at the last scan */
+    uint32_t done;              /* its last complete epoch at that time */
     uint32_t reports;           /* how often the owner was notified that the group is stuck there */
     struct mcp_backoff backoff; /* until the next notification */
 };
@@ -81,8 +81,8 @@ struct mcp_kernel_watched {
 struct mcp_kernel_group {
     uint32_t uid;  /* the user who owns the group: doorbells of other users are ignored */
     uint32_t line; /* index of its release among those of all pages (struct mcp_kernel_line) */
-    struct mcp_ip wake_ip; /* a sleeping host's socket is connected to this address, */
-    uint16_t wake_to;      /* ... and bound to this port; 0 if no host sleeps */
+    struct mcp_ip wake_ip; /* the address to which a sleeping host's socket is connected */
+    uint16_t wake_to;      /* the port to which that socket is bound; 0 if no host sleeps */
     uint16_t number;       /* its index among the open groups, for its owner */
     uint32_t buffer;   /* its index among the buffers, if the group carries data or broadcasts */
     uint32_t leaves;   /* whether it runs its farewell epoch */
@@ -109,8 +109,8 @@ _Static_assert(offsetof(struct mcp_kernel_group, group.done) == MCP_KERNEL_STATE
 struct mcp_kernel_late {
     struct mcp_ending ending;
     struct mcp_secret secret; /* authenticates its packets */
-    uint64_t closed_ns;       /* for the owner: when it was closed (CLOCK_MONOTONIC), */
-    uint64_t uid;             /* ... and its user */
+    uint64_t closed_ns;       /* for the owner: when the group was closed (CLOCK_MONOTONIC) */
+    uint64_t uid;             /* for the owner: the group's user */
 };
 
 /* The part of a group that its hosts map: its release, which occupies a cache line in a page. All
@@ -221,7 +221,7 @@ enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS 
  * size. (Changes of size are detected.) */
 enum { MCP_KERNEL_FORMAT = 1 };
 
-/* The NIC. */
+/* The state of the NIC. */
 struct mcp_kernel_kept {
     uint32_t format;
     uint32_t complete; /* whether it was attached to the interface with this index */

@@ -83,7 +83,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     /* Names in a BPF file system must not contain dots. */
     snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
-    /* Read now, because the owner may lose access to /sys later. */
+    /* The number is read now, because the owner may lose access to /sys later. */
     loading->processors = libbpf_num_possible_cpus();
     int rc = find_nic_address(&loading->address, loading->interface, why);
     if (0 == rc && loading->processors < 1) {
@@ -130,7 +130,7 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, mcp_account_fn account)
 
 /* ---- stuck groups ---- */
 
-static int consume_one(void *context, void *notification, size_t bytes)
+static int consume_notification(void *context, void *notification, size_t bytes)
 {
     const struct mcp_kernel *kernel = context;
     if (sizeof(struct mcp_kernel_stuck) == bytes) {
@@ -151,7 +151,7 @@ void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, v
     (void)ring_buffer__consume(kernel->notifications);
 }
 
-static int begin_watch(struct mcp_kernel *kernel, char *why)
+static int start_timer(struct mcp_kernel *kernel, char *why)
 {
     const struct program *program = kernel->program;
     uint8_t nothing[ETH_ZLEN] = {0};
@@ -161,7 +161,7 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
         return 0;
     }
     kernel->notifications =
-        ring_buffer__new(bpf_map__fd(program->maps.stuck), consume_one, kernel, NULL);
+        ring_buffer__new(bpf_map__fd(program->maps.stuck), consume_notification, kernel, NULL);
     if (NULL == kernel->notifications ||
         bpf_prog_test_run_opts(bpf_program__fd(program->progs.mcp_begin), &run) < 0 ||
         0 != run.retval) {
@@ -173,7 +173,7 @@ static int begin_watch(struct mcp_kernel *kernel, char *why)
 
 /* ---- attaching to the interface ---- */
 
-int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
+int mcp_kernel_attach(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
     const struct program *program = kernel->program;
     const int programs[MCP_WAYS] = {
@@ -181,7 +181,7 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
         [MCP_OUT] = bpf_program__fd(program->progs.mcp_transmit),
     };
     char name[MCP_KERNEL_WHY], at[MCP_ADDRESS_TEXT];
-    if (begin_watch(kernel, why) < 0) {
+    if (start_timer(kernel, why) < 0) {
         return -1;
     }
     snprintf(name, sizeof(name), "nicbarr-%s",
@@ -195,9 +195,9 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
         return mcp_kernel_refuse(why, "cannot open a socket for looking up hardware addresses: %s",
                                  strerror(errno));
     }
-    if (mcp_hooks_stand(&kernel->hooks, kernel->address.interface, programs, name,
-                        mcp_kernel_may("tcx"),
-                        mcp_pins_there(&kernel->pins) ? &kernel->pins : NULL) < 0) {
+    if (mcp_hooks_attach(&kernel->hooks, kernel->address.interface, programs, name,
+                         mcp_kernel_may("tcx"),
+                         mcp_pins_there(&kernel->pins) ? &kernel->pins : NULL) < 0) {
         return EADDRINUSE == errno
                    ? mcp_kernel_refuse(
                          why,
@@ -208,7 +208,7 @@ int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
                          why, "cannot attach to interface %s: %s (the kernel needs tcx or clsact)",
                          kernel->interface, strerror(errno));
     }
-    kernel->stands = true;
+    kernel->attached = true;
     kernel->kept.complete = 1;
     (void)mcp_kernel_write_kept(kernel);
     return 0;
@@ -221,7 +221,7 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 
 static void close_nic(struct mcp_kernel *kernel)
 {
-    mcp_hooks_leave(&kernel->hooks);
+    mcp_hooks_detach(&kernel->hooks);
     if (kernel->bell.socket >= 0) {
         close(kernel->bell.socket);
     }
@@ -238,7 +238,7 @@ static void close_nic(struct mcp_kernel *kernel)
 
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
-    if (kernel->stands || !kernel->taken) {
+    if (kernel->attached || !kernel->taken) {
         mcp_kernel_unpin(kernel);
     }
     close_nic(kernel);

@@ -54,9 +54,9 @@ void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key);
 
 /* Attaches the NIC to the interface, so that it handles packets from now on. The caller has bound a
  * socket to its port, so that no other process can use it. */
-int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
+int mcp_kernel_attach(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
 
-/* Returns its hooks. */
+/* Returns the NIC's hooks. */
 struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel);
 
 /* mcp_kernel_close() removes the NIC (unless it was taken over and this owner has not attached it).
@@ -118,8 +118,8 @@ struct mcp_kernel_recalled {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
     bool failed;
-    bool leaves;   /* whether it runs its farewell epoch, */
-    uint32_t last; /* ... and which epoch this is */
+    bool leaves;   /* whether it runs its farewell epoch */
+    uint32_t last; /* the last epoch that it has started, such as the farewell epoch */
 };
 bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_recalled *group);
 
@@ -165,11 +165,11 @@ void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, v
  * again later. */
 int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY]);
 
-/* Adds up its counters. */
+/* Gets the NIC's counters, summed over all CPUs; all are 0 on failure. */
 void mcp_kernel_count(struct mcp_kernel *kernel, struct mcp_counters *counters);
 
-/* mcp_kernel_interface() returns the name of its interface; mcp_kernel_rename() handles a change of
- * that name. */
+/* mcp_kernel_interface() returns the name of the NIC's interface. mcp_kernel_rename() sets the name
+ * after the interface was renamed. */
 const char *mcp_kernel_interface(const struct mcp_kernel *kernel);
 void mcp_kernel_rename(struct mcp_kernel *kernel, const char *interface);
 

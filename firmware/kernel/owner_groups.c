@@ -103,13 +103,13 @@ void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more)
 }
 
 /* Returns the release and the buffer to their pages. */
-static void spend(const struct mcp_kernel *kernel, uint32_t line, uint32_t buffer)
+static void free_pages(const struct mcp_kernel *kernel, uint32_t line, uint32_t buffer)
 {
     if (MCP_KERNEL_NOWHERE != line) {
-        mcp_pages_spend(kernel->pages, line);
+        mcp_pages_release(kernel->pages, line);
     }
     if (MCP_KERNEL_NOWHERE != buffer) {
-        mcp_pages_spend(kernel->buffers, buffer);
+        mcp_pages_release(kernel->buffers, buffer);
     }
 }
 
@@ -122,8 +122,8 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     }
     const bool carries = mcp_kernel_has_buffer(plan->buffer_blocks, plan->window);
     uint32_t line = MCP_KERNEL_NOWHERE, buffer = MCP_KERNEL_NOWHERE;
-    seen->page = mcp_pages_take(kernel->pages, plan->uid, &line);
-    seen->buffer = carries ? mcp_pages_take(kernel->buffers, plan->uid, &buffer) : -1;
+    seen->page = mcp_pages_allocate(kernel->pages, plan->uid, &line);
+    seen->buffer = carries ? mcp_pages_allocate(kernel->buffers, plan->uid, &buffer) : -1;
     seen->line = line % MCP_KERNEL_LINES;
     seen->number = mcp_kernel_next_number(kernel);
     mcp_kernel_count_carrying(kernel, carries);
@@ -135,7 +135,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
         add_group(kernel, plan, line, buffer, seen->number) < 0) {
         mcp_kernel_refuse(why, "cannot add a group to the kernel's NIC: %s", strerror(errno));
         mcp_kernel_count_carrying(kernel, -carries);
-        spend(kernel, line, buffer);
+        free_pages(kernel, line, buffer);
         return -1;
     }
     return 0;
@@ -150,7 +150,7 @@ bool mcp_kernel_lookup(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
 /* Removes the key from a group that is being closed, and frees its release and buffer. A program on
  * another CPU may still hold a pointer to the group, whose memory may be reused meanwhile; it
  * checks the key under the group's lock (program/hold.h). */
-static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
+static bool invalidate_group(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
     const uint32_t line = group->line, buffer = group->buffer;
@@ -160,7 +160,7 @@ static bool take_away(const struct mcp_kernel *kernel, struct mcp_kernel_group *
                              BPF_F_LOCK) < 0) {
         return false;
     }
-    spend(kernel, line, buffer);
+    free_pages(kernel, line, buffer);
     return true;
 }
 
@@ -182,7 +182,7 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
     };
     if (bpf_map__update_elem(kernel->program->maps.late, &key, sizeof(key), &last, sizeof(last),
                              BPF_ANY) < 0 ||
-        !take_away(kernel, &group)) {
+        !invalidate_group(kernel, &group)) {
         return false;
     }
     (void)bpf_map__delete_elem(kernel->program->maps.groups, &key, sizeof(key), 0);

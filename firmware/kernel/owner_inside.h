@@ -34,8 +34,8 @@ struct mcp_kernel {
     struct mcp_pins pins;
     struct mcp_pages_kept pages_kept;
     struct mcp_kernel_kept kept;
-    bool taken; /* whether it was taken over from another owner */
-    bool stands;
+    bool taken;    /* whether it was taken over from another owner */
+    bool attached; /* whether mcp_kernel_attach() has succeeded */
     struct mcp_pages *pages, *buffers;
     uint64_t numbers[MCP_KERNEL_GROUPS / 64]; /* one bit for each open group's index */
     struct {

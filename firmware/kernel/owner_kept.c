@@ -20,7 +20,7 @@ bool mcp_kernel_write_kept(struct mcp_kernel *kernel)
 
 /* Returns whether there is a NIC to take over. If there is one that cannot be taken over, it
  * returns false, and `warning` says why. */
-static bool find_old(struct mcp_kernel *kernel, char *warning)
+static bool find_kept_nic(struct mcp_kernel *kernel, char *warning)
 {
     const uint32_t zero = 0;
     struct mcp_kernel_kept *kept = &kernel->kept;
@@ -46,7 +46,7 @@ static bool find_old(struct mcp_kernel *kernel, char *warning)
 
 int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why)
 {
-    kernel->taken = find_old(kernel, warning);
+    kernel->taken = find_kept_nic(kernel, warning);
     if (kernel->taken &&
         mcp_kernel_load_program(&kernel->program, &kernel->address, &kernel->pins, why) < 0) {
         kernel->taken = false;
@@ -196,7 +196,7 @@ void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t index,
 }
 
 /* Takes over all resources of the group and returns true, if they are intact. */
-static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *group)
+static bool retake_group(struct mcp_kernel *kernel, const struct mcp_kernel_group *group)
 {
     const bool carries = mcp_kernel_has_buffer(group->group.buffer_blocks, group->group.window);
     for (uint32_t p = 0; p < group->group.nsends + group->group.nwaits; ++p) {
@@ -205,8 +205,8 @@ static bool retake(struct mcp_kernel *kernel, const struct mcp_kernel_group *gro
         }
     }
     return group->number < MCP_KERNEL_GROUPS &&
-           mcp_pages_retake(kernel->pages, group->uid, group->line) >= 0 &&
-           (!carries || mcp_pages_retake(kernel->buffers, group->uid, group->buffer) >= 0);
+           mcp_pages_reserve(kernel->pages, group->uid, group->line) >= 0 &&
+           (!carries || mcp_pages_reserve(kernel->buffers, group->uid, group->buffer) >= 0);
 }
 
 static void drop_group(const struct mcp_kernel *kernel, uint64_t key)
@@ -223,7 +223,7 @@ static void retake_groups(struct mcp_kernel *kernel)
             drop_group(kernel, gone);
             gone = 0;
         }
-        if (mcp_kernel_lookup(kernel, key, &group) && retake(kernel, &group)) {
+        if (mcp_kernel_lookup(kernel, key, &group) && retake_group(kernel, &group)) {
             mcp_kernel_need_peers(kernel, &group, 1);
             mcp_kernel_take_number(kernel, group.number);
             mcp_kernel_count_carrying(

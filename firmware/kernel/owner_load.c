@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
+static int ignore_message(enum libbpf_print_level level, const char *format, va_list arguments)
 {
     (void)level;
     (void)format;
@@ -71,7 +71,7 @@ int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_ni
                             const struct mcp_pins *pins, char *why)
 {
     if (NULL == getenv("NICBARR_KERNEL_DEBUG")) {
-        libbpf_set_print(be_quiet);
+        libbpf_set_print(ignore_message);
     }
     int err = try_load(program, address, pins, mcp_kernel_may("timer"));
     if (err < 0 && EPERM != -err) {

@@ -22,7 +22,7 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
 
 /* Returns a free entry, which is a new one or that of the unreferenced host that was resolved least
  * recently, or 0 if there is none. */
-static uint32_t find_room(struct mcp_kernel *kernel)
+static uint32_t find_free_entry(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {
         return ++kernel->neighbours;
@@ -51,7 +51,7 @@ enum {
 };
 
 /* Looks the host up in the kernel's neighbour table, which does not block (rtnetlink(7)). */
-static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
+static bool query_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip, uint8_t mac[6])
 {
     enum { ANSWER = 1024 }; /* bytes; exceeds the size of the reply about one neighbour */
     const struct mcp_address peer = mcp_address_of(ip, 0);
@@ -93,7 +93,7 @@ static bool ask_system(const struct mcp_kernel *kernel, const struct mcp_ip *ip,
 
 /* Makes the kernel resolve the host's address. Any packet has this effect; this one is sent to the
  * discard port. */
-static void knock(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
+static void trigger_resolution(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
     const struct mcp_address there = mcp_address_of(ip, htons(9));
     (void)!sendto(kernel->bell.socket, "", 1, MSG_DONTWAIT, &there.at.any,
@@ -105,13 +105,13 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why
     struct mcp_kernel_neighbour neighbour = {.ip = *ip, .known = 1};
     char text[MCP_IP_TEXT];
     uint32_t index = mcp_kernel_find_neighbour(kernel, ip);
-    if (!ask_system(kernel, ip, neighbour.mac)) {
-        knock(kernel, ip);
+    if (!query_system(kernel, ip, neighbour.mac)) {
+        trigger_resolution(kernel, ip);
         return mcp_kernel_refuse(why, "host %s does not answer on interface %s",
                                  mcp_ip_text(ip, text), kernel->interface);
     }
     if (0 == index) {
-        index = find_room(kernel);
+        index = find_free_entry(kernel);
         if (0 == index) {
             return mcp_kernel_refuse(why,
                                      "the kernel's NIC has its maximum number of hosts already");

@@ -17,10 +17,10 @@ enum { MADE_AT_ONCE = 64, MADE_ONE_BY_ONE = 16 };
 
 struct page {
     int map;
-    bool owned;     /* by a user; otherwise it has never had a user */
-    uint32_t uid;   /* its user, if owned */
-    uint32_t taken; /* a bit per slot */
-    uint64_t spent; /* the value of mcp_pages.spent when the last slot was freed, for LRU */
+    bool owned;        /* by a user; otherwise it has never had a user */
+    uint32_t uid;      /* its user, if owned */
+    uint32_t taken;    /* a bit per slot */
+    uint64_t released; /* the value of mcp_pages.released when the last slot was freed, for LRU */
 };
 
 struct mcp_pages {
@@ -29,7 +29,7 @@ struct mcp_pages {
     bool batch; /* whether the kernel has batched updates */
     mcp_account_fn account;
     const struct mcp_pages_kept *kept;
-    uint64_t spent;
+    uint64_t released;
     uint32_t count;
     struct page page[]; /* [kind->most] */
 };
@@ -51,7 +51,7 @@ const struct mcp_pages_kind mcp_pages_of_buffers = {
     .slots = 1,
     .most = MCP_KERNEL_BUFFERS,
     .most_of_one = MCP_KERNEL_BUFFERS_OF_ONE,
-    .for_good = true,
+    .permanent = true,
     .pin = MCP_PIN_OF_BUFFERS,
     .first_owner = MCP_KERNEL_PAGES,
 };
@@ -97,7 +97,7 @@ static void name_pin(const struct mcp_pages *pages, uint32_t page, char name[PIN
     snprintf(name, PIN_NAME, "%s%u", pages->kind->pin, page);
 }
 
-static bool pin(const struct mcp_pages *pages, uint32_t page, int map)
+static bool pin_page(const struct mcp_pages *pages, uint32_t page, int map)
 {
     char name[PIN_NAME];
     name_pin(pages, page, name);
@@ -114,7 +114,7 @@ static bool record_owner(const struct mcp_pages *pages, const struct page *page,
 }
 
 /* Takes over pinned pages. */
-static void find_old(struct mcp_pages *pages)
+static void take_over_pinned(struct mcp_pages *pages)
 {
     while (NULL != pages->kept && pages->count < pages->kind->most) {
         char name[PIN_NAME];
@@ -134,7 +134,7 @@ static void find_old(struct mcp_pages *pages)
 /* ---- allocation ---- */
 
 /* Creates more pages, up to the limit. */
-static void make_more(struct mcp_pages *pages)
+static void create_pages(struct mcp_pages *pages)
 {
     uint32_t slot[MADE_AT_ONCE], made = 0;
     const uint32_t most = pages->batch ? MADE_AT_ONCE : MADE_ONE_BY_ONE;
@@ -147,7 +147,7 @@ static void make_more(struct mcp_pages *pages)
     const uint32_t there = 0 == made ? 0 : insert_pages(pages, slot, page, made);
     bool good = true;
     for (uint32_t p = 0; p < made; ++p) {
-        good = good && p < there && pin(pages, pages->count, page[p]);
+        good = good && p < there && pin_page(pages, pages->count, page[p]);
         if (good) {
             pages->page[pages->count++] = (struct page){.map = page[p]};
         } else {
@@ -156,7 +156,7 @@ static void make_more(struct mcp_pages *pages)
     }
 }
 
-static uint32_t each_its_own(uint32_t uid)
+static uint32_t account_by_uid(uint32_t uid)
 {
     return uid;
 }
@@ -176,11 +176,11 @@ struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, boo
     pages->kind = kind;
     pages->map = map;
     pages->batch = batch;
-    pages->account = each_its_own;
+    pages->account = account_by_uid;
     pages->kept = kept;
-    find_old(pages);
+    take_over_pinned(pages);
     if (0 == pages->count) {
-        make_more(pages);
+        create_pages(pages);
     }
     if (0 == pages->count) {
         const int err = errno;
@@ -200,7 +200,7 @@ void mcp_pages_free(struct mcp_pages *pages)
 }
 
 /* Returns the value of `taken` of a full page. */
-static uint32_t all_taken(const struct mcp_pages *pages)
+static uint32_t full_mask(const struct mcp_pages *pages)
 {
     return UINT32_MAX >> (32 - pages->kind->slots);
 }
@@ -212,14 +212,14 @@ static bool is_of_account(const struct mcp_pages *pages, const struct page *page
 
 /* Returns a page of the user's with a free slot, or NULL. `count` gets the number of pages of the
  * user's account. */
-static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
+static struct page *find_own_page(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
     const uint32_t account = pages->account(uid);
     *count = 0;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
         *count += is_of_account(pages, page, account);
-        if (page->owned && uid == page->uid && all_taken(pages) != page->taken) {
+        if (page->owned && uid == page->uid && full_mask(pages) != page->taken) {
             return page;
         }
     }
@@ -227,7 +227,7 @@ static struct page *find_own(struct mcp_pages *pages, uint32_t uid, uint32_t *co
 }
 
 /* Returns a page that has never had a user. */
-static struct page *find_new(struct mcp_pages *pages)
+static struct page *find_unowned_page(struct mcp_pages *pages)
 {
     for (uint32_t p = 0; p < pages->count; ++p) {
         if (!pages->page[p].owned) {
@@ -239,14 +239,14 @@ static struct page *find_new(struct mcp_pages *pages)
 
 /* Returns the page that has been idle for the longest time, of all users or of this user's
  * account. */
-static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
+static struct page *find_idle_page(struct mcp_pages *pages, bool own, uint32_t uid)
 {
     const uint32_t account = pages->account(uid);
     struct page *idle = NULL;
     for (uint32_t p = 0; p < pages->count; ++p) {
         struct page *page = &pages->page[p];
         if (0 == page->taken && (!own || is_of_account(pages, page, account)) &&
-            (NULL == idle || page->spent < idle->spent)) {
+            (NULL == idle || page->released < idle->released)) {
             idle = page;
         }
     }
@@ -256,22 +256,22 @@ static struct page *find_idle(struct mcp_pages *pages, bool own, uint32_t uid)
 static struct page *choose_page(struct mcp_pages *pages, uint32_t uid)
 {
     uint32_t count;
-    struct page *page = find_own(pages, uid, &count);
+    struct page *page = find_own_page(pages, uid, &count);
     if (NULL != page) {
         return page;
     }
     if (count >= pages->kind->most_of_one) {
-        return pages->kind->for_good ? NULL : find_idle(pages, true, uid);
+        return pages->kind->permanent ? NULL : find_idle_page(pages, true, uid);
     }
-    page = find_new(pages);
+    page = find_unowned_page(pages);
     if (NULL == page) {
-        make_more(pages);
-        page = find_new(pages);
+        create_pages(pages);
+        page = find_unowned_page(pages);
     }
-    return NULL != page || pages->kind->for_good ? page : find_idle(pages, false, 0);
+    return NULL != page || pages->kind->permanent ? page : find_idle_page(pages, false, 0);
 }
 
-int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *slot)
+int mcp_pages_allocate(struct mcp_pages *pages, uint32_t uid, uint32_t *slot)
 {
     struct page *page = choose_page(pages, uid);
     uint32_t free_one = 0;
@@ -292,7 +292,7 @@ int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *slot)
     return page->map;
 }
 
-int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t slot)
+int mcp_pages_reserve(struct mcp_pages *pages, uint32_t uid, uint32_t slot)
 {
     struct page *page = &pages->page[slot / pages->kind->slots];
     const uint32_t bit = UINT32_C(1) << slot % pages->kind->slots;
@@ -309,9 +309,9 @@ int mcp_pages_of(const struct mcp_pages *pages, uint32_t slot)
     return pages->page[slot / pages->kind->slots].map;
 }
 
-void mcp_pages_spend(struct mcp_pages *pages, uint32_t slot)
+void mcp_pages_release(struct mcp_pages *pages, uint32_t slot)
 {
     struct page *page = &pages->page[slot / pages->kind->slots];
     page->taken &= ~(UINT32_C(1) << slot % pages->kind->slots);
-    page->spent = ++pages->spent;
+    page->released = ++pages->released;
 }

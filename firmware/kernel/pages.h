@@ -31,22 +31,23 @@ struct mcp_pages;
 /* A type of pages: those of releases, or buffers. */
 struct mcp_pages_kind {
     const char *name;     /* of the maps */
-    uint32_t bytes;       /* size of a slot, */
-    uint32_t slots;       /* ... and number of slots in a page, at most 32 */
-    uint32_t most;        /* limit of pages */
-    uint32_t most_of_one; /* ... and limit per account */
-    bool for_good;        /* whether a page remains its user's permanently */
-    const char *pin;      /* prefix of the names of the pages' pins, */
-    uint32_t first_owner; /* ... and the index of the first page's owner in the map of all owners */
+    uint32_t bytes;       /* size of a slot */
+    uint32_t slots;       /* number of slots in a page, at most 32 */
+    uint32_t most;        /* limit of pages in total */
+    uint32_t most_of_one; /* limit of pages per account */
+    bool permanent;       /* whether a page remains its user's permanently */
+    const char *pin;      /* prefix of the names of the pages' pins */
+    uint32_t first_owner; /* index of the first page's owner in the map of all owners */
 };
 #define MCP_PIN_OF_LINES "page-"
 #define MCP_PIN_OF_BUFFERS "buffer-"
 extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_buffers;
 
-/* What makes pages outlive this process: each has a pin, and a map stores its owner. */
+/* The objects by which pages outlive this process: a pin for each page, and a map of their
+ * owners. */
 struct mcp_pages_kept {
     const struct mcp_pins *pins;
-    int owners;
+    int owners; /* descriptor of the map */
 };
 
 /* Returns the account of a user. An account has the quota of one user. */
@@ -67,16 +68,16 @@ void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
  * Its previous content is not cleared. Returns the page's descriptor, which the pages own; or -1
  * with errno. Some calls create more pages, which takes some 10 ms (and 16 times as long if the
  * kernel inserts only one page per call). */
-int mcp_pages_take(struct mcp_pages *pages, uint32_t uid, uint32_t *slot);
+int mcp_pages_allocate(struct mcp_pages *pages, uint32_t uid, uint32_t *slot);
 
 /* Reserves this slot for a group that is open already. Returns the page's descriptor, like
- * mcp_pages_take(), or -1 if the user has no such page. */
-int mcp_pages_retake(struct mcp_pages *pages, uint32_t uid, uint32_t slot);
+ * mcp_pages_allocate(), or -1 if the user has no such page. */
+int mcp_pages_reserve(struct mcp_pages *pages, uint32_t uid, uint32_t slot);
 
 /* Returns the descriptor of a slot's page. */
 int mcp_pages_of(const struct mcp_pages *pages, uint32_t slot);
 
 /* Frees a slot. No group may use it any more, and no program may write it. */
-void mcp_pages_spend(struct mcp_pages *pages, uint32_t slot);
+void mcp_pages_release(struct mcp_pages *pages, uint32_t slot);
 
 #endif

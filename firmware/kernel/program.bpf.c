@@ -86,17 +86,17 @@ int mcp_clear_buffer(struct __sk_buff *order)
 
 /* Returns whether the packet was sealed with this secret. In that case its payload is in this CPU's
  * payload buffer. `sum` is the checksum of the frame (sum_of()). */
-static __always_inline bool genuine(struct __sk_buff *packet, uint64_t sum,
-                                    const struct mcp_header *header,
-                                    const struct mcp_secret *secret)
+static __always_inline bool is_genuine(struct __sk_buff *packet, uint64_t sum,
+                                       const struct mcp_header *header,
+                                       const struct mcp_secret *secret)
 {
     return (0 == header->payload_bytes || load_payload(packet, header->payload_bytes)) &&
            (!six || 0 == udp_check(sum, header->payload_bytes)) &&
            header->check == check_of(header, secret);
 }
 
-APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame, uint64_t sum,
-                           struct mcp_header *header)
+APART int receive_foreign(struct __sk_buff *packet, const struct ethhdr *frame, uint64_t sum,
+                          struct mcp_header *header)
 {
     const uint64_t key = header->key;
     const struct mcp_kernel_late *last = bpf_map_lookup_elem(&late, &key);
@@ -104,7 +104,7 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
         COUNT(dropped_foreign);
         return NEXT;
     }
-    if (!genuine(packet, sum, header, &last->secret)) {
+    if (!is_genuine(packet, sum, header, &last->secret)) {
         COUNT(dropped_forged);
         return DROP;
     }
@@ -123,94 +123,95 @@ APART int receive_stranger(struct __sk_buff *packet, const struct ethhdr *frame,
 }
 
 /* Notifies a peer that the group has failed. */
-static __always_inline long fail_on(uint32_t peer, void *context)
+static __always_inline long notify_failure(uint32_t peer, void *context)
 {
     struct play *play = context;
     mcp_group_failure(&play->group->group, peer, &play->message);
     send_clone(play);
     return 0;
 }
-WALKED(fail_on)
+WALKED(notify_failure)
 
 /* Fails the group because a node is missing. Hosts and peers are notified once. */
-static __always_inline enum mcp_recorded fail(struct play *playing, uint32_t missing)
+static __always_inline enum mcp_recorded fail_group(struct play *playing, uint32_t missing)
 {
     struct mcp_kernel_group *group = playing->group;
     struct mcp_kernel_line *line = line_at(group->line);
-    if (!hold(group, playing->key)) {
+    if (!lock_group(group, playing->key)) {
         return MCP_IMPLAUSIBLE;
     }
     const enum mcp_recorded recorded = mcp_group_fail(&group->group, missing);
     if (MCP_RECORDED == recorded && line) {
         myr_store_release(&line->failed, missing + 1);
     }
-    let_go(group);
+    unlock_group(group);
     if (MCP_RECORDED != recorded) {
         return recorded;
     }
     COUNT(failed);
-    LOOP((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), fail_on, playing,
-         playing);
+    LOOP((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), notify_failure,
+         playing, playing);
     return MCP_RECORDED;
 }
 
 /* Handles MCP_FAIL: a peer reports that the group has failed because node `header->collective.node`
  * is missing. */
-static __always_inline int give_up(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                   const struct mcp_header *header)
+static __always_inline int receive_failure(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                           const struct mcp_header *header)
 {
     struct play playing = {.packet = packet, .group = group, .key = header->key};
-    const enum mcp_recorded recorded = fail(&playing, header->collective.node);
-    return MCP_RECORDED == recorded ? wake(packet, group, header->key, true)
-                                    : count(group, MCP_ACTION_GIVE_UP, recorded);
+    const enum mcp_recorded recorded = fail_group(&playing, header->collective.node);
+    return MCP_RECORDED == recorded ? wake_sleeper(packet, group, header->key, true)
+                                    : count_packet(group, MCP_ACTION_GIVE_UP, recorded);
 }
 
 /* Handles MCP_LATER: the peer is alive, but its host has not arrived yet. */
-static __always_inline int hear(struct mcp_kernel_group *group, const struct mcp_header *header)
+static __always_inline int receive_later(struct mcp_kernel_group *group,
+                                         const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
     const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
     enum mcp_recorded recorded = MCP_IMPLAUSIBLE;
-    if (hold(group, header->key)) {
+    if (lock_group(group, header->key)) {
         recorded = mcp_group_hear(&group->group, part.node, part.slot, part.epoch, now_ms);
-        let_go(group);
+        unlock_group(group);
     }
-    return count(group, MCP_ACTION_HEAR, recorded);
+    return count_packet(group, MCP_ACTION_HEAR, recorded);
 }
 
 /* Stores the payload of a peer's message, and records its arrival. */
-static __always_inline enum mcp_recorded take_arrival(struct mcp_kernel_group *group,
-                                                      const struct mcp_header *header)
+static __always_inline enum mcp_recorded record_arrival(struct mcp_kernel_group *group,
+                                                        const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
     const struct payload *payload = own_payload();
     uint32_t bytes = header->payload_bytes, offset;
-    if (!buffer || !payload || !hold(group, header->key)) {
+    if (!buffer || !payload || !lock_group(group, header->key)) {
         return MCP_IMPLAUSIBLE;
     }
     enum mcp_recorded recorded =
         mcp_group_claim(&group->group, part.slot, part.epoch, &bytes, &offset);
     if (MCP_RECORDED == recorded) {
-        keep(buffer, epoch_word(part.epoch) + offset / 8, payload, bytes);
+        store_payload(buffer, epoch_word(part.epoch) + offset / 8, payload, bytes);
         recorded = mcp_group_record(&group->group, part.slot, part.epoch);
     }
-    let_go(group);
+    unlock_group(group);
     return recorded;
 }
 
 /* Handles MCP_ARRIVE and MCP_DONE. */
-static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                   enum mcp_action action, const struct mcp_header *header)
+static __always_inline int advance_group(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                         enum mcp_action action, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
     struct play playing = {.packet = packet, .group = group, .key = header->key};
     const bool carries = 0 != group->group.buffer_blocks && MCP_ACTION_RECORD == action;
     enum mcp_recorded recorded = MCP_RECORDED;
     if (carries) {
-        recorded = take_arrival(group, header);
+        recorded = record_arrival(group, header);
     }
-    if (!hold(group, header->key)) {
+    if (!lock_group(group, header->key)) {
         COUNT(dropped_implausible);
         return DROP;
     }
@@ -223,24 +224,24 @@ static __always_inline int move_on(struct __sk_buff *packet, struct mcp_kernel_g
     if (plays_on) {
         mcp_group_burst(&group->group, &playing.burst);
     }
-    let_go(group);
-    (void)count(group, action, recorded);
-    return plays_on ? play(&playing, true) : DROP;
+    unlock_group(group);
+    (void)count_packet(group, action, recorded);
+    return plays_on ? play_group(&playing, true) : DROP;
 }
 
 /* Handles MCP_ASK: a peer misses a message. */
-static __always_inline int answer(struct __sk_buff *packet, struct mcp_kernel_group *group,
-                                  const struct mcp_header *header)
+static __always_inline int answer_request(struct __sk_buff *packet, struct mcp_kernel_group *group,
+                                          const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
     struct play playing = {.packet = packet, .group = group, .key = header->key};
-    if (!hold(group, header->key)) {
+    if (!lock_group(group, header->key)) {
         return DROP;
     }
     const bool sent =
         mcp_group_answer(&group->group, part->node, part->slot, part->epoch, &playing.message);
-    let_go(group);
-    if (!sent || !become(&playing)) {
+    unlock_group(group);
+    if (!sent || !become_message(&playing)) {
         return DROP;
     }
     if (MCP_LATER == playing.message.header.type) {
@@ -276,9 +277,9 @@ int mcp_receive(struct __sk_buff *packet)
     const uint64_t key = header.key, sum = six ? sum_of(&ip6_of(frame)->saddr, body_of(frame)) : 0;
     struct mcp_kernel_group *group = bpf_map_lookup_elem(&groups, &key);
     if (!group) {
-        return receive_stranger(packet, frame, sum, &header);
+        return receive_foreign(packet, frame, sum, &header);
     }
-    if (!genuine(packet, sum, &header, &group->group.secret)) {
+    if (!is_genuine(packet, sum, &header, &group->group.secret)) {
         COUNT(dropped_forged);
         return DROP;
     }
@@ -286,21 +287,21 @@ int mcp_receive(struct __sk_buff *packet)
     switch (action) {
     case MCP_ACTION_RECORD:
     case MCP_ACTION_RELEASE:
-        return move_on(packet, group, action, &header);
+        return advance_group(packet, group, action, &header);
     case MCP_ACTION_ANSWER:
-        return answer(packet, group, &header);
+        return answer_request(packet, group, &header);
     case MCP_ACTION_HEAR:
-        return hear(group, &header);
+        return receive_later(group, &header);
     case MCP_ACTION_GIVE_UP:
-        return give_up(packet, group, &header);
+        return receive_failure(packet, group, &header);
     case MCP_ACTION_TAKE_BLOCK:
     case MCP_ACTION_ANSWER_BCAST:
     case MCP_ACTION_HEAR_BCAST:
         return receive_bcast(packet, group, action, &header);
     case MCP_ACTION_PASS_OVER:
-        return count(group, action, MCP_KNOWN);
+        return count_packet(group, action, MCP_KNOWN);
     default:
-        return count(group, action, MCP_IMPLAUSIBLE);
+        return count_packet(group, action, MCP_IMPLAUSIBLE);
     }
 }
 
@@ -308,7 +309,7 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* Begins an epoch of the locked group. Epochs cost the system CPU time, so each of them requires a
  * doorbell, for whose time the host is charged. */
-static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch)
+static __always_inline void begin_epoch(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;
     mcp_group_start(&group->group, myr_epoch_reached(epoch, paid) ? paid : epoch);
@@ -316,17 +317,17 @@ static __always_inline void begin(struct mcp_kernel_group *group, uint32_t epoch
 
 /* Begins an epoch of a group that carries data, with the node's block. Here epochs begin one at a
  * time. */
-static __always_inline void begin_with(struct mcp_kernel_group *group,
-                                       struct mcp_kernel_buffer *buffer, uint32_t epoch,
-                                       const struct payload *block, uint32_t bytes)
+static __always_inline void begin_data_epoch(struct mcp_kernel_group *group,
+                                             struct mcp_kernel_buffer *buffer, uint32_t epoch,
+                                             const struct payload *block, uint32_t bytes)
 {
     if (mcp_group_offer(&group->group, epoch, bytes)) {
-        keep(buffer, epoch_word(epoch), block, bytes);
+        store_payload(buffer, epoch_word(epoch), block, bytes);
         mcp_group_start(&group->group, epoch);
     }
 }
 
-static __always_inline int start(struct play *playing, uint32_t epoch, bool leaves)
+static __always_inline int start_epoch(struct play *playing, uint32_t epoch, bool leaves)
 {
     struct __sk_buff *packet = playing->packet;
     struct mcp_kernel_group *group = playing->group;
@@ -335,24 +336,24 @@ static __always_inline int start(struct play *playing, uint32_t epoch, bool leav
         0 != group->group.buffer_blocks ? buffer_at(group->buffer) : NULL;
     const struct payload *block =
         buffer && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
-    if (!hold(group, playing->key)) {
+    if (!lock_group(group, playing->key)) {
         return DROP;
     }
     const uint32_t before = group->group.started;
     group->leaves |= leaves;
     if (0 == group->group.buffer_blocks) {
-        begin(group, epoch);
+        begin_epoch(group, epoch);
     } else if (block) {
-        begin_with(group, buffer, epoch, block, bytes);
+        begin_data_epoch(group, buffer, epoch, block, bytes);
     }
     mcp_group_burst(&group->group, &playing->burst);
-    let_go(group);
-    watch_over(group);
+    unlock_group(group);
+    arm_if_waiting(group);
     if (myr_epoch_reached(before, epoch)) {
         /* The doorbell was repeated, so the host has waited for a long time. */
-        release(group, playing->key);
+        publish_release(group, playing->key);
     }
-    return play(playing, false);
+    return play_group(playing, false);
 }
 
 /* Handles a doorbell, which is recognised by its destination port, the group's key, and the uid of
@@ -366,22 +367,22 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     if (!group || (uid != group->uid && uid != nic.owner)) {
         return NEXT;
     }
-    /* one variable for all cases, because BPF stacks are small */
-    struct handing handing = {.play = {.packet = packet, .group = group, .key = key}};
-    struct play *playing = &handing.play;
+    /* One variable for all cases, because BPF stacks are small. */
+    struct forwarding forwarding = {.play = {.packet = packet, .group = group, .key = key}};
+    struct play *playing = &forwarding.play;
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
-        return start(playing, bell->epoch, MCP_RING_FAREWELL == bell->ring);
+        return start_epoch(playing, bell->epoch, MCP_RING_FAREWELL == bell->ring);
     }
     if (MCP_RING_BCAST == bell->ring || MCP_RING_BCAST_ASK == bell->ring) {
-        return ring_bcast(&handing, bell);
+        return ring_bcast(&forwarding, bell);
     }
     if (MCP_RING_ASK == bell->ring) {
-        release(group, key);
-        LOOP(MCP_KERNEL_MESSAGES, ask_on, playing, playing);
+        publish_release(group, key);
+        LOOP(MCP_KERNEL_MESSAGES, ask_missing, playing, playing);
     } else if (MCP_RING_SLEEP == bell->ring) {
         record_sleeper(packet, group, key, frame);
-    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail(playing, bell->epoch)) {
-        return wake(packet, group, key, false);
+    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail_group(playing, bell->epoch)) {
+        return wake_sleeper(packet, group, key, false);
     }
     return DROP;
 }

@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-static bool before(const struct sim_event *a, const struct sim_event *b)
+static bool is_before(const struct sim_event *a, const struct sim_event *b)
 {
     return a->at_ps != b->at_ps ? a->at_ps < b->at_ps : a->order < b->order;
 }
 
-static bool make_room(struct sim_events *events)
+static bool grow_heap(struct sim_events *events)
 {
     if (events->count < events->room) {
         return true;
@@ -27,12 +27,12 @@ static bool make_room(struct sim_events *events)
 bool sim_events_put(struct sim_events *events, uint64_t at_ps, uint32_t kind, uint32_t node,
                     void *what)
 {
-    if (!make_room(events)) {
+    if (!grow_heap(events)) {
         return false;
     }
     const struct sim_event event = {at_ps, events->next_order++, kind, node, what};
     uint32_t index = events->count++;
-    while (index > 0 && before(&event, &events->heap[(index - 1) / 2])) {
+    while (index > 0 && is_before(&event, &events->heap[(index - 1) / 2])) {
         events->heap[index] = events->heap[(index - 1) / 2];
         index = (index - 1) / 2;
     }
@@ -49,10 +49,11 @@ bool sim_events_take(struct sim_events *events, struct sim_event *event)
     const struct sim_event last = events->heap[--events->count];
     uint32_t index = 0;
     for (uint32_t child = 1; child < events->count; child = 2 * index + 1) {
-        if (child + 1 < events->count && before(&events->heap[child + 1], &events->heap[child])) {
+        if (child + 1 < events->count &&
+            is_before(&events->heap[child + 1], &events->heap[child])) {
             ++child;
         }
-        if (!before(&events->heap[child], &last)) {
+        if (!is_before(&events->heap[child], &last)) {
             break;
         }
         events->heap[index] = events->heap[child];

@@ -44,7 +44,7 @@ void sim_host_spend(struct sim_node *node, double microseconds)
 }
 
 /* Rings the doorbell: the NIC will process `work`. */
-static void ring(struct sim_node *node, struct sim_work *work)
+static void ring_doorbell(struct sim_node *node, struct sim_work *work)
 {
     struct sim_machine *m = node->machine;
     sim_schedule(m, node->cursor_ps + sim_ps(m->parameters.doorbell_us), EVENT_NIC, node->number,
@@ -57,7 +57,7 @@ void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epo
     if (NULL != work) {
         work->group = group;
         work->epoch = epoch;
-        ring(node, work);
+        ring_doorbell(node, work);
     }
 }
 
@@ -67,7 +67,7 @@ void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_
     if (NULL != work) {
         work->token = token;
         work->sequence = sequence;
-        ring(node, work);
+        ring_doorbell(node, work);
     }
 }
 
@@ -75,7 +75,7 @@ void sim_host_provides(struct sim_node *node)
 {
     struct sim_work *work = sim_work_new(node->machine, WORK_PROVIDES, 0);
     if (NULL != work) {
-        ring(node, work);
+        ring_doorbell(node, work);
     }
 }
 
@@ -95,7 +95,7 @@ void sim_host_bcast(struct sim_node *node, uint32_t number, const void *block, u
         work->epoch = number;
         work->block = block;
         work->length = bytes;
-        ring(node, work);
+        ring_doorbell(node, work);
     }
 }
 
@@ -104,6 +104,6 @@ void sim_host_calls(struct sim_node *node, void *what)
     struct sim_work *work = sim_work_new(node->machine, WORK_CALL, 0);
     if (NULL != work) {
         work->what = what;
-        ring(node, work);
+        ring_doorbell(node, work);
     }
 }

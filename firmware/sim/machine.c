@@ -51,18 +51,18 @@ void sim_schedule(struct sim_machine *m, uint64_t at_ps, enum sim_event_kind kin
 
 /* ---- time ---- */
 
-static uint64_t cycles(const struct sim_machine *m, double cycles)
+static uint64_t cycles_to_ps(const struct sim_machine *m, double cycles)
 {
     return sim_ps(cycles / m->parameters.nic_mhz);
 }
 
-static void charge(struct sim_node *node, double n)
+static void charge_cycles(struct sim_node *node, double n)
 {
-    node->cursor_ps += cycles(node->machine, n);
+    node->cursor_ps += cycles_to_ps(node->machine, n);
 }
 
 /* Performs a DMA transfer that begins at `from_ps` at the earliest. Returns its end. */
-static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
+static uint64_t transfer_by_dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
 {
     const struct sim_parameters *p = &node->machine->parameters;
     const uint64_t begin_ps = node->bus_free_ps > from_ps ? node->bus_free_ps : from_ps;
@@ -72,20 +72,20 @@ static uint64_t dma(struct sim_node *node, uint64_t from_ps, size_t bytes)
 }
 
 /* Transfers bytes between the NIC and host memory. Returns when the transfer ends. */
-static uint64_t move(struct sim_node *node, size_t bytes)
+static uint64_t transfer_bytes(struct sim_node *node, size_t bytes)
 {
     if (0 == bytes) {
         return node->cursor_ps;
     }
-    charge(node, node->machine->parameters.cycles_dma);
-    return dma(node, node->cursor_ps, bytes);
+    charge_cycles(node, node->machine->parameters.cycles_dma);
+    return transfer_by_dma(node, node->cursor_ps, bytes);
 }
 
 /* Transfers a payload, part of a message of `whole` bytes, to the NIC. Returns when the NIC has
  * it. */
-static uint64_t fetch(struct sim_node *node, size_t bytes, size_t whole)
+static uint64_t fetch_payload(struct sim_node *node, size_t bytes, size_t whole)
 {
-    return move(node, sim_host_copies(node->machine, whole) ? 0 : bytes);
+    return transfer_bytes(node, sim_host_copies(node->machine, whole) ? 0 : bytes);
 }
 
 double sim_random(struct sim_machine *m)
@@ -122,7 +122,7 @@ uint64_t sim_network_ps(const struct sim_machine *m, uint32_t from, uint32_t to)
     return sim_ps(switches * p->switch_us + (switches + 1) * p->cable_us);
 }
 
-static struct sim_node *of_board(struct mcp_board *board)
+static struct sim_node *node_of(struct mcp_board *board)
 {
     return (struct sim_node *)board;
 }
@@ -130,7 +130,7 @@ static struct sim_node *of_board(struct mcp_board *board)
 static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
                         const void *payload, size_t payload_bytes)
 {
-    struct sim_node *node = of_board(board);
+    struct sim_node *node = node_of(board);
     struct sim_machine *m = node->machine;
     const struct sim_parameters *p = &m->parameters;
     const size_t header_bytes = mcp_header_bytes(header->type);
@@ -139,14 +139,14 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
         return;
     }
     memcpy(work->packet, header, header_bytes);
-    charge(node, p->cycles_turn);
+    charge_cycles(node, p->cycles_turn);
     uint64_t ready_ps = node->cursor_ps;
     if (0 != payload_bytes) {
         memcpy(work->packet + header_bytes, payload, payload_bytes);
         if (NULL != m->above) {
-            ready_ps = move(node, m->above->of_host(node, payload, payload_bytes, true));
-        } else if (!mcp_is_collective(header->type)) { /* those payloads are in the NIC already */
-            ready_ps = fetch(node, payload_bytes, header->message.length);
+            ready_ps = transfer_bytes(node, m->above->of_host(node, payload, payload_bytes, true));
+        } else if (!mcp_is_collective(header->type)) { /* payloads of collectives are in the NIC */
+            ready_ps = fetch_payload(node, payload_bytes, header->message.length);
         }
     }
     work->from = node->number;
@@ -154,7 +154,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
     const uint64_t leaves_ps = ready_ps > node->out_free_ps ? ready_ps : node->out_free_ps;
     node->out_free_ps = leaves_ps + work->link_ps;
     ++m->tally.sent;
-    /* Counted here, because the control program leaves this counter to the board. */
+    /* The control program leaves this counter to the board. */
     ++node->mcp->counters.packets_sent;
     m->tally.bytes += work->bytes;
     if (p->loss > 0 && sim_random(m) < p->loss) {
@@ -168,7 +168,7 @@ static void send_packet(struct mcp_board *board, mcp_link to, const struct mcp_h
 
 static mcp_link hold_sender(struct mcp_board *board)
 {
-    return sim_link(of_board(board)->sender);
+    return sim_link(node_of(board)->sender);
 }
 
 /* Links are not refcounted here. */
@@ -186,14 +186,15 @@ static void notify_host(struct sim_node *node, enum sim_notice notice, size_t by
     struct sim_work *work = sim_work_new(m, WORK_NOTICE, 0);
     if (NULL != work) {
         work->notice = notice;
-        charge(node, m->parameters.cycles_turn);
-        sim_schedule(m, dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number, work);
+        charge_cycles(node, m->parameters.cycles_turn);
+        sim_schedule(m, transfer_by_dma(node, node->cursor_ps, bytes), EVENT_HOST, node->number,
+                     work);
     }
 }
 
-static void wake(struct mcp_board *board, myr_word *word)
+static void wake_host(struct mcp_board *board, myr_word *word)
 {
-    struct sim_node *node = of_board(board);
+    struct sim_node *node = node_of(board);
     ++node->machine->tally.releases;
     if (NULL == node->broadcasts || word == &node->broadcasts->done) {
         notify_host(node, SIM_RELEASE, sizeof(*word));
@@ -205,7 +206,7 @@ static void wake(struct mcp_board *board, myr_word *word)
 
 static uint64_t now_ns(struct mcp_board *board)
 {
-    return of_board(board)->cursor_ps / 1000;
+    return node_of(board)->cursor_ps / 1000;
 }
 
 void sim_nic_notifies(struct sim_node *node)
@@ -236,13 +237,13 @@ static void report_events(struct sim_node *node)
 
 void sim_nic_spend(struct sim_node *node, double cycles)
 {
-    charge(node, cycles);
+    charge_cycles(node, cycles);
 }
 
 static void handle_bcast(struct sim_node *node, const struct sim_work *work)
 {
-    charge(node, node->machine->parameters.cycles_turn);
-    node->cursor_ps = fetch(node, work->length, work->length);
+    charge_cycles(node, node->machine->parameters.cycles_turn);
+    node->cursor_ps = fetch_payload(node, work->length, work->length);
     node->is_root = true;
     (void)mcp_collective_bcast(&node->board, &node->mcp->counters, work->group, work->epoch,
                                work->block, work->length);
@@ -255,21 +256,21 @@ static void handle_packet(struct sim_node *node, const struct sim_work *work)
     const struct sim_parameters *p = &m->parameters;
     struct mcp_header header;
     ++m->tally.received;
-    charge(node, p->cycles_turn);
+    charge_cycles(node, p->cycles_turn);
     if (mcp_parse(work->packet, work->bytes, &header) && mcp_is_collective(header.type)) {
-        charge(node, p->cycles_engine);
+        charge_cycles(node, p->cycles_engine);
     } else if (MCP_DATA == header.type) {
         const size_t bytes = work->bytes - MCP_MESSAGE_BYTES;
-        (void)move(node,
-                   NULL == m->above
-                       ? bytes
-                       : m->above->of_host(node, work->packet + MCP_MESSAGE_BYTES, bytes, false));
+        (void)transfer_bytes(
+            node, NULL == m->above
+                      ? bytes
+                      : m->above->of_host(node, work->packet + MCP_MESSAGE_BYTES, bytes, false));
     }
     node->sender = work->from;
     mcp_receive(node->mcp, &node->board, work->packet, work->bytes);
 }
 
-static void handle(struct sim_node *node, const struct sim_work *work)
+static void handle_work(struct sim_node *node, const struct sim_work *work)
 {
     struct sim_tally *tally = &node->machine->tally;
     const struct sim_parameters *p = &node->machine->parameters;
@@ -279,13 +280,13 @@ static void handle(struct sim_node *node, const struct sim_work *work)
         break;
     case WORK_START:
         ++tally->starts;
-        charge(node, p->cycles_turn + p->cycles_start);
+        charge_cycles(node, p->cycles_turn + p->cycles_start);
         mcp_collective_start(&node->mcp->collective, &node->board, &node->mcp->counters,
                              work->group, work->epoch);
         break;
     case WORK_SENDS:
         ++tally->tokens;
-        charge(node, p->cycles_turn);
+        charge_cycles(node, p->cycles_turn);
         myr_store_release(&work->token->sequence, work->sequence);
         mcp_messages_sdma(node->mcp, &node->board, 0);
         break;
@@ -297,7 +298,7 @@ static void handle(struct sim_node *node, const struct sim_work *work)
         handle_bcast(node, work);
         break;
     case WORK_CALL:
-        charge(node, p->cycles_turn);
+        charge_cycles(node, p->cycles_turn);
         node->machine->above->call(node, work->what);
         break;
     case WORK_TIMER:
@@ -324,7 +325,7 @@ static void set_timer(struct sim_node *node)
 
 /* Schedules the first unit of work, for when the processor is free and the work has been
  * noticed. */
-static void call_nic(struct sim_node *node)
+static void schedule_nic(struct sim_node *node)
 {
     const uint64_t ready_ps = node->nic_work.first->ready_ps;
     sim_schedule(node->machine, ready_ps > node->nic_free_ps ? ready_ps : node->nic_free_ps,
@@ -336,28 +337,28 @@ static void run_nic(struct sim_node *node)
     struct sim_machine *m = node->machine;
     struct sim_work *work = sim_work_take(&node->nic_work);
     node->cursor_ps = m->now_ps;
-    handle(node, work);
+    handle_work(node, work);
     sim_work_free(m, work);
     node->nic_free_ps = node->cursor_ps;
     set_timer(node);
     if (NULL != node->nic_work.first) {
-        call_nic(node);
+        schedule_nic(node);
     }
 }
 
-static void queue_nic(struct sim_node *node, struct sim_work *work)
+static void queue_nic_work(struct sim_node *node, struct sim_work *work)
 {
     struct sim_machine *m = node->machine;
     const struct sim_parameters *p = &m->parameters;
     const bool first = NULL == node->nic_work.first;
-    work->ready_ps = m->now_ps + cycles(m, p->cycles_loop + p->cycles_look * (m->nnodes - 1));
+    work->ready_ps = m->now_ps + cycles_to_ps(m, p->cycles_loop + p->cycles_look * (m->nnodes - 1));
     sim_work_append(&node->nic_work, work);
     if (first) {
-        call_nic(node);
+        schedule_nic(node);
     }
 }
 
-static void on_timer(struct sim_node *node)
+static void handle_timer(struct sim_node *node)
 {
     struct sim_machine *m = node->machine;
     if (node->timer_ps != m->now_ps) {
@@ -365,7 +366,7 @@ static void on_timer(struct sim_node *node)
     }
     struct sim_work *work = sim_work_new(m, WORK_TIMER, 0);
     if (NULL != work) {
-        queue_nic(node, work);
+        queue_nic_work(node, work);
     }
 }
 
@@ -373,7 +374,7 @@ static void on_timer(struct sim_node *node)
 
 /* Handles the arrival of a packet's first bytes. The link receives the rest when it is done with
  * the previous packet. */
-static void on_head(struct sim_node *node, struct sim_work *work)
+static void handle_head(struct sim_node *node, struct sim_work *work)
 {
     const uint64_t now_ps = node->machine->now_ps;
     const uint64_t begin_ps = node->in_free_ps > now_ps ? node->in_free_ps : now_ps;
@@ -389,10 +390,10 @@ void sim_run(struct sim_machine *m)
         m->now_ps = event.at_ps;
         switch ((enum sim_event_kind)event.kind) {
         case EVENT_HEAD:
-            on_head(node, event.what);
+            handle_head(node, event.what);
             break;
         case EVENT_NIC:
-            queue_nic(node, event.what);
+            queue_nic_work(node, event.what);
             break;
         case EVENT_NIC_FREE:
             run_nic(node);
@@ -404,7 +405,7 @@ void sim_run(struct sim_machine *m)
             sim_host_run(node);
             break;
         case EVENT_TIMER:
-            on_timer(node);
+            handle_timer(node);
             break;
         }
     }
@@ -446,7 +447,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
         .memory_bytes = each * shape->nodes,
     };
     m->nodes = calloc(shape->nodes, sizeof(*m->nodes));
-    /* Only reserved: a run touches a fraction of it, and untouched pages cost nothing. */
+    /* Only the address space is reserved, because a run touches a fraction of the memory. */
     void *memory = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     m->memory = MAP_FAILED == memory ? NULL : memory;
@@ -457,7 +458,7 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
     for (uint32_t n = 0; n < shape->nodes; ++n) {
         struct sim_node *node = &m->nodes[n];
         node->board = (struct mcp_board){
-            .ops = {send_packet, NULL, hold_sender, release_link, now_ns, wake},
+            .ops = {send_packet, NULL, hold_sender, release_link, now_ns, wake_host},
             .memory = m->memory + n * each,
             .memory_bytes = (uint32_t)each,
         };

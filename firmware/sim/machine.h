@@ -37,7 +37,7 @@
 struct sim_parameters {
     double nic_mhz;
     double cycles_loop;   /* until an idle MCP polls for new work; only a delay */
-    double cycles_look;   /* ... more for each other node, if the MCP polls each of them */
+    double cycles_look;   /* added to this delay for each other node, if the MCP polls each node */
     double cycles_turn;   /* one iteration of a state machine: SDMA, SEND, RECV, RDMA alike */
     double cycles_engine; /* to record a collective's message and determine the messages to send */
     double cycles_start;  /* in addition, to read the peer list of a barrier that the host starts */
@@ -56,8 +56,8 @@ struct sim_parameters {
     double switch_ports;
     double host_call_us;   /* to pass a token to the NIC, or to receive a message or a release */
     double host_return_us; /* to take back a send token */
-    double slow_from;      /* nodes from this one on have slower hosts (0: none), */
-    double slow_factor;    /* ... by this factor */
+    double slow_from;      /* nodes from this one on have slower hosts; 0 if none has */
+    double slow_factor;    /* factor by which these hosts are slower */
     double mtu;            /* for packets with payload, as the MTU of IP */
     double loss;           /* probability that the wire loses a packet */
 };

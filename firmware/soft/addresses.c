@@ -136,7 +136,7 @@ static bool parse_wanted(const char *word, struct wanted *wanted)
     return wanted->network || (NULL == slash && length < IFNAMSIZ);
 }
 
-static bool is_wrong(const char *word, char *why, size_t bytes)
+static bool report_wrong_entry(const char *word, char *why, size_t bytes)
 {
     snprintf(why, bytes,
              "\"%s\" is neither an interface nor a network such as 10.0.0.0/8 or fd00::/64", word);
@@ -154,21 +154,21 @@ bool mcp_networks_wrong(const char *networks, char *why, size_t bytes)
         const size_t length = strcspn(rest, ", ");
         snprintf(word, sizeof(word), "%.*s", (int)length, rest);
         if (length >= sizeof(word) || !parse_wanted(word, &wanted)) {
-            return is_wrong(word, why, bytes);
+            return report_wrong_entry(word, why, bytes);
         }
         rest += length;
         any = true;
     }
-    return !any && is_wrong(networks, why, bytes);
+    return !any && report_wrong_entry(networks, why, bytes);
 }
 
-static bool ordinary(const struct ifaddrs *one)
+static bool is_ordinary(const struct ifaddrs *one)
 {
     return 0 == (one->ifa_flags & (IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
 /* Returns whether `word` selects this address of the interface. */
-static bool named(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
+static bool is_selected(const struct ifaddrs *one, const struct mcp_ip *ip, const char *word)
 {
     struct wanted wanted;
     return parse_wanted(word, &wanted) &&
@@ -227,7 +227,7 @@ static bool add_family(const struct ifaddrs *all, int family, unsigned state, co
             continue;
         }
         const struct mcp_ip ip = ip_of(one->ifa_addr, family);
-        if (!is_link_local(&ip) && named(one, &ip, word)) {
+        if (!is_link_local(&ip) && is_selected(one, &ip, word)) {
             add_address(one, &ip, addresses, count);
             any = true;
         }
@@ -248,7 +248,7 @@ static void add_ordinary(const struct ifaddrs *all, unsigned state,
                          struct mcp_local_address *addresses, uint32_t *count, uint32_t most)
 {
     for (const struct ifaddrs *one = all; NULL != one; one = one->ifa_next) {
-        if (ordinary(one)) {
+        if (is_ordinary(one)) {
             add_word(all, state, one->ifa_name, addresses, count, most);
         }
     }

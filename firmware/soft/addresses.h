@@ -21,8 +21,8 @@
 enum {
     MCP_IP_BITS = 128,
     MCP_IP_BEFORE_4 = 96,               /* number of bits before an IPv4 address */
-    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* size of an address as text, */
-    MCP_NETWORK_TEXT = MCP_IP_TEXT + 4, /* ... and with its prefix */
+    MCP_IP_TEXT = INET6_ADDRSTRLEN,     /* size of an address as text */
+    MCP_NETWORK_TEXT = MCP_IP_TEXT + 4, /* size of an address with its prefix as text */
 };
 
 static inline struct mcp_ip mcp_ip_of_4(uint32_t ip)
@@ -115,10 +115,11 @@ struct mcp_ip mcp_address_ip(const struct mcp_address *address);
 /* Returns the prefix length of a mask of that family, in bits of 128 (struct mcp_local_address). */
 uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family);
 
-/* Compares without the port. Returns false for NULL and for another family. */
+/* Returns whether a socket address has this IP address, whatever its port. Returns false for NULL
+ * and for an address of another family. */
 bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip);
 
-/* (The port has the same offset in both.) */
+/* Returns the port in network byte order. It has the same offset in both families' structures. */
 static inline uint16_t mcp_address_port(const struct mcp_address *address)
 {
     return address->at.ip4.sin_port;

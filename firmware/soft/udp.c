@@ -23,8 +23,8 @@ enum {
 };
 
 /* Binds the socket to the address if there is just one, else to the wildcard address. */
-static bool bind_to(int s, int family, const struct mcp_local_address *addresses, uint32_t count,
-                    uint16_t port)
+static bool bind_socket(int s, int family, const struct mcp_local_address *addresses,
+                        uint32_t count, uint16_t port)
 {
     int only_6 = 1;
     for (uint32_t a = 0; a < count; ++a) {
@@ -54,7 +54,7 @@ int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, ui
         (void)setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }
     (void)setsockopt(s, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-    if (!bind_to(s, family, addresses, count, port)) {
+    if (!bind_socket(s, family, addresses, count, port)) {
         const int err = errno;
         close(s);
         errno = err;
@@ -65,7 +65,7 @@ int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, ui
 
 /* Returns the address that the UDP socket is bound to; the family is AF_UNSPEC if it is not such a
  * socket. */
-static struct mcp_address bound_to(int socket)
+static struct mcp_address bound_address(int socket)
 {
     struct mcp_address address = {.at.any.sa_family = AF_UNSPEC};
     socklen_t bytes = sizeof(address);
@@ -81,7 +81,7 @@ static struct mcp_address bound_to(int socket)
 
 uint16_t mcp_udp_port(int socket)
 {
-    const struct mcp_address address = bound_to(socket);
+    const struct mcp_address address = bound_address(socket);
     return AF_UNSPEC == address.at.any.sa_family ? 0 : mcp_address_port(&address);
 }
 
@@ -123,7 +123,7 @@ struct mcp_udp_batch {
     _Alignas(struct cmsghdr) uint8_t control[MCP_UDP_OUTBOX][CMSG_SPACE(sizeof(uint16_t))];
 };
 
-static void free_memory(struct mcp_udp *udp)
+static void free_buffers(struct mcp_udp *udp)
 {
     free(udp->inbox);
     free(udp->batch);
@@ -134,13 +134,13 @@ static void free_memory(struct mcp_udp *udp)
 bool mcp_udp_open(struct mcp_udp *udp, int socket)
 {
     udp->socket = socket;
-    udp->family = bound_to(socket).at.any.sa_family;
+    udp->family = bound_address(socket).at.any.sa_family;
     udp->gathered = 0;
     udp->chains = true;
     udp->inbox = malloc(MCP_UDP_CHAIN_MOST);
     udp->batch = malloc(sizeof(*udp->batch));
     if (NULL == udp->inbox || NULL == udp->batch) {
-        free_memory(udp);
+        free_buffers(udp);
         return false;
     }
     return true;
@@ -149,7 +149,7 @@ bool mcp_udp_open(struct mcp_udp *udp, int socket)
 void mcp_udp_close(struct mcp_udp *udp)
 {
     close(udp->socket);
-    free_memory(udp);
+    free_buffers(udp);
 }
 
 /* ---- sending ---- */
@@ -226,7 +226,7 @@ static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32
 
 /* Sends a single packet without payload. This is the fast path, because a collective's step sends
  * such a packet to one peer. */
-static uint32_t send_one(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
+static uint32_t send_single_packet(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
     long sent;
     do {
@@ -247,7 +247,7 @@ static bool may_mean_chains(int error)
 
 /* Sends only the first packet of a refused chain, to find out whether the chain or the destination
  * was refused. The others are lost. */
-static bool send_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
+static bool send_chain_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
 {
     size_t parts = 0;
     for (size_t bytes = 0; bytes < head_bytes; ++parts) {
@@ -271,7 +271,7 @@ static uint32_t send_batch(struct mcp_udp *udp, struct mcp_udp_batch *batch)
         } else if (EINTR != errno) {
             failed += batch->packets[first];
             if (batch->packets[first] > 1 && may_mean_chains(errno) &&
-                send_head(udp, &batch->messages[first].msg_hdr, batch->head_bytes[first])) {
+                send_chain_head(udp, &batch->messages[first].msg_hdr, batch->head_bytes[first])) {
                 --failed;
                 udp->chains = false;
             }
@@ -285,7 +285,7 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
 {
     if (1 == udp->gathered && 0 == udp->outbox[0].payload_bytes) {
         udp->gathered = 0;
-        return send_one(udp, &udp->outbox[0]);
+        return send_single_packet(udp, &udp->outbox[0]);
     }
     struct mcp_udp_batch *batch = udp->batch;
     batch->count = 0;
@@ -302,7 +302,7 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp)
 /* ---- receiving ---- */
 
 /* Returns the packet size of a received chain. */
-static size_t link_bytes(struct msghdr *message, size_t whole)
+static size_t chain_packet_bytes(struct msghdr *message, size_t whole)
 {
     for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); NULL != cmsg;
          cmsg = CMSG_NXTHDR(message, cmsg)) {
@@ -316,7 +316,7 @@ static size_t link_bytes(struct msghdr *message, size_t whole)
 }
 
 /* Receives a datagram or a chain. */
-static long take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
+static long receive_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     struct iovec part = {udp->inbox, MCP_UDP_CHAIN_MOST};
     _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))];
@@ -329,11 +329,11 @@ static long take_chain(struct mcp_udp *udp, struct mcp_address *from, size_t *ea
         .msg_controllen = sizeof(control),
     };
     const ssize_t taken = recvmsg(udp->socket, &message, MSG_DONTWAIT);
-    *each_bytes = taken > 0 ? link_bytes(&message, (size_t)taken) : 0;
+    *each_bytes = taken > 0 ? chain_packet_bytes(&message, (size_t)taken) : 0;
     return taken;
 }
 
-static long take_one(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
+static long receive_datagram(struct mcp_udp *udp, struct mcp_address *from, size_t *each_bytes)
 {
     const long taken = os_receive_from(udp->socket, udp->inbox, MCP_UDP_CHAIN_MOST, MSG_DONTWAIT,
                                        from, sizeof(*from));
@@ -348,7 +348,8 @@ long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *conte
 {
     struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};
     size_t size;
-    const long taken = chains ? take_chain(udp, &from, &size) : take_one(udp, &from, &size);
+    const long taken =
+        chains ? receive_chain(udp, &from, &size) : receive_datagram(udp, &from, &size);
     if (taken < 0) {
         return MCP_UDP_NOTHING;
     }

@@ -58,7 +58,7 @@ void mcp_udp_want_chains(int socket);
  * header's size and IPv4's. */
 uint32_t mcp_udp_mtu(const struct mcp_ip *to);
 
-/* Opens the wire on `socket`, one of mcp_udp_socket(); mcp_udp_close() closes the socket. Returns
+/* Opens the wire on a socket from mcp_udp_socket(). mcp_udp_close() closes the socket, too. Returns
  * false if out of memory. */
 bool mcp_udp_open(struct mcp_udp *udp, int socket);
 void mcp_udp_close(struct mcp_udp *udp);

@@ -2,8 +2,8 @@
 /*
  * Groups that carry data (docs/protocol.md) must neither deliver a wrong block nor hang:
  * mcp_group_offer(), mcp_group_claim(), mcp_group_record(), mcp_group_answer() and
- * mcp_group_release() in firmware/engine.c, and mcp_collective_farewell(), remember() and
- * receive_stranger() in collective.c, small enough to be searched exhaustively.
+ * mcp_group_release() in firmware/engine.c, and mcp_collective_farewell(), remember_ending()
+ * and receive_foreign() in collective.c, small enough to be searched exhaustively.
  *
  * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then play the farewell and close
  * the group. Hosts arrive, open the group and leave it whenever they like. Messages go by

@@ -13,7 +13,7 @@
 enum { GROUPS_EVER = 2 * MCP_KERNEL_LATE };
 
 struct mcp_kernel {
-    bool stands; /* it is attached; only one NIC can be at a time */
+    bool attached; /* only one NIC can be attached at a time */
 };
 
 static bool one_is_attached;
@@ -260,13 +260,13 @@ void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
     *key = kept_key = keeps ? kept_key : *key;
 }
 
-int mcp_kernel_stand(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
+int mcp_kernel_attach(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
 {
     if (one_is_attached) {
         snprintf(why, MCP_KERNEL_WHY, "another fake NIC is attached");
         return -1;
     }
-    kernel->stands = one_is_attached = true;
+    kernel->attached = one_is_attached = true;
     return 0;
 }
 
@@ -280,7 +280,7 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel)
 
 void mcp_kernel_close(struct mcp_kernel *kernel)
 {
-    one_is_attached = one_is_attached && !kernel->stands;
+    one_is_attached = one_is_attached && !kernel->attached;
     free(kernel);
 }
 

@@ -130,7 +130,7 @@ static int end(void **state)
 
 static int attach(struct mcp_hooks *hooks, const char *name)
 {
-    return mcp_hooks_stand(hooks, interface, program, name, false, NULL);
+    return mcp_hooks_attach(hooks, interface, program, name, false, NULL);
 }
 
 /* ---- attaching ---- */
@@ -139,9 +139,9 @@ static void by_the_preferred_means(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
-    assert_int_equal(mcp_hooks_stand(&hooks, interface, program, "one", true, NULL), 0);
-    expect("one", mcp_hooks_stay(&hooks));
-    mcp_hooks_leave(&hooks);
+    assert_int_equal(mcp_hooks_attach(&hooks, interface, program, "one", true, NULL), 0);
+    expect("one", mcp_hooks_have_filters(&hooks));
+    mcp_hooks_detach(&hooks);
     expect("one", 0);
 }
 
@@ -149,12 +149,12 @@ static void missing_interface(void **state)
 {
     (void)state;
     struct mcp_hooks hooks;
-    assert_int_equal(mcp_hooks_stand(&hooks, 9999, program, "one", false, NULL), -1);
+    assert_int_equal(mcp_hooks_attach(&hooks, 9999, program, "one", false, NULL), -1);
     assert_int_equal(errno, ENODEV);
-    mcp_hooks_leave(&hooks);
+    mcp_hooks_detach(&hooks);
     hooks = MCP_NO_HOOKS;
-    assert_false(mcp_hooks_stay(&hooks));
-    mcp_hooks_leave(&hooks);
+    assert_false(mcp_hooks_have_filters(&hooks));
+    mcp_hooks_detach(&hooks);
 }
 
 /* With an ingress qdisc, a filter for outgoing packets would process incoming ones. */
@@ -165,7 +165,7 @@ static void with_another_qdisc(void **state)
     assert_true(run("tc qdisc add dev nic0 ingress"));
     assert_int_equal(attach(&hooks, "one"), -1);
     assert_int_equal(errno, EADDRINUSE);
-    mcp_hooks_leave(&hooks);
+    mcp_hooks_detach(&hooks);
     assert_true(run("tc qdisc show dev nic0 | grep -q 'qdisc ingress'"));
     char text[TEXT];
     list(MCP_IN, text);
@@ -187,7 +187,7 @@ static void beside_another_type(void **state)
     char text[TEXT];
     list(MCP_IN, text);
     assert_true(strstr(text, "u32") < strstr(text, "bpf"));
-    mcp_hooks_leave(&hooks);
+    mcp_hooks_detach(&hooks);
     expect("one", 0);
     list(MCP_IN, text);
     assert_non_null(strstr(text, "u32"));
@@ -198,7 +198,7 @@ static void the_interface_is_deleted(void **state)
     struct mcp_hooks hooks;
     assert_int_equal(attach(&hooks, "one"), 0);
     assert_int_equal(end(state), 0);
-    mcp_hooks_leave(&hooks);
+    mcp_hooks_detach(&hooks);
     assert_int_equal(begin(state), 0);
 }
 
@@ -217,7 +217,7 @@ static void stay_attached(uint32_t guarded, void *context)
     CREW_CHECK(0 == attach(&hooks, names[guarded >> 1]), "%s", strerror(errno));
     if (0 != guarded % 2) {
         CREW_CHECK(MYR_OK == myrd_guard_start(&hooks, false, &guard, &error), "%s", error.text);
-        CREW_CHECK(guard >= 0 && !mcp_hooks_stay(&hooks), "no guard");
+        CREW_CHECK(guard >= 0 && !mcp_hooks_have_filters(&hooks), "no guard");
     }
     CREW_CHECK(1 == write(ready[1], "", 1), "the test has ended");
     for (;;) {
@@ -294,7 +294,7 @@ static void nics_attach_and_die(void **state)
     uint64_t random = crew_seed();
     (void)state;
     assert_int_equal(attach(&stranger, names[NICS]), 0);
-    assert_true(mcp_hooks_stay(&stranger));
+    assert_true(mcp_hooks_have_filters(&stranger));
     for (int step = 0; step < STEPS; ++step) {
         const uint32_t n = crew_below(&random, NICS);
         if (0 == nics[n].process) {
@@ -311,11 +311,11 @@ static void nics_attach_and_die(void **state)
         }
         struct mcp_hooks last;
         assert_int_equal(attach(&last, names[n]), 0);
-        mcp_hooks_leave(&last);
+        mcp_hooks_detach(&last);
         nics[n].leftover = false;
         expect_all(nics);
     }
-    mcp_hooks_leave(&stranger);
+    mcp_hooks_detach(&stranger);
     expect(names[NICS], 0);
     assert_true(run("tc qdisc show dev nic0 | grep -q clsact"));
 }
@@ -360,8 +360,8 @@ static void privileges_of_a_guard(void **state)
     assert_int_equal(attach(&hooks, "one"), 0);
     assert_int_equal(myrd_guard_start(&hooks, false, &guard, &error), MYR_OK);
     const pid_t pid = only_child();
-    assert_false(mcp_hooks_stay(&hooks));
-    mcp_hooks_leave(&hooks);
+    assert_false(mcp_hooks_have_filters(&hooks));
+    mcp_hooks_detach(&hooks);
     for (size_t s = 0; s < sizeof(signals) / sizeof(signals[0]); ++s) {
         assert_int_equal(kill(pid, signals[s]), 0);
     }

@@ -94,7 +94,7 @@ static bool has_all_required(void)
 
 static bool begin_nic(char *why)
 {
-    if (mcp_kernel_stand(kernel, why) < 0) {
+    if (mcp_kernel_attach(kernel, why) < 0) {
         return false;
     }
     for (uint32_t n = 0; n < MOST_NODES; ++n) {

@@ -22,7 +22,7 @@ static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t 
 }
 
 /* The state while a block is forwarded. The block is in this CPU's payload buffer. */
-struct handing {
+struct forwarding {
     struct play play;
     uint32_t root, number, bytes;
     uint32_t child; /* index of the pending message to a child; NO_CHILD if none was found yet */
@@ -30,69 +30,72 @@ struct handing {
 
 enum { NO_CHILD = 2 * MCP_KERNEL_PEERS };
 
-static __always_inline void next_child(struct handing *handing)
+/* Fills in the message that forwards the block to the pending child. */
+static __always_inline void fill_in_child(struct forwarding *forwarding)
 {
-    mcp_bcast_message(&handing->play.group->group, handing->child, handing->root, handing->number,
-                      handing->bytes, &handing->play.message);
+    mcp_bcast_message(&forwarding->play.group->group, forwarding->child, forwarding->root,
+                      forwarding->number, forwarding->bytes, &forwarding->play.message);
 }
 
 /* Sends the pending message and makes this one pending, if `index` is a child. The last message
  * thus remains pending, so that the packet itself can become it instead of a clone. */
-static __always_inline long hand_on(uint32_t index, void *context)
+static __always_inline long forward_block(uint32_t index, void *context)
 {
-    struct handing *handing = context;
-    if (mcp_bcast_child(&handing->play.group->group, index, handing->root)) {
-        if (NO_CHILD != handing->child) {
-            next_child(handing);
-            send_clone(&handing->play);
+    struct forwarding *forwarding = context;
+    if (mcp_bcast_child(&forwarding->play.group->group, index, forwarding->root)) {
+        if (NO_CHILD != forwarding->child) {
+            fill_in_child(forwarding);
+            send_clone(&forwarding->play);
         }
-        handing->child = index;
+        forwarding->child = index;
     }
     return 0;
 }
-WALKED(hand_on)
+WALKED(forward_block)
 
 /* Stores the block in its slot. A host that sees the number reads the block, so the number is
  * written last, by an atomic exchange, which is a full barrier. */
-static __always_inline enum mcp_recorded keep_block(struct handing *handing)
+static __always_inline enum mcp_recorded store_block(struct forwarding *forwarding)
 {
-    struct mcp_kernel_group *group = handing->play.group;
-    const uint32_t bytes = handing->bytes;
+    struct mcp_kernel_group *group = forwarding->play.group;
+    const uint32_t bytes = forwarding->bytes;
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
     const struct payload *payload = own_payload();
-    if (!buffer || !payload || !hold(group, handing->play.key)) {
+    if (!buffer || !payload || !lock_group(group, forwarding->play.key)) {
         return MCP_IMPLAUSIBLE;
     }
-    const uint32_t slot = slot_of(&group->group, handing->number);
+    const uint32_t slot = slot_of(&group->group, forwarding->number);
     const enum mcp_recorded recorded = mcp_bcast_take(
-        &group->group, handing->root, *SLOT(buffer, slot, number), handing->number, bytes);
+        &group->group, forwarding->root, *SLOT(buffer, slot, number), forwarding->number, bytes);
     if (MCP_RECORDED == recorded) {
-        keep(buffer, slot + sizeof(struct mcp_bcast_slot) / 8, payload, bytes);
+        store_payload(buffer, slot + sizeof(struct mcp_bcast_slot) / 8, payload, bytes);
         *SLOT(buffer, slot, bytes) = bytes;
-        (void)__sync_lock_test_and_set(SLOT(buffer, slot, number), handing->number);
+        (void)__sync_lock_test_and_set(SLOT(buffer, slot, number), forwarding->number);
     }
-    let_go(group);
+    unlock_group(group);
     return recorded;
 }
 
 /* Stores and forwards the block that the packet has brought, which is in this CPU's payload buffer.
- * `incoming` is as for play(). */
-static __always_inline int take_block(struct handing *handing, bool incoming)
+ * `incoming` is as for play_group(). */
+static __always_inline int accept_block(struct forwarding *forwarding, bool incoming)
 {
-    const struct mcp_kernel_group *group = handing->play.group;
-    handing->bytes = payload_bytes(handing->play.packet);
-    handing->child = NO_CHILD;
-    const enum mcp_recorded recorded = keep_block(handing);
+    const struct mcp_kernel_group *group = forwarding->play.group;
+    forwarding->bytes = payload_bytes(forwarding->play.packet);
+    forwarding->child = NO_CHILD;
+    const enum mcp_recorded recorded = store_block(forwarding);
     if (MCP_RECORDED != recorded) {
-        return incoming ? count(group, MCP_ACTION_TAKE_BLOCK, recorded) : DROP;
+        return incoming ? count_packet(group, MCP_ACTION_TAKE_BLOCK, recorded) : DROP;
     }
     COUNT(broadcasts);
-    LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), hand_on, &handing->play, handing);
-    const bool any = NO_CHILD != handing->child;
+    LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), forward_block, &forwarding->play,
+         forwarding);
+    const bool any = NO_CHILD != forwarding->child;
     if (any) {
-        next_child(handing);
+        fill_in_child(forwarding);
     }
-    return finish(&handing->play, any && become(&handing->play), true, incoming);
+    return finish_packet(&forwarding->play, any && become_message(&forwarding->play), true,
+                         incoming);
 }
 
 /* Makes play->message an ASK for a block that this node misses. Returns false if this node is the
@@ -100,11 +103,11 @@ static __always_inline int take_block(struct handing *handing, bool incoming)
 static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
 {
     struct mcp_kernel_group *group = play->group;
-    if (!hold(group, play->key)) {
+    if (!lock_group(group, play->key)) {
         return false;
     }
     const bool asks = mcp_bcast_ask(&group->group, root, number, &play->message);
-    let_go(group);
+    unlock_group(group);
     if (asks) {
         COUNT(asked);
     }
@@ -116,14 +119,14 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
 {
     struct mcp_kernel_group *group = play->group;
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
-    if (!buffer || !hold(group, play->key)) {
+    if (!buffer || !lock_group(group, play->key)) {
         return DROP;
     }
     const uint32_t slot = slot_of(&group->group, part->epoch);
     const bool sent =
         mcp_bcast_answer(&group->group, part->node, part->slot, part->epoch,
                          *SLOT(buffer, slot, number), *SLOT(buffer, slot, bytes), &play->message);
-    let_go(group);
+    unlock_group(group);
     if (!sent) {
         return DROP;
     }
@@ -138,16 +141,17 @@ static __always_inline int answer_bcast(struct play *play, const struct mcp_coll
         (void)mcp_fetch(own_payload(), buffer, slot + sizeof(struct mcp_bcast_slot) / 8,
                         play->message.bytes / 8);
     }
-    return become(play) ? (int)bpf_redirect(nic.interface, 0) : DROP;
+    return become_message(play) ? (int)bpf_redirect(nic.interface, 0) : DROP;
 }
 
 /* Records the parent's report that it does not have a block yet. */
-static __always_inline int hear_bcast(struct play *play, const struct mcp_collective_part *part)
+static __always_inline int receive_bcast_later(struct play *play,
+                                               const struct mcp_collective_part *part)
 {
     struct mcp_kernel_group *group = play->group;
     const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
-    if (!buffer || !hold(group, play->key)) {
+    if (!buffer || !lock_group(group, play->key)) {
         return DROP;
     }
     const uint32_t slot = slot_of(&group->group, part->epoch);
@@ -156,34 +160,35 @@ static __always_inline int hear_bcast(struct play *play, const struct mcp_collec
     if (MCP_RECORDED == recorded) {
         *SLOT(buffer, slot, heard_ms) = now_ms + (0 == now_ms);
     }
-    let_go(group);
-    return count(group, MCP_ACTION_HEAR_BCAST, recorded);
+    unlock_group(group);
+    return count_packet(group, MCP_ACTION_HEAR_BCAST, recorded);
 }
 
 static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                          enum mcp_action action, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    struct handing handing = {.play = {.packet = packet, .group = group, .key = header->key},
-                              .root = part.slot,
-                              .number = part.epoch};
-    return MCP_ACTION_TAKE_BLOCK == action     ? take_block(&handing, true)
-           : MCP_ACTION_ANSWER_BCAST == action ? answer_bcast(&handing.play, &part)
-                                               : hear_bcast(&handing.play, &part);
+    struct forwarding forwarding = {.play = {.packet = packet, .group = group, .key = header->key},
+                                    .root = part.slot,
+                                    .number = part.epoch};
+    return MCP_ACTION_TAKE_BLOCK == action     ? accept_block(&forwarding, true)
+           : MCP_ACTION_ANSWER_BCAST == action ? answer_bcast(&forwarding.play, &part)
+                                               : receive_bcast_later(&forwarding.play, &part);
 }
 
 /* Handles a doorbell of the host, which is the root of a broadcast or misses one. */
-static __always_inline int ring_bcast(struct handing *handing, const struct mcp_doorbell *bell)
+static __always_inline int ring_bcast(struct forwarding *forwarding,
+                                      const struct mcp_doorbell *bell)
 {
-    struct play *playing = &handing->play;
+    struct play *playing = &forwarding->play;
     struct __sk_buff *packet = playing->packet;
-    handing->root = playing->group->group.node;
-    handing->number = bell->epoch;
+    forwarding->root = playing->group->group.node;
+    forwarding->number = bell->epoch;
     if (MCP_RING_BCAST == bell->ring) {
-        return load_payload(packet, payload_bytes(packet)) ? take_block(handing, false) : DROP;
+        return load_payload(packet, payload_bytes(packet)) ? accept_block(forwarding, false) : DROP;
     }
     const bool asks = ask_bcast(playing, bell->root, bell->epoch);
-    return finish(playing, asks && become(playing), false, false);
+    return finish_packet(playing, asks && become_message(playing), false, false);
 }
 
 #endif

@@ -45,8 +45,8 @@ static __always_inline uint32_t epoch_word(uint32_t epoch)
 /* Copies this CPU's payload into the buffer, from word `first` on. While the group is locked, the
  * buffer belongs to it, because the owner removes the key of a closed group before it reassigns the
  * buffer. */
-static __always_inline void keep(struct mcp_kernel_buffer *buffer, uint32_t first,
-                                 const struct payload *payload, uint32_t bytes)
+static __always_inline void store_payload(struct mcp_kernel_buffer *buffer, uint32_t first,
+                                          const struct payload *payload, uint32_t bytes)
 {
     const uint32_t words = bytes / 8;
     uint32_t w = 0;

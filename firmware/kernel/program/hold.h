@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Holding a group: locking it and verifying its identity.
+/* Locking a group, and verifying its identity.
  *
  * Since Linux 6.1 the memory of a deleted map element is reused at once, not after an RCU grace
  * period. A value that was just looked up may therefore belong to another group, of another user.
@@ -8,8 +8,8 @@
  * Before the owner deletes a group it sets the group's key to 0, under the lock. Keys are random
  * and never reused. If the key is still the one that was looked up, everything read from the value
  * before this check belongs to that group. Invariant: code that writes to a group, or sends on its
- * behalf, verifies the key after all its reads, under the lock (hold()) or without it
- * (is_still()). */
+ * behalf, verifies the key after all its reads, under the lock (lock_group()) or without it
+ * (is_still_group()). */
 #ifndef MCP_PROGRAM_HOLD_H
 #define MCP_PROGRAM_HOLD_H
 
@@ -17,23 +17,23 @@
 
 /* Returns whether the value is still the group with this key. A CPU may reorder the reads, but by
  * fewer instructions than the owner needs to close a group, delete it, and add another one. */
-static __always_inline bool is_still(const struct mcp_kernel_group *group, uint64_t key)
+static __always_inline bool is_still_group(const struct mcp_kernel_group *group, uint64_t key)
 {
     return key == *(const volatile uint64_t *)&group->group.key;
 }
 
 /* Locks the group with this key. Returns false, with nothing locked, if it has been closed. */
-static __always_inline bool hold(struct mcp_kernel_group *group, uint64_t key)
+static __always_inline bool lock_group(struct mcp_kernel_group *group, uint64_t key)
 {
     bpf_spin_lock(&group->lock);
-    if (is_still(group, key)) {
+    if (is_still_group(group, key)) {
         return true;
     }
     bpf_spin_unlock(&group->lock);
     return false;
 }
 
-static __always_inline void let_go(struct mcp_kernel_group *group)
+static __always_inline void unlock_group(struct mcp_kernel_group *group)
 {
     bpf_spin_unlock(&group->lock);
 }

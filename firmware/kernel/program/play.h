@@ -61,7 +61,7 @@ struct play {
 
 /* Turns the packet into the message. A broadcast's block is in this CPU's payload buffer already.
  * Returns false if the receiver's hardware address is unknown, or the group has been closed. */
-APART bool become(struct play *play)
+APART bool become_message(struct play *play)
 {
     struct mcp_message *message = &play->message;
     const struct mcp_kernel_group *group = play->group;
@@ -76,11 +76,11 @@ APART bool become(struct play *play)
     }
     return replace_packet(play->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
                           &group->group.secret, bytes) &&
-           is_still(group, play->key);
+           is_still_group(group, play->key);
 }
 
 /* Sends a clone of the packet, which has become the message. */
-static __always_inline void clone(struct __sk_buff *packet)
+static __always_inline void redirect_clone(struct __sk_buff *packet)
 {
     if (bpf_clone_redirect(packet, nic.interface, 0) < 0) {
         COUNT(send_errors);
@@ -89,61 +89,61 @@ static __always_inline void clone(struct __sk_buff *packet)
 
 static __always_inline void send_clone(struct play *play)
 {
-    if (become(play)) {
-        clone(play->packet);
+    if (become_message(play)) {
+        redirect_clone(play->packet);
     }
 }
 
-static __always_inline void next_message(struct play *play)
+static __always_inline void fill_in_next(struct play *play)
 {
     mcp_group_message(&play->group->group, play->burst.first, play->burst.epoch, &play->message);
     ++play->burst.first;
 }
 
 /* Sends the next message. */
-static __always_inline long send_on(uint32_t iteration, void *context)
+static __always_inline long send_next(uint32_t iteration, void *context)
 {
     struct play *play = context;
     (void)iteration;
-    next_message(play);
+    fill_in_next(play);
     send_clone(play);
     return 0;
 }
-WALKED(send_on)
+WALKED(send_next)
 
 /* Sends the burst and computes the next one. Returns 1 when nothing is left to do. */
-static __always_inline long play_on(uint32_t iteration, void *context)
+static __always_inline long send_burst(uint32_t iteration, void *context)
 {
     struct play *play = context;
     (void)iteration;
-    LOOP(play->burst.end - play->burst.first, send_on, play, play);
+    LOOP(play->burst.end - play->burst.first, send_next, play, play);
     play->completed += play->burst.done;
-    if (!hold(play->group, play->key)) {
+    if (!lock_group(play->group, play->key)) {
         play->burst = (struct mcp_burst){0};
         return 1;
     }
     mcp_group_burst(&play->group->group, &play->burst);
-    let_go(play->group);
+    unlock_group(play->group);
     return 0 == play->burst.more;
 }
-WALKED(play_on)
+WALKED(send_burst)
 
 /* Requests the message that the current step waits for at index `wait`, if it is missing. */
-static __always_inline long ask_on(uint32_t wait, void *context)
+static __always_inline long ask_missing(uint32_t wait, void *context)
 {
     struct play *play = context;
-    if (!hold(play->group, play->key)) {
+    if (!lock_group(play->group, play->key)) {
         return 1;
     }
     const bool misses = mcp_group_misses(&play->group->group, wait, &play->message);
-    let_go(play->group);
+    unlock_group(play->group);
     if (misses) {
         COUNT(asked);
         send_clone(play);
     }
     return 0;
 }
-WALKED(ask_on)
+WALKED(ask_missing)
 
 static __always_inline struct mcp_kernel_line *line_at(uint32_t index)
 {
@@ -156,25 +156,26 @@ static __always_inline struct mcp_kernel_line *line_at(uint32_t index)
  * because another CPU may complete the next epoch at the same time; so the epoch there never
  * decreases. The group may have been closed after the lookup, but the check of the key protects the
  * release, because the owner removes the key under the lock before it reassigns the release. */
-static __always_inline void release(struct mcp_kernel_group *group, uint64_t key)
+static __always_inline void publish_release(struct mcp_kernel_group *group, uint64_t key)
 {
     struct mcp_kernel_line *line = line_at(group->line);
-    if (line && hold(group, key)) {
+    if (line && lock_group(group, key)) {
         myr_store_release(&line->done, myr_load_relaxed(&group->group.done));
-        let_go(group);
+        unlock_group(group);
     }
 }
 
 /* Determines the verdict on the packet, which has become the last message if `is_last`. If `wakes`,
  * it also wakes a sleeping host. */
-static __always_inline int finish(const struct play *play, bool is_last, bool wakes, bool incoming)
+static __always_inline int finish_packet(const struct play *play, bool is_last, bool wakes,
+                                         bool incoming)
 {
     struct __sk_buff *packet = play->packet;
     if (wakes && 0 != play->group->wake_to) {
         if (is_last) {
-            clone(packet);
+            redirect_clone(packet);
         }
-        return wake(packet, play->group, play->key, incoming);
+        return wake_sleeper(packet, play->group, play->key, incoming);
     }
     if (!is_last) {
         return DROP;
@@ -188,28 +189,28 @@ static __always_inline int finish(const struct play *play, bool is_last, bool wa
 
 /* Executes a group's schedule from play->burst on. An `incoming` packet must be redirected to
  * leave; otherwise the packet is an outgoing doorbell. */
-static __always_inline int play(struct play *play, bool incoming)
+static __always_inline int play_group(struct play *play, bool incoming)
 {
     if (0 != play->burst.more) {
-        LOOP(BURSTS, play_on, play, play);
+        LOOP(BURSTS, send_burst, play, play);
     }
     const uint32_t completed = play->completed + play->burst.done;
     const uint32_t count = play->burst.end - play->burst.first;
     if (count > 1) {
-        LOOP(count - 1, send_on, play, play);
+        LOOP(count - 1, send_next, play, play);
     }
-    next_message(play);
+    fill_in_next(play);
     if (completed > 0) {
-        release(play->group, play->key);
+        publish_release(play->group, play->key);
         COUNT_MORE(barriers, completed);
     }
-    const bool is_last = count > 0 && become(play);
-    return finish(play, is_last, completed > 0, incoming);
+    const bool is_last = count > 0 && become_message(play);
+    return finish_packet(play, is_last, completed > 0, incoming);
 }
 
 /* Counts the packet by its effect, and drops it. */
-static __always_inline int count(const struct mcp_kernel_group *group, enum mcp_action action,
-                                 enum mcp_recorded recorded)
+static __always_inline int count_packet(const struct mcp_kernel_group *group,
+                                        enum mcp_action action, enum mcp_recorded recorded)
 {
     const uint32_t zero = 0;
     struct mcp_counters *all = bpf_map_lookup_elem(&counters, &zero);

@@ -80,7 +80,7 @@ static __always_inline bool load_payload(struct __sk_buff *packet, uint32_t byte
 }
 
 /* Replaces the packet by the one that was built, with `bytes` of payload. */
-static __always_inline bool put(struct __sk_buff *packet, struct made *made, uint32_t bytes)
+static __always_inline bool put_packet(struct __sk_buff *packet, struct made *made, uint32_t bytes)
 {
     const uint32_t length = (uint32_t)FRAME_BYTES + bytes;
     if (length != packet->len && bpf_skb_change_tail(packet, length, 0) < 0) {
@@ -117,7 +117,7 @@ static __always_inline bool replace_packet(struct __sk_buff *packet, const uint8
         const uint16_t check = udp_check(sum_of(&frame->head_of_6.ip.saddr, &frame->body), bytes);
         frame->body.udp.check = 0 == check ? UINT16_MAX : check; /* 0 means none */
     }
-    if (!put(packet, made, bytes)) {
+    if (!put_packet(packet, made, bytes)) {
         COUNT(send_errors);
         return false;
     }

@@ -12,7 +12,7 @@
 
 #include "firmware/kernel/program/hold.h"
 
-static __always_inline void arm(struct watch *watch)
+static __always_inline void arm_timer(struct watch *watch)
 {
     if (0 == __sync_lock_test_and_set(&watch->armed, 1)) {
         (void)bpf_timer_start(&watch->timer, mcp_kernel_rest(scan_took), 0);
@@ -20,13 +20,13 @@ static __always_inline void arm(struct watch *watch)
 }
 
 /* Arms the timer if the group has entered an epoch that is not complete yet. */
-static __always_inline void watch_over(const struct mcp_kernel_group *group)
+static __always_inline void arm_if_waiting(const struct mcp_kernel_group *group)
 {
     const uint32_t zero = 0;
     if (timed && mcp_group_waits_now(&group->group)) {
         struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
         if (watch && !*(volatile uint32_t *)&watch->armed) {
-            arm(watch);
+            arm_timer(watch);
         }
     }
 }
@@ -47,7 +47,7 @@ static long check_group(void *map, const uint64_t *key, struct mcp_kernel_group 
     bool tells = false;
     (void)map;
     (void)found;
-    if (!group || !hold(group, report.key)) {
+    if (!group || !lock_group(group, report.key)) {
         return 0;
     }
     struct mcp_kernel_watched *watched = &group->watched;
@@ -60,7 +60,7 @@ static long check_group(void *map, const uint64_t *key, struct mcp_kernel_group 
         report.reports = ++watched->reports;
         tells = true;
     }
-    let_go(group);
+    unlock_group(group);
     scan->any = scan->any || waits;
     if (tells) {
         (void)bpf_ringbuf_output(&stuck, &report, sizeof(report), 0);
@@ -77,7 +77,7 @@ static int scan_groups(void *map, const uint32_t *zero, struct watch *watch)
     (void)bpf_for_each_map_elem(&groups, check_group, &scan, 0);
     scan_took = bpf_ktime_get_ns() - scan.now_ns;
     if (scan.any) {
-        arm(watch);
+        arm_timer(watch);
     }
     return 0;
 }
@@ -101,7 +101,7 @@ int mcp_begin(struct __sk_buff *nothing)
     }
     if (THERE == made) {
         (void)__sync_lock_test_and_set(&watch->armed, 0);
-        arm(watch);
+        arm_timer(watch);
     }
     return 0;
 }

@@ -17,10 +17,10 @@ static __always_inline void record_sleeper(struct __sk_buff *packet, struct mcp_
         socket ? bpf_sk_storage_get(&sleepers, socket, NULL, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
     if (sleeps_for) {
         *sleeps_for = key;
-        if (hold(group, key)) {
+        if (lock_group(group, key)) {
             copy_address(IN_PACKET(&group->wake_ip), destination_of(frame));
             group->wake_to = from;
-            let_go(group);
+            unlock_group(group);
         }
     }
 }
@@ -55,20 +55,20 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
 }
 
 /* Replaces the packet by one to the socket on which a host sleeps, if there is one, without a UDP
- * checksum. `incoming` is as for play(): a doorbell is an outgoing packet, so it must be
+ * checksum. `incoming` is as for play_group(): a doorbell is an outgoing packet, so it must be
  * redirected. */
-APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
-               bool incoming)
+APART int wake_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
+                       bool incoming)
 {
     struct made *made = own_made();
     struct mcp_ip from;
-    if (!hold(group, key)) {
+    if (!lock_group(group, key)) {
         return DROP;
     }
     copy_address(IN_PACKET(&from), IN_PACKET(&group->wake_ip));
     const uint16_t to_port = group->wake_to;
     group->wake_to = 0;
-    let_go(group);
+    unlock_group(group);
     if (!made || 0 == to_port || !finds_sleeper(packet, key, IN_PACKET(&from), to_port)) {
         return DROP;
     }
@@ -76,7 +76,7 @@ APART int wake(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_
     copy_own_mac(begin_of(&made->frame)->h_source);
     fill_frame(&made->frame, IN_PACKET(&from), IN_PACKET(&nic.ip), to_port, 0);
     packet->mark = 0;
-    if (!put(packet, made, 0)) {
+    if (!put_packet(packet, made, 0)) {
         return DROP;
     }
     return incoming ? PASS : (int)bpf_redirect(nic.interface, BPF_F_INGRESS);

@@ -132,7 +132,7 @@ int make_socket(uint16_t port, uint32_t to_ip, uint16_t to_port)
     const struct mcp_address own = udp_address(ip_of(OWN), port),
                              peer = udp_address(to_ip, to_port);
     const int made = socket(FAMILY, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (made < 0 || !mcp_bell_is_bare(made, FAMILY) ||
+    if (made < 0 || !mcp_bell_disable_checksums(made, FAMILY) ||
         bind(made, &own.at.any, mcp_address_bytes(&own)) < 0 ||
         (0 != to_ip && connect(made, &peer.at.any, mcp_address_bytes(&peer)) < 0)) {
         perror("a UDP socket");

@@ -252,7 +252,7 @@ void without_timers(void **state)
     setenv("NICBARR_KERNEL_WITHOUT", now, 1);
     assert_int_equal(mcp_kernel_load(&own, htons(OTHER_PORT), &other, why), 0);
     setenv("NICBARR_KERNEL_WITHOUT", before, 1);
-    assert_int_equal(mcp_kernel_stand(other, why), 0);
+    assert_int_equal(mcp_kernel_attach(other, why), 0);
     assert_int_equal(mcp_kernel_watch(other), -1);
     mcp_kernel_close(other);
 }

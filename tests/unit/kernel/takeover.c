@@ -30,7 +30,7 @@ static void take_over(void)
     char why[MCP_KERNEL_WHY], warning[MCP_KERNEL_WHY];
     mcp_kernel_leave(kernel);
     if (mcp_kernel_load_kept(&own, htons(PORT), &kernel, warning, why) < 0 ||
-        mcp_kernel_stand(kernel, why) < 0) {
+        mcp_kernel_attach(kernel, why) < 0) {
         fail_msg("%s", why);
     }
     assert_string_equal(warning, "");
