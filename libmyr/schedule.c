@@ -20,7 +20,7 @@ struct sent {
 };
 
 /* Orders by destination, and per destination in the order of sending. */
-static int compare(const void *one, const void *other)
+static int compare_sent(const void *one, const void *other)
 {
     const struct sent *a = one, *b = other;
     return a->peer != b->peer ? (a->peer > b->peer) - (a->peer < b->peer)
@@ -73,7 +73,7 @@ uint32_t *myr_schedule_slots(const struct myr_schedule *schedule, uint32_t rank,
     bool found = NULL != slots && NULL != sent;
     if (found) {
         const uint32_t sends = list_sent(schedule, sent, slots);
-        qsort(sent, sends, sizeof(*sent), compare);
+        qsort(sent, sends, sizeof(*sent), compare_sent);
         for (uint32_t first = 0, end; found && first < sends; first = end) {
             for (end = first + 1; end < sends && sent[end].peer == sent[first].peer; ++end) {
             }

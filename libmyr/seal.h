@@ -22,7 +22,7 @@
 
 struct myr_segment;
 
-/* All 0 if there is none. */
+/* A node's public key; all 0 if it has none. */
 struct myr_public_key {
     uint8_t byte[32];
 };

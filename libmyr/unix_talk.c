@@ -15,7 +15,7 @@
 #include "libmyr/node/process.h"
 #include "os/clock.h"
 
-enum { CHECK_MS = 20 }; /* between two checks whether a silent daemon is running */
+enum { CHECK_MS = 20 }; /* interval of the checks whether a silent daemon is running */
 
 bool myr_talk_peer(int connection, struct ucred *peer)
 {
@@ -25,14 +25,14 @@ bool myr_talk_peer(int connection, struct ucred *peer)
 
 /* ---- connecting ---- */
 
-static bool trusted(uid_t uid, bool root_too)
+static bool is_trusted(uid_t uid, bool root_too)
 {
     return geteuid() == uid || (root_too && 0 == uid);
 }
 
 /* Reports an error. `err` distinguishes a daemon that is absent from one that cannot be reached. */
-static enum myr_status out_of_reach(const char *path, const char *daemon, int err,
-                                    struct myr_error *error)
+static enum myr_status fail_unreachable(const char *path, const char *daemon, int err,
+                                        struct myr_error *error)
 {
     if (EAGAIN == err) {
         return myr_fail(error, MYR_ERR_NOT_YET, 0,
@@ -46,10 +46,10 @@ static enum myr_status out_of_reach(const char *path, const char *daemon, int er
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }
 
-/* Opens the directory of `path` as `door`, through which names in it are resolved; -1 on
+/* Opens the directory of `path` as `folder_fd`, through which names in it are resolved; -1 on
  * failure. */
-static enum myr_status open_folder(const char *path, const char *daemon, bool root_too, int *door,
-                                   struct myr_error *error)
+static enum myr_status open_folder(const char *path, const char *daemon, bool root_too,
+                                   int *folder_fd, struct myr_error *error)
 {
     char folder[PATH_MAX];
     struct stat about;
@@ -60,19 +60,19 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
     for (size_t end = strlen(folder); end > 1 && '/' == folder[end - 1]; --end) {
         folder[end - 1] = '\0';
     }
-    *door = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (*door < 0 && ENOTDIR == errno) { /* O_NOFOLLOW reports this for a symbolic link, too */
+    *folder_fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*folder_fd < 0 && ENOTDIR == errno) { /* O_NOFOLLOW reports this for a symbolic link, too */
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the daemon at %s is not used: %s is not a directory (remove it)", path,
                         folder);
     }
-    if (*door < 0) {
-        return out_of_reach(path, daemon, errno, error);
+    if (*folder_fd < 0) {
+        return fail_unreachable(path, daemon, errno, error);
     }
-    if (fstat(*door, &about) < 0 || !trusted(about.st_uid, root_too) ||
+    if (fstat(*folder_fd, &about) < 0 || !is_trusted(about.st_uid, root_too) ||
         0 != (about.st_mode & 022)) {
-        close(*door);
-        *door = -1;
+        close(*folder_fd);
+        *folder_fd = -1;
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the daemon at %s is not used: its directory is writable for others, or "
                         "belongs to another user",
@@ -83,11 +83,11 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
 
 /* Connects through the directory's descriptor, so that the directory cannot be replaced after it
  * was checked. */
-static int connect_in(int door, const char *name, int connection)
+static int connect_in(int folder_fd, const char *name, int connection)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const int length =
-        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", door, name);
+    const int length = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
+                                folder_fd, name);
     if (length >= (int)sizeof(address.sun_path)) {
         errno = ENAMETOOLONG;
         return -1;
@@ -99,17 +99,18 @@ static enum myr_status connect_to(int connection, const char *path, const char *
                                   bool root_too, struct myr_error *error)
 {
     struct ucred peer;
-    int door;
+    int folder_fd;
     const char *slash = strrchr(path, '/');
-    enum myr_status status = open_folder(path, daemon, root_too, &door, error);
+    enum myr_status status = open_folder(path, daemon, root_too, &folder_fd, error);
     if (MYR_OK != status) {
         return status;
     }
-    if (connect_in(door, NULL == slash ? path : slash + 1, connection) < 0) {
-        status = out_of_reach(path, daemon, errno, error);
+    if (connect_in(folder_fd, NULL == slash ? path : slash + 1, connection) < 0) {
+        status = fail_unreachable(path, daemon, errno, error);
     }
-    close(door);
-    if (MYR_OK == status && (!myr_talk_peer(connection, &peer) || !trusted(peer.uid, root_too))) {
+    close(folder_fd);
+    if (MYR_OK == status &&
+        (!myr_talk_peer(connection, &peer) || !is_trusted(peer.uid, root_too))) {
         status =
             myr_fail(error, MYR_ERR_SYSTEM, 0, "the daemon at %s belongs to another user", path);
     }
@@ -141,8 +142,8 @@ const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry)
 
 /* Waits until the connection is readable (POLLIN) or writable (POLLOUT), or the peer has closed
  * it. */
-static enum myr_status await(int connection, short events, const char *daemon,
-                             const struct myr_talk_timeout *timeout, struct myr_error *error)
+static enum myr_status await_event(int connection, short events, const char *daemon,
+                                   const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
     struct pollfd watched = {.fd = connection, .events = events};
     struct ucred peer = {.pid = 0};
@@ -172,7 +173,7 @@ enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, cons
 {
     bool sent = myr_talk_send(connection, words, bytes, NULL, 0, 0);
     while (!sent && EAGAIN == errno) {
-        const enum myr_status status = await(connection, POLLOUT, daemon, timeout, error);
+        const enum myr_status status = await_event(connection, POLLOUT, daemon, timeout, error);
         if (MYR_OK != status) {
             return status;
         }
@@ -186,7 +187,7 @@ enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, cons
 enum myr_status myr_talk_await(int connection, const char *daemon,
                                const struct myr_talk_timeout *timeout, struct myr_error *error)
 {
-    return await(connection, POLLIN, daemon, timeout, error);
+    return await_event(connection, POLLIN, daemon, timeout, error);
 }
 
 /* ---- messages with descriptors ---- */

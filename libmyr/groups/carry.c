@@ -32,7 +32,7 @@ static bool make_player(struct player *player, uint32_t nodes, uint32_t node,
         return false;
     }
     const uint32_t peers = player->schedule.npeers;
-    /* Sufficient for most schedules; some deliver the same blocks repeatedly. */
+    /* This is sufficient for most schedules. Some deliver the same blocks repeatedly. */
     player->room = 2 * nodes;
     player->buffer = malloc(player->room * sizeof(*player->buffer));
     player->knows = calloc(nodes, sizeof(*player->knows));
@@ -121,7 +121,7 @@ static bool take_blocks(struct player *player, const struct player *from, uint32
 
 /* Advances by one message. Returns false if the node waits for one, is done, or the simulation was
  * given up. */
-static bool go_on(struct game *game, uint32_t node)
+static bool advance_node(struct game *game, uint32_t node)
 {
     struct player *player = &game->players[node];
     if (player->step == player->schedule.nsteps) {
@@ -158,7 +158,7 @@ static void play_schedules(struct game *game)
     while (moved && !game->given_up) {
         moved = false;
         for (uint32_t n = 0; n < game->nodes; ++n) {
-            while (go_on(game, n)) {
+            while (advance_node(game, n)) {
                 moved = true;
             }
         }
@@ -166,7 +166,7 @@ static void play_schedules(struct game *game)
 }
 
 /* Returns whether all nodes have completed and know all blocks; then `carry` gets the sizes. */
-static bool complete(const struct game *game, bool rooted, struct myr_carry *carry)
+static bool check_complete(const struct game *game, bool rooted, struct myr_carry *carry)
 {
     for (uint32_t n = 0; n < game->nodes; ++n) {
         const struct player *player = &game->players[n];
@@ -188,7 +188,7 @@ static bool complete(const struct game *game, bool rooted, struct myr_carry *car
 }
 
 /* Passes ownership of the node's tables to the caller. */
-static bool hand_over(struct game *game, uint32_t node, struct myr_carry *carry)
+static bool hand_over_tables(struct game *game, uint32_t node, struct myr_carry *carry)
 {
     struct player *player = &game->players[node];
     carry->position_of = calloc(game->nodes, sizeof(*carry->position_of));
@@ -218,7 +218,8 @@ bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, 
     }
     if (good) {
         play_schedules(&game);
-        good = !game.given_up && complete(&game, rooted, carry) && hand_over(&game, node, carry);
+        good = !game.given_up && check_complete(&game, rooted, carry) &&
+               hand_over_tables(&game, node, carry);
     }
     for (uint32_t n = 0; NULL != game.players && n < nodes; ++n) {
         drop_player(&game.players[n]);

@@ -9,9 +9,9 @@
  * dissemination the result is the allgather of Bruck et al.) A block may arrive twice; then its
  * first position in the buffer counts.
  *
- * Pure; all nodes compute the same plan. It takes O(messages * places) time, and O(nodes * places)
- * memory. With short schedules, buffers have few places more than there are nodes. On a chain,
- * where each node forwards all that it has, they have half the square of that number. */
+ * Pure; all nodes compute the same plan. With buffers of B blocks, it takes O(messages * B) time
+ * and O(nodes * B) memory. With short schedules, B is little more than the number of nodes. On a
+ * chain, where each node forwards all that it has, it is half the square of that number. */
 #ifndef MYR_CARRY_H
 #define MYR_CARRY_H
 
@@ -31,8 +31,8 @@ struct myr_carry {
     uint16_t *position_of;  /* for each node: the final position of its block */
 };
 
-/* Computes the plan; free it with myr_carry_free(). Returns false if out of memory, if there are
- * too many nodes, or if the schedules do not match. */
+/* Computes the plan; free it with myr_carry_free(). With `rooted`, only node 0 must get all blocks.
+ * Returns false if out of memory, if there are too many nodes, or if the schedules do not match. */
 bool myr_carry_plan(uint32_t nodes, uint32_t node, myr_schedule_fn schedule_of, const void *context,
                     bool rooted, struct myr_carry *carry);
 void myr_carry_free(struct myr_carry *carry);

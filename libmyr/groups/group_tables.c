@@ -77,7 +77,7 @@ size_t myr_group_behind_bytes(const struct myr_nic_group *group)
     return NULL == group->bcast ? 0 : (size_t)group->bcast->window * group->bcast->slot_bytes;
 }
 
-void myr_group_take_behind(const struct myr_nic_group *group, uint8_t *behind)
+void myr_group_set_behind(const struct myr_nic_group *group, uint8_t *behind)
 {
     struct myr_nic_data *data = group->data;
     if (NULL != data) {

@@ -24,6 +24,6 @@ bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
  * processes share for data, or the window for broadcasts. The first function returns its size in
  * bytes; the second initialises `group` from its address. */
 size_t myr_group_behind_bytes(const struct myr_nic_group *group);
-void myr_group_take_behind(const struct myr_nic_group *group, uint8_t *behind);
+void myr_group_set_behind(const struct myr_nic_group *group, uint8_t *behind);
 
 #endif

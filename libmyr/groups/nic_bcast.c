@@ -17,7 +17,7 @@ struct head {
     uint32_t bytes, zero;
 };
 
-static uint32_t padded(uint32_t bytes)
+static uint32_t padded_bytes(uint32_t bytes)
 {
     return (bytes + MCP_BLOCK_UNIT - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
 }
@@ -30,7 +30,7 @@ enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
     if (!members->broadcasts) {
         return MYR_OK;
     }
-    const uint32_t wanted = (uint32_t)sizeof(struct head) + padded(members->unit_most);
+    const uint32_t wanted = (uint32_t)sizeof(struct head) + padded_bytes(members->unit_most);
     const uint32_t block = wanted < MCP_PAYLOAD_MOST ? wanted : MCP_PAYLOAD_MOST;
     struct myr_nic_bcast *new = calloc(1, sizeof(*new) + block);
     if (NULL == new) {
@@ -83,7 +83,7 @@ void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes)
     struct myr_nic_bcast *bcast = group->bcast;
     struct head *head = (struct head *)bcast->block;
     head->bytes = bytes;
-    bcast->sent = (uint32_t)sizeof(*head) + padded(bytes);
+    bcast->sent = (uint32_t)sizeof(*head) + padded_bytes(bytes);
     group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
 }
 

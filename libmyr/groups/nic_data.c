@@ -23,7 +23,7 @@ uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uin
     return unit < UNIT_LEAST ? 0 : unit;
 }
 
-static enum myr_status too_many(struct myr_error *error)
+static enum myr_status fail_too_many_nodes(struct myr_error *error)
 {
     return myr_fail(error, MYR_ERR_TOO_LONG, 0,
                     "the contributions of so many nodes do not fit into a packet");
@@ -38,7 +38,7 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
         return MYR_OK;
     }
     if (members->nodes > MYR_CARRY_NODES) {
-        return too_many(error);
+        return fail_too_many_nodes(error);
     }
     struct myr_nic_data *new = calloc(1, sizeof(*new));
     if (NULL == new || !myr_carry_plan(members->nodes, members->node, schedule_of, context,
@@ -49,7 +49,7 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
     new->unit_most = myr_nic_data_fit(&new->carry, members->unit_most, buffer_bytes);
     if (0 == new->unit_most) {
         myr_nic_data_free(new);
-        return too_many(error);
+        return fail_too_many_nodes(error);
     }
     *data = new;
     return MYR_OK;

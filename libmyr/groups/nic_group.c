@@ -88,7 +88,7 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* Returns whether the awaited value has been reached. An epoch may have been passed already. A
  * block's slot may contain any earlier number, so that must be equal. */
-static bool has_come(const struct myr_nic_group *group, uint32_t value)
+static bool has_reached(const struct myr_nic_group *group, uint32_t value)
 {
     const uint32_t seen = myr_load_acquire(group->watched);
     return group->watched == group->done ? myr_epoch_reached(seen, value) : seen == value;
@@ -107,12 +107,12 @@ static bool poll_briefly(struct myr_nic_group *group, uint32_t value)
 {
     for (uint32_t attempt = 0; attempt < MYR_NIC_PROGRESS; ++attempt) {
         const uint32_t taken = group->player->poll(group);
-        if (has_come(group, value)) {
+        if (has_reached(group, value)) {
             return true;
         }
         if (0 == taken) {
             os_yield();
-            if (has_come(group, value)) {
+            if (has_reached(group, value)) {
                 return true;
             }
         }
@@ -142,7 +142,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
 {
     group->watched = word;
     /* Most waits end here, before the clock has to be read. */
-    if (has_come(group, value) || poll_briefly(group, value)) {
+    if (has_reached(group, value) || poll_briefly(group, value)) {
         return true;
     }
     const struct myr_waiter *waiter = group->waiter;
@@ -155,7 +155,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
     for (uint64_t now = os_now_us(); now < until_us && !myr_nic_group_over(group);
          now = os_now_us()) {
         const uint32_t seen = myr_load_acquire(word);
-        if (has_come(group, value)) {
+        if (has_reached(group, value)) {
             return true;
         }
         group->player->sleep(group, seen, myr_slices_take(&slices));
@@ -163,7 +163,7 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
         remind_player(group, now);
         waiter->progress();
     }
-    return has_come(group, value);
+    return has_reached(group, value);
 }
 
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Returns the ring distance that a message to or from this peer covers. */
-static uint32_t distance(uint32_t nodes, uint32_t node, uint32_t peer, bool sent)
+static uint32_t ring_distance(uint32_t nodes, uint32_t node, uint32_t peer, bool sent)
 {
     return sent ? (peer + nodes - node) % nodes : (node + nodes - peer) % nodes;
 }
@@ -20,7 +20,7 @@ static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint
         const uint32_t sends = schedule->steps[s].sends, count = sends + schedule->steps[s].waits;
         uint32_t least = nodes;
         for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t further = distance(nodes, node, peer[i], i < sends);
+            const uint32_t further = ring_distance(nodes, node, peer[i], i < sends);
             least = further < least ? further : least;
         }
         for (uint32_t i = 0; i < count; ++i) {
@@ -45,8 +45,8 @@ static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint1
 
 /* Returns whether the messages sent, or those waited for, reach each node except the root exactly
  * once. */
-static bool fill_up(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node, bool sent,
-                    const struct myr_spread *spread)
+static bool fill_parents(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
+                         bool sent, const struct myr_spread *spread)
 {
     const uint32_t *peer = schedule->peers;
     const uint16_t *reach = spread->reach;
@@ -56,9 +56,9 @@ static bool fill_up(const struct myr_schedule *schedule, uint32_t nodes, uint32_
         const uint32_t sends = schedule->steps[s].sends, count = sends + schedule->steps[s].waits;
         for (uint32_t i = 0; i < count; ++i, ++peer, ++reach) {
             if ((i < sends) == sent) {
-                good =
-                    add_children(nodes, distance(nodes, node, *peer, sent), *reach, spread->up) &&
-                    good;
+                good = add_children(nodes, ring_distance(nodes, node, *peer, sent), *reach,
+                                    spread->up) &&
+                       good;
             }
         }
     }
@@ -78,8 +78,8 @@ bool myr_spread_plan(const struct myr_schedule *schedule, uint32_t nodes, uint32
     }
     if (NULL != spread->reach && NULL != spread->up) {
         fill_reach(schedule, nodes, node, spread->reach);
-        if (fill_up(schedule, nodes, node, true, spread) &&
-            fill_up(schedule, nodes, node, false, spread)) {
+        if (fill_parents(schedule, nodes, node, true, spread) &&
+            fill_parents(schedule, nodes, node, false, spread)) {
             return true;
         }
     }

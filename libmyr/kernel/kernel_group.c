@@ -45,13 +45,13 @@ struct myr_kernel_seat {
     const struct mcp_kernel_buffer *buffer; /* NULL if the group has none */
     struct mcp_bell bell;                   /* connected to a peer */
     uint64_t key;
-    uint32_t stuck_at;          /* the last complete epoch at the time of the last reminder, */
-    struct mcp_backoff backoff; /* ... and when to request messages if it has not changed */
+    uint32_t stuck_at;          /* the last complete epoch at the time of the last reminder */
+    struct mcp_backoff backoff; /* when to request messages if that epoch is still the last one */
     _Atomic uint32_t detour;    /* number of doorbells still to be sent by multicast */
     uint32_t questions;         /* number of calls of is_kernel_group_over() */
     bool orphaned;              /* whether the NIC is permanently lost */
-    /* The wait that continues without a daemon, and since when (0 if there is a daemon). */
-    uint64_t alone_in, alone_us;
+    uint64_t alone_in;          /* identifies the wait that continues without a daemon */
+    uint64_t alone_us; /* when that wait was first without a daemon; 0 if there is a daemon */
 };
 
 /* The state that the node's processes share. The arrivals follow, then the shared data. */
@@ -92,15 +92,15 @@ static void make_detour(struct myr_kernel_seat *seat)
     atomic_store_explicit(&seat->detour, DETOUR, memory_order_relaxed);
 }
 
-static void ring(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+static void ring_doorbell(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
 {
     const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
     send_bell(seat, &bell, sizeof(bell));
 }
 
 /* Sends a doorbell with a block as payload. */
-static void ring_with(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
-                      const void *block, uint32_t bytes)
+static void ring_with_block(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
+                            const void *block, uint32_t bytes)
 {
     struct {
         struct mcp_doorbell bell;
@@ -117,16 +117,16 @@ static void start_kernel_epoch(struct myr_nic_group *group, uint32_t epoch, cons
                                uint32_t unit)
 {
     if (NULL != group->data) {
-        ring_with(seat_of(group), MCP_RING_START, epoch, block, unit);
+        ring_with_block(seat_of(group), MCP_RING_START, epoch, block, unit);
     } else {
-        ring(seat_of(group), MCP_RING_START, epoch);
+        ring_doorbell(seat_of(group), MCP_RING_START, epoch);
     }
 }
 
 static void start_kernel_bcast(struct myr_nic_group *group, uint32_t number, const void *block,
                                uint32_t bytes)
 {
-    ring_with(seat_of(group), MCP_RING_BCAST, number, block, bytes);
+    ring_with_block(seat_of(group), MCP_RING_BCAST, number, block, bytes);
 }
 
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
@@ -139,7 +139,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
 
 /* Rings again for the epochs after `done` that the node has arrived in: their doorbells may have
  * been lost, or have arrived too early. */
-static void start_again(const struct myr_nic_group *group, uint32_t done)
+static void repeat_doorbells(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_seat *seat = seat_of(group);
     const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
@@ -147,12 +147,12 @@ static void start_again(const struct myr_nic_group *group, uint32_t done)
         const uint8_t *block;
         const uint32_t unit = myr_nic_data_built(group->data, done + 1, &block);
         if (UINT32_MAX != unit) {
-            ring_with(seat, MCP_RING_START, done + 1, block, unit);
+            ring_with_block(seat, MCP_RING_START, done + 1, block, unit);
         }
         return;
     }
     for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
-        ring(seat, MCP_RING_START, done + (uint32_t)e);
+        ring_doorbell(seat, MCP_RING_START, done + (uint32_t)e);
     }
 }
 
@@ -178,12 +178,12 @@ static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us
         return;
     }
     make_detour(seat);
-    start_again(group, done);
-    ring(seat, MCP_RING_ASK, done + 1);
+    repeat_doorbells(group, done);
+    ring_doorbell(seat, MCP_RING_ASK, done + 1);
 }
 
 /* Sleeps on the socket until the NIC wakes this process. */
-static void watch(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+static void sleep_on_socket(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     const struct myr_kernel_seat *seat = seat_of(group);
     const struct mcp_doorbell sleeps = mcp_doorbell(MCP_RING_SLEEP, seen + 1, seat->key);
@@ -204,7 +204,7 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     struct shared_group *shared = shared_of(group);
     uint32_t nobody = 0;
     if (atomic_compare_exchange_strong(&shared->watcher, &nobody, 1)) {
-        watch(group, seen, timeout_us);
+        sleep_on_socket(group, seen, timeout_us);
         myr_store_release(&shared->watcher, 0);
         if (0 != myr_load_acquire(&shared->sleepers)) {
             (void)myr_fetch_add(&shared->woken);
@@ -235,10 +235,10 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
 static void fail_group(struct myr_nic_group *group, uint32_t node)
 {
     make_detour(seat_of(group));
-    ring(seat_of(group), MCP_RING_FAIL, node);
+    ring_doorbell(seat_of(group), MCP_RING_FAIL, node);
 }
 
-static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
+static uint32_t read_failure(const struct myr_kernel_seat *seat)
 {
     return myr_load_acquire((myr_word *)&seat->line->failed);
 }
@@ -246,7 +246,7 @@ static uint32_t seen_on_line(const struct myr_kernel_seat *seat)
 /* Returns the missing node + 1, or 0. If the NIC was removed, no node is responsible. */
 static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
-    const uint32_t seen = seen_on_line(seat_of(group));
+    const uint32_t seen = read_failure(seat_of(group));
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
 }
 
@@ -276,7 +276,7 @@ static bool is_kernel_group_over(const struct myr_nic_group *group)
     if (!seat->orphaned && 0 == ++seat->questions % ALIVE_EVERY) {
         seat->orphaned = is_orphaned(group, seat);
     }
-    return seat->orphaned || 0 != seen_on_line(seat);
+    return seat->orphaned || 0 != read_failure(seat);
 }
 
 static void give_up_seat(struct myr_kernel_seat *seat)
@@ -298,7 +298,7 @@ static void give_up_seat(struct myr_kernel_seat *seat)
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
-        start_again(group, myr_load_acquire(group->done));
+        repeat_doorbells(group, myr_load_acquire(group->done));
     }
     myr_kernel_nic_ask_close(seat_of(group)->nic, seat_of(group)->key);
     give_up_seat(seat_of(group));
@@ -335,7 +335,7 @@ static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic
 }
 
 /* Maps a descriptor, and closes it. Returns NULL, with errno, on failure. */
-static const void *map(int descriptor, size_t bytes)
+static const void *map_page(int descriptor, size_t bytes)
 {
     const void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
     close(descriptor);
@@ -354,9 +354,9 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
         .nic = nic, .bell.socket = -1, .key = question->key, .stuck_at = UINT32_MAX};
     enum myr_status status = myr_kernel_nic_ask_open(nic, question, &seen, error);
     if (MYR_OK == status) {
-        seat->page = map(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
+        seat->page = map_page(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
         seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
-        seat->buffer = seen.buffer < 0 ? NULL : map(seen.buffer, sizeof(*seat->buffer));
+        seat->buffer = seen.buffer < 0 ? NULL : map_page(seen.buffer, sizeof(*seat->buffer));
         if (!connect_bell(&seat->bell, nic, &question->peers[0]) || NULL == seat->page ||
             (NULL == seat->buffer && seen.buffer >= 0)) {
             status =
@@ -429,9 +429,10 @@ static enum myr_status make_question(const struct myr_nic_group *group,
 
 /* Builds the request from the schedule function. Only here is it known whether the group is for
  * broadcasts. */
-static enum myr_status plan(struct myr_nic_group *group, const struct myr_nic_members *members,
-                            myr_schedule_fn schedule_of, const void *context,
-                            struct myr_kernel_question *question, struct myr_error *error)
+static enum myr_status plan_group(struct myr_nic_group *group,
+                                  const struct myr_nic_members *members,
+                                  myr_schedule_fn schedule_of, const void *context,
+                                  struct myr_kernel_question *question, struct myr_error *error)
 {
     struct myr_schedule schedule;
     if (!schedule_of(context, members->node, &schedule)) {
@@ -458,7 +459,7 @@ static size_t record_bytes(uint32_t locals, uint32_t unit_most)
     return bytes_before_data(locals) + (0 == unit_most ? 0 : myr_nic_data_bytes(locals, unit_most));
 }
 
-static void take_up(struct myr_nic_group *group, const struct myr_kernel_seat *seat)
+static void set_data_pointers(struct myr_nic_group *group, const struct myr_kernel_seat *seat)
 {
     if (NULL != group->data) {
         group->data->buffers[0] = (const uint8_t *)seat->buffer->word[0];
@@ -479,7 +480,7 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
 {
     struct myr_kernel_question question;
     struct myr_kernel_seat *seat = NULL;
-    enum myr_status status = plan(group, members, schedule_of, context, &question, error);
+    enum myr_status status = plan_group(group, members, schedule_of, context, &question, error);
     if (MYR_OK == status) {
         status = take_seat(nic, &question, &seat, error);
     }
@@ -487,7 +488,7 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
         group->done = group->watched = &seat->line->done;
         group->arrivals = (myr_word *)(group->record->slots + MYR_LINE);
         group->own = seat;
-        take_up(group, seat);
+        set_data_pointers(group, seat);
     }
     return status;
 }

@@ -16,7 +16,7 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);
 void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key);
 
-/* Returns the index of its network interface. */
+/* Returns the index of the NIC's network interface. */
 uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
 
 /* Gets the nodes that the group waits for. Returns false if the daemon does not answer. */

@@ -33,8 +33,8 @@ static const char daemon_name[] = "myrd --kernel";
 static const struct myr_talk_timeout for_opening = {5000, 30000}, for_others = {500, 10000};
 
 enum {
-    AGAIN_FIRST_US = 5000,  /* pause between two attempts to reconnect, doubled each time */
-    AGAIN_MOST_US = 500000, /* ... up to this */
+    AGAIN_FIRST_US = 5000,  /* first pause between attempts to reconnect; doubled each time */
+    AGAIN_MOST_US = 500000, /* longest pause between attempts to reconnect */
     AWAIT_US = 3000000,     /* how long to wait for a daemon: systemd restarts it after a second */
     NAP_US = 5000,
 };
@@ -45,12 +45,12 @@ struct myr_kernel_nic {
     uint64_t number; /* the daemon's number for this client */
     uint64_t *held;  /* [held_count]: keys of open groups */
     uint32_t held_count, held_room;
-    bool opened;       /* whether the daemon may hold groups of this client, */
-    uint64_t opening;  /* ... and was requested to open this one; 0 if none */
+    bool opened;       /* whether the daemon may hold groups of this client */
+    uint64_t opening;  /* key of the group that the daemon was requested to open; 0 if none */
     bool gone;         /* whether reconnecting is impossible */
     uint64_t away_us;  /* since when there has been no daemon; 0 if there is one */
-    uint64_t again_us; /* when to try to reconnect, */
-    uint32_t pause_us; /* ... and the pause after that */
+    uint64_t again_us; /* when to try to reconnect */
+    uint32_t pause_us; /* pause after that attempt */
     uint32_t owed;     /* number of outstanding answers to requests that timed out */
     bool deaf; /* whether its socket was full for a long time, so that closing a group must not wait
                   for it */
@@ -59,8 +59,9 @@ struct myr_kernel_nic {
 };
 
 /* Receives and discards answers to requests that timed out. */
-static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_talk_timeout *timeout,
-                                struct myr_error *error)
+static enum myr_status skip_late_answers(struct myr_kernel_nic *nic,
+                                         const struct myr_talk_timeout *timeout,
+                                         struct myr_error *error)
 {
     while (nic->owed > 0) {
         uint32_t magic;
@@ -77,8 +78,8 @@ static enum myr_status catch_up(struct myr_kernel_nic *nic, const struct myr_tal
 }
 
 /* Returns the expected length of the answer. That of a report depends on its number of groups. */
-static size_t length_of(const struct myr_kernel_question *question, const void *answer,
-                        size_t bytes)
+static size_t expected_length(const struct myr_kernel_question *question, const void *answer,
+                              size_t bytes)
 {
     const struct myr_kernel_report *report = answer;
     return MYR_KERNEL_STATUS != question->ask   ? bytes
@@ -86,13 +87,14 @@ static size_t length_of(const struct myr_kernel_question *question, const void *
                                                 : myr_kernel_report_bytes(report->groups);
 }
 
-static enum myr_status converse(struct myr_kernel_nic *nic,
-                                const struct myr_kernel_question *question,
-                                const struct myr_talk_timeout *timeout, void *answer, size_t bytes,
-                                int *maps, uint32_t count, struct myr_error *error)
+static enum myr_status exchange_messages(struct myr_kernel_nic *nic,
+                                         const struct myr_kernel_question *question,
+                                         const struct myr_talk_timeout *timeout, void *answer,
+                                         size_t bytes, int *maps, uint32_t count,
+                                         struct myr_error *error)
 {
     uint32_t magic;
-    enum myr_status status = catch_up(nic, timeout, error);
+    enum myr_status status = skip_late_answers(nic, timeout, error);
     if (MYR_OK == status) {
         status = myr_talk_send_to_daemon(nic->connection, daemon_name, question, sizeof(*question),
                                          timeout, error);
@@ -115,7 +117,7 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
                         "myrd --kernel does not answer");
     }
     memcpy(&magic, answer, sizeof(magic));
-    if (MYR_KERNEL_MAGIC != magic || length_of(question, answer, bytes) != (size_t)came) {
+    if (MYR_KERNEL_MAGIC != magic || expected_length(question, answer, bytes) != (size_t)came) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,
                         "myrd --kernel is of another version of nicbarr");
     }
@@ -124,16 +126,17 @@ static enum myr_status converse(struct myr_kernel_nic *nic,
 
 /* Sends a request and receives its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
  * or -1. Called with the lock held. */
-static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
-                               void *answer, size_t bytes, int *maps, uint32_t count,
-                               struct myr_error *error)
+static enum myr_status request_once(struct myr_kernel_nic *nic,
+                                    struct myr_kernel_question *question, enum myr_kernel_ask what,
+                                    const struct myr_talk_timeout *timeout, void *answer,
+                                    size_t bytes, int *maps, uint32_t count,
+                                    struct myr_error *error)
 {
     question->magic = MYR_KERNEL_MAGIC;
     question->ask = what;
     memset(answer, 0, bytes);
     const enum myr_status status =
-        converse(nic, question, timeout, answer, bytes, maps, count, error);
+        exchange_messages(nic, question, timeout, answer, bytes, maps, count, error);
     nic->deaf = MYR_ERR_NOT_YET == status;
     if (MYR_OK != status && MYR_ERR_NOT_YET != status) {
         (void)shutdown(nic->connection, SHUT_RDWR);
@@ -149,7 +152,7 @@ static enum myr_status ask_now(struct myr_kernel_nic *nic, struct myr_kernel_que
 
 /* ---- reconnecting ---- */
 
-static bool is_here(const struct myr_kernel_nic *nic)
+static bool is_connected(const struct myr_kernel_nic *nic)
 {
     struct pollfd watched = {.fd = nic->connection, .events = POLLRDHUP};
     return poll(&watched, 1, 0) <= 0 || 0 == watched.revents;
@@ -183,9 +186,9 @@ static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what,
 {
     struct myr_kernel_question question = {.key = key};
     return MYR_OK ==
-           ask_now(nic, &question, what,
-                   MYR_KERNEL_HELLO == what ? myr_talk_timeout_for_hello(true) : &for_others,
-                   answer, sizeof(*answer), NULL, 0, NULL);
+           request_once(nic, &question, what,
+                        MYR_KERNEL_HELLO == what ? myr_talk_timeout_for_hello(true) : &for_others,
+                        answer, sizeof(*answer), NULL, 0, NULL);
 }
 
 static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
@@ -196,7 +199,7 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
 
 /* Finds out whether the next daemon, which has answered HELLO, has taken over and knows this
  * client. Returns false if it stopped answering. */
-static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
+static bool resume_client(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
     const struct myr_kernel_question settle = {
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_SETTLE, .key = nic->opening};
@@ -225,7 +228,7 @@ static bool introduce(struct myr_kernel_nic *nic, const struct myr_kernel_answer
 }
 
 /* Tries to reconnect, if the pause is over. */
-static void come_back(struct myr_kernel_nic *nic)
+static void try_reconnect(struct myr_kernel_nic *nic)
 {
     const uint64_t now_us = os_now_us();
     struct myr_kernel_answer hello;
@@ -238,7 +241,7 @@ static void come_back(struct myr_kernel_nic *nic)
         return;
     }
     if (connect_to(nic, NULL, &status) && request_status(nic, MYR_KERNEL_HELLO, 0, &hello) &&
-        introduce(nic, &hello)) {
+        resume_client(nic, &hello)) {
         nic->away_us = 0;
     }
     if (nic->gone || 0 != nic->away_us) {
@@ -252,8 +255,8 @@ static void come_back(struct myr_kernel_nic *nic)
  * none. */
 static bool await_daemon(struct myr_kernel_nic *nic, uint64_t until_us)
 {
-    while (!is_here(nic)) {
-        come_back(nic);
+    while (!is_connected(nic)) {
+        try_reconnect(nic);
         if (nic->gone || os_now_us() >= until_us) {
             return false;
         }
@@ -267,14 +270,14 @@ static bool await_daemon(struct myr_kernel_nic *nic, uint64_t until_us)
 
 enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
 {
-    if (is_here(nic)) {
+    if (is_connected(nic)) {
         return MYR_KERNEL_HERE;
     }
     if (0 != pthread_mutex_trylock(&nic->asking)) {
         return MYR_KERNEL_AWAY; /* another thread is reconnecting */
     }
-    if (!is_here(nic)) {
-        come_back(nic);
+    if (!is_connected(nic)) {
+        try_reconnect(nic);
     }
     const enum myr_kernel_daemon daemon = nic->gone           ? MYR_KERNEL_GONE
                                           : 0 == nic->away_us ? MYR_KERNEL_HERE
@@ -302,8 +305,8 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
         if (MYR_KERNEL_HELLO != what) {
             (void)await_daemon(nic, until_us);
         }
-        status = ask_now(nic, question, what, timeout, answer, bytes, maps, count, error);
-    } while (MYR_OK != status && 0 != within_us && !is_here(nic) && !nic->gone &&
+        status = request_once(nic, question, what, timeout, answer, bytes, maps, count, error);
+    } while (MYR_OK != status && 0 != within_us && !is_connected(nic) && !nic->gone &&
              MYR_ERR_FOREIGN != status && os_now_us() < until_us);
     nic->opening = 0;
     pthread_mutex_unlock(&nic->asking);
@@ -311,10 +314,12 @@ static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_
 }
 
 /* Sends a request that is answered by a status. With MYR_OK, `count` descriptors must arrive. */
-static enum myr_status request(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                               enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
-                               struct myr_kernel_answer *answer, int *maps, uint32_t count,
-                               uint64_t within_us, struct myr_error *error)
+static enum myr_status request_answer(struct myr_kernel_nic *nic,
+                                      struct myr_kernel_question *question,
+                                      enum myr_kernel_ask what,
+                                      const struct myr_talk_timeout *timeout,
+                                      struct myr_kernel_answer *answer, int *maps, uint32_t count,
+                                      uint64_t within_us, struct myr_error *error)
 {
     const enum myr_status status = ask_daemon(nic, question, what, timeout, answer, sizeof(*answer),
                                               maps, count, within_us, error);
@@ -337,8 +342,8 @@ static enum myr_status send_hello(struct myr_kernel_nic *nic, bool hurry, struct
     struct myr_kernel_question question = {0};
     struct myr_kernel_answer answer;
     const enum myr_status status =
-        request(nic, &question, MYR_KERNEL_HELLO, myr_talk_timeout_for_hello(hurry), &answer, NULL,
-                0, 0, error);
+        request_answer(nic, &question, MYR_KERNEL_HELLO, myr_talk_timeout_for_hello(hurry), &answer,
+                       NULL, 0, 0, error);
     nic->name = answer.nic;
     nic->number = answer.number;
     nic->interface = mcp_interface_of(&nic->name.address[0].ip, NULL);
@@ -401,7 +406,7 @@ enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_ker
 }
 
 /* Records that the group is open. Returns false if out of memory. */
-static bool hold(struct myr_kernel_nic *nic, uint64_t key)
+static bool record_group(struct myr_kernel_nic *nic, uint64_t key)
 {
     if (nic->held_count == nic->held_room) {
         const uint32_t room = 0 == nic->held_room ? 16 : 2 * nic->held_room;
@@ -416,7 +421,7 @@ static bool hold(struct myr_kernel_nic *nic, uint64_t key)
     return true;
 }
 
-static void let_go(struct myr_kernel_nic *nic, uint64_t key)
+static void forget_group(struct myr_kernel_nic *nic, uint64_t key)
 {
     uint32_t h = 0;
     while (h < nic->held_count && key != nic->held[h]) {
@@ -440,14 +445,14 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
     pthread_mutex_lock(&nic->asking);
     nic->opened = true;
     pthread_mutex_unlock(&nic->asking);
-    enum myr_status status = request(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer, maps,
-                                     has_buffer ? 2 : 1, AWAIT_US, error);
+    enum myr_status status = request_answer(nic, question, MYR_KERNEL_OPEN, &for_opening, &answer,
+                                            maps, has_buffer ? 2 : 1, AWAIT_US, error);
     seen->page = maps[0];
     seen->buffer = maps[1];
     seen->line = answer.line % MCP_KERNEL_LINES;
     if (MYR_OK == status) {
         pthread_mutex_lock(&nic->asking);
-        const bool held = hold(nic, question->key);
+        const bool held = record_group(nic, question->key);
         pthread_mutex_unlock(&nic->asking);
         if (held) {
             return MYR_OK;
@@ -471,7 +476,7 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
     const struct myr_kernel_question question = {
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
-    let_go(nic, key);
+    forget_group(nic, key);
     /* A lost message is harmless: the next daemon gets a list of the held groups, and the group is
      * closed when this process ends. */
     nic->deaf = nic->deaf

@@ -24,17 +24,15 @@
 #define MYR_KERNEL_SOCKET "/run/nicbarr/kernel.sock"
 
 enum myr_kernel_ask {
-    MYR_KERNEL_HELLO = 1, /* which NIC is it; answered with its name */
-    MYR_KERNEL_OPEN,      /* open the group with this key, or share it; answered with a page */
-    MYR_KERNEL_CLOSE,  /* this process is done with the group; not answered, because no client waits
-                          for it */
-    MYR_KERNEL_STATUS, /* answered with a report */
-    MYR_KERNEL_MISSING, /* which nodes does this group wait for; answered with a list */
-    MYR_KERNEL_RETURN,  /* the previous daemon had registered this process under the number in `key`
-                         */
-    MYR_KERNEL_HOLD,    /* ... when it opened this group */
-    MYR_KERNEL_SETTLE   /* ... and it holds no others; it will open the group `key` (0: none); not
-                           answered */
+    MYR_KERNEL_HELLO = 1, /* requests the NIC's name, and a number for this client */
+    MYR_KERNEL_OPEN,      /* opens the group with this key, or shares it; answered with a page */
+    MYR_KERNEL_CLOSE,     /* leaves the group; not answered, because no client waits for that */
+    MYR_KERNEL_STATUS,    /* requests a report */
+    MYR_KERNEL_MISSING,   /* requests the list of nodes that the group waits for */
+    MYR_KERNEL_RETURN,    /* `key` is the number that this client had at the previous daemon */
+    MYR_KERNEL_HOLD,      /* after RETURN: the client still holds this group */
+    MYR_KERNEL_SETTLE /* after all HOLDs: the client holds no other group, and will open the group
+                         `key` (0: none); not answered */
 };
 
 struct myr_kernel_question {

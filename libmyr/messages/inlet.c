@@ -11,9 +11,9 @@
 
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages received before `taken` is published */ };
 
-/* Returns whether all messages with tickets below `next` have been completed. Those with tickets
- * more than one round back have, because a sender ensures that before it takes a ticket one round
- * later. */
+/* Returns whether all messages with tickets below `next` have been completed. Only the tickets of
+ * the last round have to be checked, because a sender takes a ticket only after the ticket one
+ * round earlier has been completed. */
 static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {

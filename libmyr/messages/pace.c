@@ -9,10 +9,10 @@
 enum {
     /* Polls without a packet until the network counts as idle: some milliseconds. */
     FAR_POLLS = 10000,
-    QUIET = 64,               /* idle calls between two readings of the clock */
-    CHECK_EVERY = 64 * QUIET, /* ... and between two checks whether the NIC is still usable */
-    SELDOM = 1024,            /* calls between two readings of the clock */
-    SELDOM_MS = 1000,         /* ... and the interval of rare checks */
+    QUIET = 64,               /* idle calls between two polls of the NIC */
+    CHECK_EVERY = 64 * QUIET, /* idle calls between two checks whether the NIC is still usable */
+    SELDOM = 1024,            /* calls of myr_seldom_due() between two readings of the clock */
+    SELDOM_MS = 1000,         /* minimum interval at which it returns true */
     LINGER_US = 2000,         /* minimum duration of a drain, if peers are on other nodes */
     DRAIN_US = 200 * 1000,    /* its maximum, and its minimum for other jobs: several times the
                                  longest retransmission timeout */

@@ -56,12 +56,12 @@ bool myr_seldom_due(struct myr_seldom *seldom);
  * A process of another job (spawned or connected) may receive messages much later. MPI_Finalize is
  * collective over connected processes, so this one then waits, without a timeout, as long as that
  * process may still receive them: its port is open, and its NIC is not silent for MYR_DRAIN_SILENCE
- * seconds. As nobody waits for this process's acknowledgements when it has ended, it runs its NIC
- * longer if there are such processes on other nodes. */
+ * seconds. When this process has ended, it cannot acknowledge retransmissions any more. It
+ * therefore runs its NIC longer if there are such processes on other nodes. */
 enum myr_drain_peers {
-    MYR_DRAIN_THIS_NODE,   /* the farthest peers are on this node, */
-    MYR_DRAIN_OTHER_NODES, /* ... on other nodes, */
-    MYR_DRAIN_OTHER_JOBS,  /* ... or there, and of other jobs */
+    MYR_DRAIN_THIS_NODE,   /* all peers are on this node */
+    MYR_DRAIN_OTHER_NODES, /* there are peers on other nodes */
+    MYR_DRAIN_OTHER_JOBS,  /* there are peers of other jobs on other nodes */
 };
 enum { MYR_DRAIN_SILENCE = 60 };
 

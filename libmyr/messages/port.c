@@ -73,7 +73,7 @@ static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
     return made;
 }
 
-static void discard(struct myr_port *port)
+static void discard_port(struct myr_port *port)
 {
     myr_segment_free(port->segment, port->rings);
     free(port->free_send);
@@ -111,7 +111,7 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
 
 /* Closes the port on the NIC, which no longer uses its rings then. Returns false if the NIC may
  * still use them, because a process is stopped inside it. */
-static bool close_number(const struct myr_port *port)
+static bool close_on_nic(const struct myr_port *port)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
@@ -123,8 +123,8 @@ static bool close_number(const struct myr_port *port)
     return entered;
 }
 
-static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
-                               struct myr_error *error)
+static enum myr_status open_on_nic(struct myr_port *port, struct mcp_port_wish *wish, bool inlet,
+                                   struct myr_error *error)
 {
     const enum myr_status status = allocate_port_memory(port, wish, error);
     if (MYR_OK != status) {
@@ -166,7 +166,7 @@ static enum myr_status open_it(struct myr_port *port, struct mcp_port_wish *wish
     if (inlet) {
         const struct myr_inlet *made = open_inlet(port, ports, error);
         if (NULL == made) {
-            if (!close_number(port)) {
+            if (!close_on_nic(port)) {
                 port->rings = NULL;
             }
             return MYR_ERR_FULL;
@@ -193,9 +193,9 @@ enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_op
     opening->segment = myr_soft_segment(nic);
     opening->base = myr_segment_base(opening->segment);
     opening->watched = options->watch;
-    const enum myr_status status = open_it(opening, &wish, options->inlet, error);
+    const enum myr_status status = open_on_nic(opening, &wish, options->inlet, error);
     if (MYR_OK != status) {
-        discard(opening);
+        discard_port(opening);
         return status;
     }
     *port = opening;
@@ -217,16 +217,16 @@ void myr_port_close(struct myr_port *port)
 {
     myr_soft_watch_stop(port->watch);
     close_inlet(port->segment, port->rings);
-    if (close_number(port)) {
+    if (close_on_nic(port)) {
         free_blocks(port->segment, port->rings);
     } else {
         port->rings = NULL;
     }
-    discard(port);
+    discard_port(port);
 }
 
 /* Closes the next port of this process. Returns its rings, or NULL if there is none. */
-static struct mcp_rings *reap_one(struct myr_soft_nic *outer, uint32_t process)
+static struct mcp_rings *reap_next_port(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(outer, &board);
@@ -250,7 +250,7 @@ uint32_t myr_ports_reap(struct myr_soft_nic *nic, uint32_t process)
     struct myr_segment *segment = myr_soft_segment(nic);
     struct mcp_rings *rings;
     uint32_t reaped = 0;
-    while (NULL != (rings = reap_one(nic, process))) {
+    while (NULL != (rings = reap_next_port(nic, process))) {
         free_blocks(segment, rings);
         myr_segment_free(segment, rings);
         ++reaped;
@@ -397,7 +397,7 @@ static enum myr_status status_of(const struct mcp_event *event)
     return MCP_FAILED_TOO_LONG == event->why ? MYR_ERR_TOO_LONG : MYR_ERR_UNREGISTERED;
 }
 
-static void take_sent(struct myr_port *port, const struct mcp_event *event)
+static void complete_send(struct myr_port *port, const struct mcp_event *event)
 {
     const uint32_t token = event->what;
     const struct myr_port_sent sent = port->sent[token];
@@ -436,7 +436,7 @@ bool myr_port_check(struct myr_port *port, struct myr_received *received)
             return true;
         }
         if (MCP_UNFIT != event->type) {
-            take_sent(port, event);
+            complete_send(port, event);
         }
     }
     return false;

@@ -140,15 +140,15 @@ bool myr_port_check(struct myr_port *port, struct myr_received *received);
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
 /* Finds a NIC that has outstanding messages of this port and has not responded for at least
- * `least_s` seconds of retransmissions. Either it is unreachable, or no process runs it because all
- * of its node's processes compute. Each such silence is reported once per `who`, a number that the
- * processes of a job on this node have in common. */
+ * `least_s` seconds of retransmissions. Either it is unreachable, or no process runs it because
+ * all of its node's processes compute. Each such silence is reported once per `recipient`, a
+ * number that the processes of a job on this node have in common. */
 struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;
     char address[MCP_ADDRESS_TEXT]; /* its address */
 };
-bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+bool myr_port_unresponsive(struct myr_port *port, uint32_t recipient, uint32_t least_s,
                            struct myr_unresponsive *unresponsive);
 
 /* Returns whether outstanding messages to this port will not be delivered any more: the port is

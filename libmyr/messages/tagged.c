@@ -12,13 +12,13 @@
 #include "libmyr/node/segment.h"
 
 enum {
-    MESSAGES = 16384,
-    MESSAGES_MOST = UINT16_MAX,
-    TABLE_FIRST = 256, /* receives, and messages */
-    BUFFER_BYTES = 32768,
-    INDEX_BITS = 20,
-    NUMBERS_FIRST = 64,
-    BURST = 16, /* messages from the inlet, and from the port, per call */
+    MESSAGES = 16384,           /* default limit of a peer's messages that wait */
+    MESSAGES_MOST = UINT16_MAX, /* maximum of that limit */
+    TABLE_FIRST = 256,          /* initial limit of receives, and of messages, in the table */
+    BUFFER_BYTES = 32768,       /* default size of a buffer */
+    INDEX_BITS = 20,            /* of a number; the others are its generation */
+    NUMBERS_FIRST = 64,         /* initial size of the table of numbers */
+    BURST = 16,                 /* messages from the inlet, and from the port, per call */
 };
 
 /* ---- lists of requests ---- */
@@ -55,7 +55,7 @@ static uint32_t index_of(uint32_t number)
     return number & ((UINT32_C(1) << INDEX_BITS) - 1);
 }
 
-static bool more_numbers(struct myr_tagged *t)
+static bool grow_numbers(struct myr_tagged *t)
 {
     const uint32_t numbers = 0 == t->numbers ? NUMBERS_FIRST : 2 * t->numbers;
     if (numbers > UINT32_C(1) << INDEX_BITS) {
@@ -76,7 +76,7 @@ static bool more_numbers(struct myr_tagged *t)
 
 bool tagged_number_give(struct myr_tagged *t, enum tagged_owner kind, void *owner, uint32_t *number)
 {
-    if (0 == t->free_number && !more_numbers(t)) {
+    if (0 == t->free_number && !grow_numbers(t)) {
         return false;
     }
     const uint32_t index = t->free_number - 1;
@@ -110,7 +110,7 @@ void tagged_number_end(struct myr_tagged *t, uint32_t number)
 
 /* ---- open and close ---- */
 
-static void set_usual(uint32_t *option, uint32_t usual)
+static void set_default(uint32_t *option, uint32_t usual)
 {
     if (0 == *option) {
         *option = usual;
@@ -118,14 +118,14 @@ static void set_usual(uint32_t *option, uint32_t usual)
 }
 
 /* Returns the number of messages per peer, at least one, for which half of the table suffices. */
-static uint32_t fewer_for(uint32_t messages, uint32_t peers)
+static uint32_t messages_per_peer(uint32_t messages, uint32_t peers)
 {
     const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / 2 / peers;
     return most > messages ? messages : most > 0 ? most : 1;
 }
 
 /* Replaces the table by one of this size, and moves its entries. Returns false if out of memory. */
-static bool resize(struct myr_tagged *t, uint32_t receives, uint32_t messages)
+static bool resize_table(struct myr_tagged *t, uint32_t receives, uint32_t messages)
 {
     const size_t bytes = mcp_match_bytes(receives, messages);
     if (0 == bytes) {
@@ -160,10 +160,10 @@ bool tagged_grow(struct myr_tagged *t, bool messages)
 {
     const uint32_t now = messages ? t->messages : t->receives;
     return now < MCP_MATCH_MOST &&
-           resize(t, messages ? t->receives : 2 * now, messages ? 2 * now : t->messages);
+           resize_table(t, messages ? t->receives : 2 * now, messages ? 2 * now : t->messages);
 }
 
-static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
+static enum myr_status open_endpoint(struct myr_tagged *t, struct myr_error *error)
 {
     const uint32_t buffers = t->options.buffers;
     const struct myr_port_options options = {
@@ -177,7 +177,7 @@ static enum myr_status open_it(struct myr_tagged *t, struct myr_error *error)
         return myr_fail(error, MYR_ERR_FULL, 0, "at most %d messages of a peer may be queued",
                         (int)MESSAGES_MOST);
     }
-    if (!resize(t, TABLE_FIRST, TABLE_FIRST)) {
+    if (!resize_table(t, TABLE_FIRST, TABLE_FIRST)) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const enum myr_status status = myr_port_open(t->nic, &options, &t->port, error);
@@ -198,12 +198,12 @@ enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagge
     }
     t->nic = nic;
     t->options = *options;
-    set_usual(&t->options.messages, MESSAGES);
-    t->options.messages = fewer_for(t->options.messages, options->peers);
+    set_default(&t->options.messages, MESSAGES);
+    t->options.messages = messages_per_peer(t->options.messages, options->peers);
     t->spare = MCP_MATCH_MOST / 2;
-    set_usual(&t->options.buffers, TAGGED_BUFFERS);
+    set_default(&t->options.buffers, TAGGED_BUFFERS);
     t->least_buffers = 0 != options->buffers ? options->buffers : TAGGED_BUFFERS_LEAST;
-    set_usual(&t->options.buffer_bytes, BUFFER_BYTES);
+    set_default(&t->options.buffer_bytes, BUFFER_BYTES);
     t->base = myr_segment_base(myr_soft_segment(nic));
     t->segment_bytes = myr_segment_size(myr_soft_segment(nic));
     if (t->options.direct) {
@@ -211,7 +211,7 @@ enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagge
     }
     tagged_clear(&t->done);
     tagged_clear(&t->reads);
-    const enum myr_status status = open_it(t, error);
+    const enum myr_status status = open_endpoint(t, error);
     if (MYR_OK != status) {
         myr_tagged_close(t);
         return status;
@@ -251,7 +251,7 @@ static void free_messages(struct myr_tagged *t)
 }
 
 /* Returns whether a message in one of this endpoint's buffers has not been received yet. */
-static bool has_stored(const struct myr_tagged *t)
+static bool has_stored_message(const struct myr_tagged *t)
 {
     for (uint32_t i = 0; i < t->numbers; ++i) {
         if (TAGGED_BUFFER == t->number[i].kind) {
@@ -267,7 +267,7 @@ static bool has_stored(const struct myr_tagged *t)
 void myr_tagged_close(struct myr_tagged *t)
 {
     if (NULL != t->port) {
-        if (has_stored(t)) {
+        if (has_stored_message(t)) {
             myr_port_forget(t->port, t->memory);
         }
         myr_port_close(t->port);
@@ -368,8 +368,8 @@ static void begin_receive(struct myr_tagged_request *request, void *buffer, uint
 }
 
 /* Delivers an unexpected message to a receive. Returns true if that completes the request. */
-static bool deliver_kept(struct myr_tagged *t, struct myr_tagged_request *request,
-                         struct myr_tagged_message *message)
+static bool deliver_unexpected(struct myr_tagged *t, struct myr_tagged_request *request,
+                               struct myr_tagged_message *message)
 {
     if (NULL != message->peer) {
         --message->peer->waiting;
@@ -385,7 +385,7 @@ static bool post_receive(struct myr_tagged *t, struct myr_tagged_request *reques
 {
     switch (mcp_match_post(t->match, pattern, &request->index)) {
     case MCP_MATCHED:
-        return deliver_kept(t, request, t->waiting[request->index]);
+        return deliver_unexpected(t, request, t->waiting[request->index]);
     case MCP_WAITS:
         t->waiting[request->index] = request;
         request->posted = true;
@@ -457,18 +457,18 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
                               void *buffer, uint64_t room, struct myr_tagged_request *request)
 {
     begin_receive(request, buffer, room);
-    return deliver_kept(t, request, message);
+    return deliver_unexpected(t, request, message);
 }
 
 /* ---- progress ---- */
 
 /* Returns whether a receive may be waiting for a message whose sender is out of slots. */
-static bool wants_room(const struct myr_tagged *t)
+static bool wants_slots(const struct myr_tagged *t)
 {
     return t->crowded && (t->missed || 0 != mcp_match_receives(t->match));
 }
 
-static uint32_t go_on(struct myr_tagged *t)
+static uint32_t run_endpoint(struct myr_tagged *t)
 {
     uint32_t steps = 0, last = BURST;
     while (steps < last && tagged_take_short(t)) {
@@ -478,7 +478,7 @@ static uint32_t go_on(struct myr_tagged *t)
     while (steps < last && tagged_take_long(t)) {
         ++steps;
     }
-    if (wants_room(t)) {
+    if (wants_slots(t)) {
         tagged_make_room(t);
     }
     t->missed = false;
@@ -495,7 +495,7 @@ static uint32_t go_on(struct myr_tagged *t)
 uint32_t myr_tagged_progress(struct myr_tagged *t)
 {
     t->by_host = true;
-    const uint32_t steps = go_on(t);
+    const uint32_t steps = run_endpoint(t);
     t->by_host = false;
     if (MYR_OK != t->lost) {
         const enum myr_status lost = t->lost;
@@ -507,7 +507,7 @@ uint32_t myr_tagged_progress(struct myr_tagged *t)
 
 uint32_t myr_tagged_run(struct myr_tagged *t)
 {
-    return go_on(t);
+    return run_endpoint(t);
 }
 
 void myr_tagged_nap(struct myr_tagged *t)
@@ -542,7 +542,7 @@ bool myr_tagged_broken(const struct myr_tagged *t)
 
 /* Returns the peer of a connection, which exists because it has sent a message; if there are
  * several, the one that was connected last. */
-static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
+static uint64_t peer_id_of(const struct myr_tagged *t, uint32_t connection)
 {
     for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {
         for (const struct myr_tagged_peer *peer = t->bucket[b]; NULL != peer; peer = peer->next) {
@@ -554,11 +554,11 @@ static uint64_t id_by(const struct myr_tagged *t, uint32_t connection)
     return 0;
 }
 
-bool myr_tagged_unresponsive(struct myr_tagged *t, uint32_t who, uint32_t least_s,
+bool myr_tagged_unresponsive(struct myr_tagged *t, uint32_t recipient, uint32_t least_s,
                              struct myr_unresponsive *unresponsive, uint64_t *id)
 {
-    const bool any = myr_port_unresponsive(t->port, who, least_s, unresponsive);
-    *id = any ? id_by(t, unresponsive->connection) : 0;
+    const bool any = myr_port_unresponsive(t->port, recipient, least_s, unresponsive);
+    *id = any ? peer_id_of(t, unresponsive->connection) : 0;
     return any;
 }
 

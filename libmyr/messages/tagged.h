@@ -88,7 +88,7 @@ enum myr_status myr_tagged_connect(struct myr_tagged *tagged, uint64_t id,
                                    const struct myr_tagged_name *name,
                                    struct myr_tagged_peer **peer, struct myr_error *error);
 
-/* See port.h. */
+/* Calls myr_port_keep_watch() for the endpoint's port. */
 void myr_tagged_keep_watch(struct myr_tagged *tagged);
 
 /* Returns the peer with that id, or NULL if it is not connected. */
@@ -111,10 +111,11 @@ struct myr_tagged_request {
     uint8_t *buffer;
     uint64_t wanted, moved; /* bytes of the buffer */
     uint32_t here, there;   /* the numbers that identify the request on the two sides */
-    mcp_match_index index;  /* its index in the matching table, */
-    bool posted;            /* ... while it is there; never for a send */
-    uint64_t given, from;   /* of a message that is read in chunks: its size and address */
-    bool refused;           /* ... and whether a chunk could not be read */
+    mcp_match_index index;  /* of a posted receive: its index in the matching table */
+    bool posted;            /* whether it is in the matching table; never for a send */
+    uint64_t given;         /* of a message that is read in chunks: the bytes claimed so far */
+    uint64_t from;          /* of such a message: its address in the sender */
+    bool refused;           /* of such a message: whether a chunk could not be read */
 };
 
 /* Sends a message, whose tag may be hidden (match.h). Returns true if the request has completed, so
@@ -204,7 +205,7 @@ bool myr_tagged_broken(const struct myr_tagged *tagged);
 
 /* Returns whether a NIC is unresponsive (myr_port_unresponsive()). `id` becomes that of a peer
  * there. */
-bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t who, uint32_t least_s,
+bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t recipient, uint32_t least_s,
                              struct myr_unresponsive *unresponsive, uint64_t *id);
 
 /* Returns whether more work is expected immediately, from the network or from a peer that requests

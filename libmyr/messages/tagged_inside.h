@@ -89,8 +89,8 @@ struct myr_tagged_peer {
     bool direct;         /* whether its memory can be read */
     uint32_t slots;      /* number of further messages from here that may wait there */
     uint32_t credits;    /* number of further eager messages, between nodes */
-    uint32_t granted;    /* messages from there that may wait here, */
-    uint32_t waiting;    /* ... and those that wait now */
+    uint32_t granted;    /* number of its messages that may wait here */
+    uint32_t waiting;    /* number of its messages that wait here now */
     uint32_t owed_slots; /* slots to be returned to it */
     uint32_t owed_credits;
     struct tagged_queue answers;    /* sent first, in any order */
@@ -178,7 +178,7 @@ struct myr_tagged {
     uint32_t spare;       /* number of messages for which slots could still be granted */
     bool crowded;         /* whether a peer has messages waiting in all of its slots */
     bool missed;          /* whether a probe has found no match since the last progress */
-    bool by_host;         /* whether the caller can be asked for peers */
+    bool by_host;         /* whether the host makes progress, so that options.meet may be called */
     enum myr_status lost; /* why messages to lost_id were lost; to be reported to the host */
     uint64_t lost_id;
     struct myr_received held; /* arrived through the port, and does not fit anywhere yet */

@@ -31,7 +31,7 @@ static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 
 /* Doubles a peer's slots, as far as the table has space, if all of them are occupied by unexpected
  * messages. */
-static void grant_more(struct myr_tagged *t, struct myr_tagged_peer *peer)
+static void grant_slots(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     const uint32_t more = peer->granted < t->spare ? peer->granted : t->spare;
     if (peer->waiting >= peer->granted && 0 != more) {
@@ -47,13 +47,13 @@ void tagged_make_room(struct myr_tagged *t)
     t->crowded = false;
     for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {
         for (struct myr_tagged_peer *peer = t->bucket[b]; NULL != peer; peer = peer->next) {
-            grant_more(t, peer);
+            grant_slots(t, peer);
         }
     }
 }
 
 /* Returns a slot to the message's sender, because the message has been received. */
-static void owe(struct myr_tagged *t, const struct myr_tagged_message *message)
+static void return_slot(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     struct myr_tagged_peer *peer = message->peer;
     if (NULL == peer) {
@@ -136,7 +136,7 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
     request->status = request->bytes > room ? MYR_ERR_TOO_LONG : MYR_OK;
     request->wanted = request->bytes > room ? room : request->bytes;
     request->posted = false;
-    owe(t, message);
+    return_slot(t, message);
     switch (message->head.kind) {
     case TAGGED_EAGER:
         copy_data(request, message->data);
@@ -167,7 +167,7 @@ static struct myr_tagged_message *keep_message(const struct myr_tagged_message *
 }
 
 /* Matches a message. Returns false if the table has no space for it. */
-static bool match(struct myr_tagged *t, const struct myr_tagged_message *message)
+static bool match_message(struct myr_tagged *t, const struct myr_tagged_message *message)
 {
     mcp_match_index index;
     switch (mcp_match_arrive(t->match, &message->head.envelope, &index)) {
@@ -192,13 +192,13 @@ static bool match(struct myr_tagged *t, const struct myr_tagged_message *message
         }
         return true;
     default:
-        return tagged_grow(t, true) && match(t, message);
+        return tagged_grow(t, true) && match_message(t, message);
     }
 }
 
 /* ---- data and control messages ---- */
 
-static void take_pull(struct myr_tagged *t, const struct tagged_more *more)
+static void receive_pull(struct myr_tagged *t, const struct tagged_more *more)
 {
     struct myr_tagged_request *request = tagged_number_owner(t, TAGGED_SENDER, more->there);
     if (NULL != request) {
@@ -207,8 +207,8 @@ static void take_pull(struct myr_tagged *t, const struct tagged_more *more)
     }
 }
 
-static void take_data(struct myr_tagged *t, const struct tagged_more *more, const void *data,
-                      uint32_t bytes)
+static void receive_data(struct myr_tagged *t, const struct tagged_more *more, const void *data,
+                         uint32_t bytes)
 {
     struct myr_tagged_request *request = tagged_number_owner(t, TAGGED_RECEIVER, more->there);
     if (NULL == request || more->at > request->wanted || bytes > request->wanted - more->at) {
@@ -222,7 +222,7 @@ static void take_data(struct myr_tagged *t, const struct tagged_more *more, cons
     }
 }
 
-static void take_done(struct myr_tagged *t, const struct tagged_more *more)
+static void receive_done(struct myr_tagged *t, const struct tagged_more *more)
 {
     struct myr_tagged_request *request = tagged_number_owner(t, TAGGED_SENDER, more->there);
     struct tagged_buffer *buffer = tagged_number_owner(t, TAGGED_BUFFER, more->there);
@@ -235,7 +235,7 @@ static void take_done(struct myr_tagged *t, const struct tagged_more *more)
     }
 }
 
-static void take_credits(struct myr_tagged_peer *peer, const struct tagged_head *head)
+static void receive_credits(struct myr_tagged_peer *peer, const struct tagged_head *head)
 {
     if (NULL != peer && head->credits <= MYR_TAGGED_CREDITS - peer->credits &&
         head->slots <= MCP_MATCH_MOST - peer->slots) {
@@ -264,7 +264,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
 }
 
 /* Processes one message. Returns false if there is no space for it at present. */
-static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
+static bool receive_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
     struct myr_tagged_message message = {.far = far};
     if (bytes < sizeof(message.head)) {
@@ -282,21 +282,21 @@ static bool take_tagged_message(struct myr_tagged *t, const uint8_t *what, uint3
     } else if (TAGGED_CREDIT != head->kind && !read_more(&message.more, what, bytes)) {
         return true;
     }
-    if (head->kind <= TAGGED_OFFER && !match(t, &message)) {
+    if (head->kind <= TAGGED_OFFER && !match_message(t, &message)) {
         return false;
     }
     if (0 != head->credits || 0 != head->slots) {
-        take_credits(message.peer, head);
+        receive_credits(message.peer, head);
     }
     switch (head->kind) {
     case TAGGED_PULL:
-        take_pull(t, &message.more);
+        receive_pull(t, &message.more);
         break;
     case TAGGED_DATA:
-        take_data(t, &message.more, what + TAGGED_HEADS, bytes - TAGGED_HEADS);
+        receive_data(t, &message.more, what + TAGGED_HEADS, bytes - TAGGED_HEADS);
         break;
     case TAGGED_DONE:
-        take_done(t, &message.more);
+        receive_done(t, &message.more);
         break;
     default:
         break;
@@ -308,7 +308,7 @@ bool tagged_take_short(struct myr_tagged *t)
 {
     uint32_t bytes;
     const void *message = myr_intake_check(&t->intake, &bytes);
-    if (NULL == message || !take_tagged_message(t, message, bytes, false)) {
+    if (NULL == message || !receive_message(t, message, bytes, false)) {
         return false;
     }
     myr_intake_done(&t->intake);
@@ -320,7 +320,7 @@ bool tagged_take_long(struct myr_tagged *t)
     if (!t->holds && !myr_port_check(t->port, &t->held)) {
         return false;
     }
-    t->holds = !take_tagged_message(t, t->held.buffer, t->held.bytes, true);
+    t->holds = !receive_message(t, t->held.buffer, t->held.bytes, true);
     if (t->holds) {
         return false;
     }

@@ -30,28 +30,28 @@ static void init_buffer(struct myr_tagged *t, struct tagged_buffer *buffer, uint
     ++pool->left;
 }
 
-/* Returns the number of large send buffers, half of the number of receive buffers, */
-static uint32_t large_of(uint32_t buffers)
+/* Returns the number of large send buffers for this number of receive buffers. */
+static uint32_t large_buffers(uint32_t buffers)
 {
     return (buffers + 1) / 2;
 }
 
-/* ... and the number of small ones, twice that of large ones. */
-static uint32_t small_of(uint32_t buffers)
+/* Returns the number of small send buffers for this number of receive buffers. */
+static uint32_t small_buffers(uint32_t buffers)
 {
-    return 2 * large_of(buffers);
+    return 2 * large_buffers(buffers);
 }
 
-/* Returns the number of them that stored messages must leave free. */
-static uint32_t reserved_of(uint32_t buffers)
+/* Returns the number of a pool's buffers that stored messages must leave free. */
+static uint32_t reserved_buffers(uint32_t buffers)
 {
     return (buffers + 7) / 8;
 }
 
-static size_t bytes_of(const struct myr_tagged *t, uint32_t buffers)
+static size_t buffer_memory_bytes(const struct myr_tagged *t, uint32_t buffers)
 {
-    return (size_t)(buffers + large_of(buffers)) * t->options.buffer_bytes +
-           (size_t)small_of(buffers) * TAGGED_SMALL;
+    return (size_t)(buffers + large_buffers(buffers)) * t->options.buffer_bytes +
+           (size_t)small_buffers(buffers) * TAGGED_SMALL;
 }
 
 /* Allocates as many buffers as fit, but at least `least_buffers`. */
@@ -62,8 +62,8 @@ static uint8_t *alloc_buffers(struct myr_tagged *t)
     uint8_t *memory = NULL;
     for (;; *buffers /= 2) {
         const bool least = *buffers / 2 < t->least_buffers;
-        if (least || bytes_of(t, *buffers) + MYR_LINE <= share) {
-            memory = myr_port_alloc(t->port, bytes_of(t, *buffers));
+        if (least || buffer_memory_bytes(t, *buffers) + MYR_LINE <= share) {
+            memory = myr_port_alloc(t->port, buffer_memory_bytes(t, *buffers));
         }
         if (least || NULL != memory) {
             return memory;
@@ -74,18 +74,19 @@ static uint8_t *alloc_buffers(struct myr_tagged *t)
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
 {
     uint8_t *memory = t->memory = alloc_buffers(t);
-    const uint32_t large = large_of(t->options.buffers), small = small_of(t->options.buffers);
+    const uint32_t large = large_buffers(t->options.buffers),
+                   small = small_buffers(t->options.buffers);
     t->buffers = calloc(small + large, sizeof(*t->buffers));
     if (NULL == memory || NULL == t->buffers) {
         (void)myr_fail(error, MYR_ERR_FULL, 0,
                        "cannot allocate %zu KiB of shared memory for message buffers",
-                       bytes_of(t, t->options.buffers) >> 10);
+                       buffer_memory_bytes(t, t->options.buffers) >> 10);
         return false;
     }
     provide_all(t, memory);
     memory += (size_t)t->options.buffers * t->options.buffer_bytes;
-    t->pool[TAGGED_LARGE_POOL].reserved = reserved_of(large);
-    t->pool[TAGGED_SMALL_POOL].reserved = reserved_of(small);
+    t->pool[TAGGED_LARGE_POOL].reserved = reserved_buffers(large);
+    t->pool[TAGGED_SMALL_POOL].reserved = reserved_buffers(small);
     for (uint32_t i = 0; i < large; ++i) {
         init_buffer(t, &t->buffers[i], memory, &t->pool[TAGGED_LARGE_POOL]);
         memory += t->options.buffer_bytes;
@@ -160,9 +161,9 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
 
 /* Sends through the port. Returns false if there is no buffer for this peer. There are as many
  * tokens as buffers. */
-static bool leave_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
-                          const struct tagged_head *head, const struct tagged_more *more,
-                          const void *data, uint32_t bytes)
+static bool send_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                         const struct tagged_head *head, const struct tagged_more *more,
+                         const void *data, uint32_t bytes)
 {
     const bool large = TAGGED_DATA == head->kind || TAGGED_HEADS + bytes > TAGGED_SMALL;
     const enum tagged_pools pool = large ? TAGGED_LARGE_POOL : TAGGED_SMALL_POOL;
@@ -188,8 +189,8 @@ void tagged_wake_peer(struct myr_tagged_peer *peer)
     myr_inlet_wake(peer->remote.outlet.inlet);
 }
 
-static bool leave_by_inlet(struct myr_tagged_peer *peer, const struct tagged_head *head,
-                           const struct tagged_more *more, const void *data, uint32_t bytes)
+static bool send_by_inlet(struct myr_tagged_peer *peer, const struct tagged_head *head,
+                          const struct tagged_more *more, const void *data, uint32_t bytes)
 {
     uint8_t *to = myr_outlet_begin(&peer->remote.outlet);
     if (NULL == to) {
@@ -205,12 +206,12 @@ static struct tagged_head head_of(const struct myr_tagged *t, uint8_t kind)
     return (struct tagged_head){.kind = kind, .from = t->options.id};
 }
 
-static bool is_message(uint8_t kind)
+static bool has_envelope(uint8_t kind)
 {
     return kind <= TAGGED_OFFER;
 }
 
-static uint32_t least(uint32_t one, uint32_t other)
+static uint32_t minimum(uint32_t one, uint32_t other)
 {
     return one < other ? one : other;
 }
@@ -220,18 +221,18 @@ static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *pe
                                 struct tagged_head *head, const struct tagged_more *more,
                                 const void *data, uint32_t bytes)
 {
-    if (is_message(head->kind) && 0 == peer->slots) {
+    if (has_envelope(head->kind) && 0 == peer->slots) {
         return false;
     }
-    head->credits = (uint8_t)least(peer->owed_credits, UINT8_MAX);
-    head->slots = (uint16_t)least(peer->owed_slots, UINT16_MAX);
-    if (!(peer->near ? leave_by_inlet(peer, head, more, data, bytes)
-                     : leave_by_port(t, peer, head, more, data, bytes))) {
+    head->credits = (uint8_t)minimum(peer->owed_credits, UINT8_MAX);
+    head->slots = (uint16_t)minimum(peer->owed_slots, UINT16_MAX);
+    if (!(peer->near ? send_by_inlet(peer, head, more, data, bytes)
+                     : send_by_port(t, peer, head, more, data, bytes))) {
         return false;
     }
     peer->owed_credits -= head->credits;
     peer->owed_slots -= head->slots;
-    peer->slots -= is_message(head->kind);
+    peer->slots -= has_envelope(head->kind);
     return true;
 }
 
@@ -254,7 +255,7 @@ bool tagged_waits(const struct myr_tagged_peer *peer)
 }
 
 /* Adds the peer to the list of waiting peers, before anything is queued for it. */
-static void let_wait(struct myr_tagged *t, struct myr_tagged_peer *peer)
+static void add_waiting_peer(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (!tagged_waits(peer)) {
         peer->next_waiting = t->waiting_peers;
@@ -262,10 +263,11 @@ static void let_wait(struct myr_tagged *t, struct myr_tagged_peer *peer)
     }
 }
 
-static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
+static void enqueue_message(struct myr_tagged *t, struct myr_tagged_peer *peer,
+                            struct tagged_out *out)
 {
-    struct tagged_queue *queue = is_message(out->head.kind) ? &peer->messages : &peer->answers;
-    let_wait(t, peer);
+    struct tagged_queue *queue = has_envelope(out->head.kind) ? &peer->messages : &peer->answers;
+    add_waiting_peer(t, peer);
     if (NULL == queue->first) {
         queue->last = &queue->first;
     }
@@ -275,7 +277,7 @@ static void enqueue(struct myr_tagged *t, struct myr_tagged_peer *peer, struct t
     ++t->counted.delayed;
 }
 
-static bool leave_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
+static bool send_queued(struct myr_tagged *t, struct myr_tagged_peer *peer, struct tagged_out *out)
 {
     struct myr_tagged_request *request = out->request;
     const bool eager = TAGGED_EAGER == out->head.kind;
@@ -294,7 +296,7 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct tagged_queue *queue)
 {
     struct tagged_out *out;
-    while (NULL != (out = queue->first) && leave_queued(t, peer, out)) {
+    while (NULL != (out = queue->first) && send_queued(t, peer, out)) {
         tagged_wake_peer(peer);
         queue->first = out->next;
         out->next = t->free_out;
@@ -307,11 +309,11 @@ enum left { LEFT, WAITS, OUT_OF_MEMORY };
 
 /* Sends the message now, or queues it. `request` (which may be NULL) is done when a queued message
  * has left. */
-static enum left leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *peer,
+static enum left send_or_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                struct tagged_head *head, const struct tagged_more *more,
                                struct myr_tagged_request *request)
 {
-    const bool in_order = !is_message(head->kind) || NULL == peer->messages.first;
+    const bool in_order = !has_envelope(head->kind) || NULL == peer->messages.first;
     if (in_order && send_tagged_message(t, peer, head, more, NULL, 0)) {
         return LEFT;
     }
@@ -323,7 +325,7 @@ static enum left leave_or_wait(struct myr_tagged *t, struct myr_tagged_peer *pee
     if (NULL != more) {
         out->more = *more;
     }
-    enqueue(t, peer, out);
+    enqueue_message(t, peer, out);
     return WAITS;
 }
 
@@ -331,14 +333,14 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
                    const struct tagged_more *more)
 {
     struct tagged_head head = head_of(t, kind);
-    return OUT_OF_MEMORY != leave_or_wait(t, peer, &head, more, NULL);
+    return OUT_OF_MEMORY != send_or_queue(t, peer, &head, more, NULL);
 }
 
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request)
 {
     struct tagged_head head = head_of(t, kind);
-    const enum left left = leave_or_wait(t, peer, &head, more, request);
+    const enum left left = send_or_queue(t, peer, &head, more, request);
     if (OUT_OF_MEMORY == left) {
         request->status = MYR_ERR_OUT_OF_MEMORY;
     }
@@ -359,7 +361,7 @@ void tagged_pull(struct myr_tagged *t, struct myr_tagged_request *request, uint3
         tagged_append(&t->done, request);
         return;
     }
-    let_wait(t, request->peer);
+    add_waiting_peer(t, request->peer);
     tagged_append(&request->peer->pulled, request);
     ++t->pulls;
 }
@@ -372,7 +374,7 @@ static bool send_chunk(struct myr_tagged *t, struct myr_tagged_request *request)
     const uint32_t bytes = rest < most ? (uint32_t)rest : most;
     const struct tagged_head head = head_of(t, TAGGED_DATA);
     const struct tagged_more more = {.there = request->there, .at = request->moved};
-    if (!leave_by_port(t, request->peer, &head, &more, request->buffer + request->moved, bytes)) {
+    if (!send_by_port(t, request->peer, &head, &more, request->buffer + request->moved, bytes)) {
         return false;
     }
     request->moved += bytes;
@@ -447,7 +449,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
         return true;
     }
     *out = (struct tagged_out){.head = *head, .request = request};
-    enqueue(t, peer, out);
+    enqueue_message(t, peer, out);
     return false;
 }
 
@@ -467,7 +469,7 @@ static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
     head->kind = TAGGED_STORED;
     if (tagged_number_give(t, TAGGED_BUFFER, buffer, &more.other)) {
         memcpy(buffer->memory, request->buffer, request->wanted);
-        const enum left left = leave_or_wait(t, peer, head, &more, request);
+        const enum left left = send_or_queue(t, peer, head, &more, request);
         if (OUT_OF_MEMORY != left) {
             ++t->counted.stored;
             return left;
@@ -486,7 +488,7 @@ static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
     ++t->counted.offered;
     if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
         request->here = more.other;
-        if (OUT_OF_MEMORY != leave_or_wait(t, peer, head, &more, NULL)) {
+        if (OUT_OF_MEMORY != send_or_queue(t, peer, head, &more, NULL)) {
             tagged_wake_peer(peer);
             return false;
         }
@@ -534,8 +536,9 @@ bool myr_tagged_busy(const struct myr_tagged *t)
     return 0 != t->busy_buffers || NULL != t->waiting_peers;
 }
 
-/* Returns whether a message to this peer was offered, and its data were not requested yet. (The
- * program has freed the request.) */
+/* Returns whether a message to this peer was offered, and its data were not requested yet. When the
+ * endpoint is drained, this is possible for requests that the program gave up by
+ * MPI_Request_free(); Open MPI keeps their memory until they complete. */
 static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
     for (uint32_t i = 0; i < t->numbers; ++i) {

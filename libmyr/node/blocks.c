@@ -193,7 +193,7 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
 
 /* Returns whether a block of this class is free, or if one fits into the first `quarters` quarters
  * of the segment. */
-static bool plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
+static bool has_plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||
            sram->end + myr_block_bytes(block_class) <= (size_t)sram->limit / 4 * quarters;
@@ -208,7 +208,7 @@ static void *take_memory(struct myr_segment *segment, size_t bytes, bool if_plen
     }
     const uint32_t block_class = myr_block_class(sizeof(struct front) + bytes);
     uint32_t offset = 0;
-    if (block_class < MYR_BLOCK_CLASSES && (!if_plenty || plenty(sram, block_class, 2))) {
+    if (block_class < MYR_BLOCK_CLASSES && (!if_plenty || has_plenty(sram, block_class, 2))) {
         offset = take_or_split(segment, block_class);
     }
     if (0 == offset) {
@@ -220,7 +220,7 @@ static void *take_memory(struct myr_segment *segment, size_t bytes, bool if_plen
     return front->memory;
 }
 
-static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
+static void *allocate_memory(struct myr_segment *segment, size_t bytes, bool if_plenty)
 {
     myr_segment_lock(segment);
     void *memory = take_memory(segment, bytes, if_plenty);
@@ -230,12 +230,12 @@ static void *alloc(struct myr_segment *segment, size_t bytes, bool if_plenty)
 
 void *myr_segment_alloc(struct myr_segment *segment, size_t bytes)
 {
-    return alloc(segment, bytes, false);
+    return allocate_memory(segment, bytes, false);
 }
 
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes)
 {
-    return alloc(segment, bytes, true);
+    return allocate_memory(segment, bytes, true);
 }
 
 void myr_segment_alloc_once(struct myr_segment *segment, myr_word *at, size_t bytes)
@@ -257,7 +257,8 @@ bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes)
     }
     const uint32_t block_class = myr_block_class(sizeof(struct myr_record) + bytes);
     myr_segment_lock(segment);
-    const bool has = !sram->full && block_class < MYR_BLOCK_CLASSES && plenty(sram, block_class, 3);
+    const bool has =
+        !sram->full && block_class < MYR_BLOCK_CLASSES && has_plenty(sram, block_class, 3);
     myr_segment_unlock(segment);
     return has;
 }

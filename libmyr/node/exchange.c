@@ -7,19 +7,19 @@
  * read only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
-static uint32_t stride(uint32_t window, uint32_t slot)
+static uint32_t part_bytes(uint32_t window, uint32_t slot)
 {
     return (uint32_t)sizeof(struct myr_passed) + window * slot;
 }
 
 size_t myr_exchange_bytes(uint32_t size)
 {
-    return (size_t)size * stride(MYR_EXCHANGE_WINDOW, MYR_LINE);
+    return (size_t)size * part_bytes(MYR_EXCHANGE_WINDOW, MYR_LINE);
 }
 
 size_t myr_wide_exchange_bytes(uint32_t size)
 {
-    return (size_t)size * stride(MYR_WIDE_WINDOW, MYR_WIDE_SLOT);
+    return (size_t)size * part_bytes(MYR_WIDE_WINDOW, MYR_WIDE_SLOT);
 }
 
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
@@ -29,10 +29,10 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
     const uint32_t slot = wide ? MYR_WIDE_SLOT : MYR_LINE;
     *x = (struct myr_exchange){
         .lines = (uint8_t *)record->slots,
-        .own = (uint8_t *)record->slots + (size_t)rank * stride(window, slot),
+        .own = (uint8_t *)record->slots + (size_t)rank * part_bytes(window, slot),
         .window = window,
         .slot = slot,
-        .stride = stride(window, slot),
+        .stride = part_bytes(window, slot),
         .write_at = sizeof(struct myr_passed),
         .read_at = sizeof(struct myr_passed),
         .size = size,
@@ -46,20 +46,21 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
 typedef const myr_word *(*progress_fn)(const struct myr_exchange *x, uint32_t rank);
 
 /* Returns the info in the slot of the round that was read last. */
-static const myr_word *in_slot(const struct myr_exchange *x, uint32_t rank)
+static const myr_word *progress_in_slot(const struct myr_exchange *x, uint32_t rank)
 {
     const uint32_t first = sizeof(struct myr_passed);
     const uint32_t at = (first == x->read_at ? x->stride : x->read_at) - x->slot;
     return &myr_exchange_slot(x, rank, at)->info;
 }
 
-static const myr_word *for_certain(const struct myr_exchange *x, uint32_t rank)
+static const myr_word *exact_progress(const struct myr_exchange *x, uint32_t rank)
 {
     return myr_exchange_passed(x, rank);
 }
 
-/* Returns the process that has passed the fewest rounds, and its last one in *passed. */
-static uint32_t last_one(const struct myr_exchange *x, progress_fn word, uint32_t *passed)
+/* Returns the process that has passed the fewest rounds, and stores the last of these in
+ * *passed. */
+static uint32_t find_slowest(const struct myr_exchange *x, progress_fn word, uint32_t *passed)
 {
     uint32_t last = x->rank;
     *passed = x->passed;
@@ -74,25 +75,25 @@ static uint32_t last_one(const struct myr_exchange *x, progress_fn word, uint32_
 }
 
 /* Returns the round that all processes must have passed before the next one can be written. */
-static uint32_t needed(const struct myr_exchange *x)
+static uint32_t needed_round(const struct myr_exchange *x)
 {
     return x->written + 1 - x->window;
 }
 
 bool myr_exchange_update(struct myr_exchange *x)
 {
-    (void)last_one(x, in_slot, &x->all_passed);
-    if (!myr_epoch_reached(x->all_passed, needed(x))) {
-        (void)last_one(x, for_certain, &x->all_passed);
+    (void)find_slowest(x, progress_in_slot, &x->all_passed);
+    if (!myr_epoch_reached(x->all_passed, needed_round(x))) {
+        (void)find_slowest(x, exact_progress, &x->all_passed);
     }
-    return myr_epoch_reached(x->all_passed, needed(x));
+    return myr_epoch_reached(x->all_passed, needed_round(x));
 }
 
 void myr_exchange_await_room(struct myr_exchange *x)
 {
     while (!myr_exchange_room(x) && !x->watch.abandoned) {
         uint32_t passed;
-        const uint32_t last = last_one(x, for_certain, &passed);
-        myr_wait(&x->watch, myr_exchange_passed(x, last), needed(x));
+        const uint32_t last = find_slowest(x, exact_progress, &passed);
+        myr_wait(&x->watch, myr_exchange_passed(x, last), needed_round(x));
     }
 }

@@ -42,7 +42,7 @@ static void put_entry(struct myr_kv_table *table, struct myr_kv_entry *entry, ui
 }
 
 /* Moves to a table of twice the size. If there is no memory for it, the old one remains in use. */
-static void grow(struct myr_segment *segment)
+static void grow_table(struct myr_segment *segment)
 {
     struct myr_sram *sram = segment->sram;
     const struct myr_kv_table *from = table_of(segment);
@@ -78,7 +78,7 @@ static struct myr_kv_entry *make_space(struct myr_segment *segment, uint64_t key
     struct myr_kv_table *table = table_of(segment);
     struct myr_kv_entry *entry = lookup_entry(table, key);
     if ((NULL == entry || 0 == entry->key) && table->used >= table->capacity / 4 * 3) {
-        grow(segment);
+        grow_table(segment);
         entry = lookup_entry(table_of(segment), key);
     }
     return entry;

@@ -10,7 +10,7 @@ static myr_word *word_at(void *slots, size_t offset)
     return (myr_word *)((uint8_t *)slots + offset);
 }
 
-static bool reserve(struct myr_plan *plan, uint32_t nsteps, uint32_t nwords)
+static bool allocate_plan(struct myr_plan *plan, uint32_t nsteps, uint32_t nwords)
 {
     *plan = (struct myr_plan){.nsteps = 0};
     plan->words = malloc(nwords * sizeof(*plan->words) + nsteps * sizeof(*plan->steps) + 1);
@@ -35,7 +35,7 @@ size_t myr_plan_flags_bytes(uint32_t size, uint32_t stride)
 bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t rank,
                     uint32_t stride)
 {
-    if (!reserve(plan, 1, size)) {
+    if (!allocate_plan(plan, 1, size)) {
         return false;
     }
     plan->nsteps = 1;
@@ -66,7 +66,7 @@ bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32
         return false;
     }
     uint32_t *const slot_numbers = myr_schedule_slots(&schedule, rank, schedule_of, context);
-    const bool done = reserve(plan, schedule.nsteps, schedule.npeers) && NULL != slot_numbers;
+    const bool done = allocate_plan(plan, schedule.nsteps, schedule.npeers) && NULL != slot_numbers;
     const size_t mailbox = mailbox_bytes(most_waits);
     myr_word **word = plan->words;
     const uint32_t *peer = schedule.peers, *slot_number = slot_numbers;

@@ -23,11 +23,11 @@ struct life {
     uint64_t threads, began;
 };
 
-/* Parses /proc/WHO/stat. Returns false if that fails. */
-static bool read_life(const char *who, struct life *life)
+/* Parses /proc/NAME/stat. Returns false if that fails. */
+static bool read_life(const char *name, struct life *life)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%s/stat", who);
+    snprintf(path, sizeof(path), "/proc/%s/stat", name);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
@@ -52,15 +52,15 @@ static bool read_life(const char *who, struct life *life)
 
 static bool life_of(uint32_t pid, struct life *life)
 {
-    char who[16];
-    snprintf(who, sizeof(who), "%u", (unsigned)pid);
-    return read_life(who, life);
+    char name[16];
+    snprintf(name, sizeof(name), "%u", (unsigned)pid);
+    return read_life(name, life);
 }
 
 uint64_t myr_process_began(void)
 {
     struct life self, by_number;
-    /* They differ if /proc belongs to another PID namespace. */
+    /* The start times differ if /proc belongs to another PID namespace. */
     return read_life("self", &self) && life_of((uint32_t)getpid(), &by_number) &&
                    self.began == by_number.began
                ? self.began

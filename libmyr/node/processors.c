@@ -20,7 +20,7 @@ static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
         CPU_SET(0, &set);
     }
     memset(processors, 0, MYR_PROCESSORS / 8);
-    /* Not CPU_SETSIZE, which counts bytes (128) in musl. */
+    /* CPU_SETSIZE is not suitable, because in musl it is the number of bytes (128). */
     for (int p = 0; p < MYR_PROCESSORS && p < (int)(8 * sizeof(set)); ++p) {
         if (CPU_ISSET(p, &set)) {
             processors[p / 64] |= UINT64_C(1) << (p % 64);
@@ -28,7 +28,7 @@ static void read_processors(uint64_t processors[MYR_PROCESSORS / 64])
     }
 }
 
-static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
+static uint32_t lowest_processor(const uint64_t processors[MYR_PROCESSORS / 64])
 {
     for (uint32_t i = 0; i < MYR_PROCESSORS / 64; ++i) {
         if (0 != processors[i]) {
@@ -41,7 +41,7 @@ static uint32_t lowest(const uint64_t processors[MYR_PROCESSORS / 64])
 void myr_publish_processors(struct myr_sram_process *process)
 {
     read_processors(process->processors);
-    process->home = lowest(process->processors);
+    process->home = lowest_processor(process->processors);
 }
 
 uint32_t myr_segment_home(const struct myr_segment *segment, uint32_t number)

@@ -61,7 +61,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
            (NULL == ring->chunks ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_CHUNK);
 }
 
-/* Lowers `all_passed` to that process's progress. */
+/* Lowers `all_passed` to that process's progress, if it is less. */
 static void update_passed(struct myr_ring *ring, uint32_t rank)
 {
     const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);

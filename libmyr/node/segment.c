@@ -36,8 +36,8 @@ enum {
 
 /* ---- joining ---- */
 
-static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
-                                  struct myr_error *error)
+static enum myr_status initialise_header(struct myr_segment *segment, uint32_t limit,
+                                         struct myr_error *error)
 {
     /* Entries of the process table, which follows the header, are committed one at a time. */
     if (!myr_commit(segment, 0, offsetof(struct myr_sram, process))) {
@@ -61,7 +61,8 @@ static enum myr_status initialise(struct myr_segment *segment, uint32_t limit,
     return MYR_OK;
 }
 
-static enum myr_status map(struct myr_segment *segment, size_t bytes, struct myr_error *error)
+static enum myr_status map_segment(struct myr_segment *segment, size_t bytes,
+                                   struct myr_error *error)
 {
     void *memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment->fd, 0);
@@ -80,7 +81,7 @@ static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + M
 /* Returns the size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. Beyond it ftruncate()
  * raises SIGXFSZ. The limit applies only to the file's size, so a process with a lower one can
  * still commit memory. */
-static uint32_t allowed(uint32_t limit)
+static uint32_t permitted_size(uint32_t limit)
 {
     struct rlimit files;
     return 0 == getrlimit(RLIMIT_FSIZE, &files) && files.rlim_cur < limit
@@ -88,9 +89,10 @@ static uint32_t allowed(uint32_t limit)
                : limit;
 }
 
-static enum myr_status create(struct myr_segment *segment, uint32_t limit, struct myr_error *error)
+static enum myr_status create_segment(struct myr_segment *segment, uint32_t limit,
+                                      struct myr_error *error)
 {
-    limit = allowed(limit);
+    limit = permitted_size(limit);
     if (limit < least) {
         return myr_fail(
             error, MYR_ERR_SYSTEM, 0,
@@ -108,12 +110,12 @@ static enum myr_status create(struct myr_segment *segment, uint32_t limit, struc
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot set the size of shared memory (memfd)");
     }
-    const enum myr_status status = map(segment, limit, error);
-    return MYR_OK == status ? initialise(segment, limit, error) : status;
+    const enum myr_status status = map_segment(segment, limit, error);
+    return MYR_OK == status ? initialise_header(segment, limit, error) : status;
 }
 
 /* Maps the file, and verifies that it is a segment of nicbarr. */
-static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *error)
+static enum myr_status map_existing(struct myr_segment *segment, struct myr_error *error)
 {
     struct stat about;
     const int seals = fcntl(segment->fd, F_GET_SEALS);
@@ -121,7 +123,7 @@ static enum myr_status map_ours(struct myr_segment *segment, struct myr_error *e
         about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
     }
-    const enum myr_status status = map(segment, (size_t)about.st_size, error);
+    const enum myr_status status = map_segment(segment, (size_t)about.st_size, error);
     if (MYR_OK != status) {
         return status;
     }
@@ -168,8 +170,8 @@ static bool read_sign(const char *path, char target[TARGET_BYTES], struct mark *
 }
 
 /* Attaches to the segment that the marker file refers to. */
-static enum myr_status attach(struct myr_segment *segment, const char *path,
-                              struct myr_error *error)
+static enum myr_status attach_by_sign(struct myr_segment *segment, const char *path,
+                                      struct myr_error *error)
 {
     char target[TARGET_BYTES];
     struct mark mark;
@@ -193,13 +195,13 @@ static enum myr_status attach(struct myr_segment *segment, const char *path,
     /* The marker file may refer to another file, because its creator has left and the descriptor
      * was reused, or because the creator is in another container. In the latter case each of the
      * two creates a segment, which is detected from the modex. */
-    const enum myr_status status = map_ours(segment, error);
+    const enum myr_status status = map_existing(segment, error);
     const bool marked =
         MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
     return MYR_OK == status && !marked ? MYR_ERR_NOT_THERE : status;
 }
 
-static void discard(struct myr_segment *segment)
+static void discard_segment(struct myr_segment *segment)
 {
     if (NULL != segment->sram) {
         munmap(segment->sram, segment->mapped);
@@ -256,38 +258,38 @@ static unsigned long namespace_of(const char *name)
     return stat(path, &about) < 0 ? 0 : (unsigned long)about.st_ino;
 }
 
-unsigned myr_door_ms = 30000;
+unsigned myr_folder_lock_ms = 30000;
 
 /* Finds or creates the segment, under the directory's lock. If the directory is /tmp, as with some
  * launchers, other users can take that lock as well. */
-static enum myr_status meet(struct myr_segment *segment, const char *folder, uint32_t limit,
-                            struct myr_error *error)
+static enum myr_status find_or_create(struct myr_segment *segment, const char *folder,
+                                      uint32_t limit, struct myr_error *error)
 {
     if (asprintf(&segment->sign, "%s/nicbarr.%u.%lu.%lu", folder, (unsigned)getuid(),
                  namespace_of("pid"), namespace_of("time")) < 0) {
         segment->sign = NULL;
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const int door = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (door < 0 || !os_lock(door, myr_door_ms)) {
-        const bool kept = door >= 0 && EWOULDBLOCK == errno;
+    const int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_fd < 0 || !os_lock(folder_fd, myr_folder_lock_ms)) {
+        const bool kept = folder_fd >= 0 && EWOULDBLOCK == errno;
         const enum myr_status status = myr_fail(error, MYR_ERR_SYSTEM, kept ? 0 : errno,
                                                 "cannot lock the session directory %s%s", folder,
                                                 kept ? ": another process keeps it locked" : "");
-        if (door >= 0) {
-            close(door);
+        if (folder_fd >= 0) {
+            close(folder_fd);
         }
         return status;
     }
-    enum myr_status status = attach(segment, segment->sign, error);
+    enum myr_status status = attach_by_sign(segment, segment->sign, error);
     if (MYR_ERR_NOT_THERE == status) {
-        discard(segment);
-        status = create(segment, limit, error);
+        discard_segment(segment);
+        status = create_segment(segment, limit, error);
         if (MYR_OK == status && !make_sign(segment, segment->sign)) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", segment->sign);
         }
     }
-    close(door); /* releases the lock */
+    close(folder_fd); /* releases the lock */
     return status;
 }
 
@@ -369,14 +371,14 @@ static struct myr_segment *begin_joining(int fd, struct myr_error *error)
 }
 
 /* Takes a process entry, or cleans up after a failure. */
-static enum myr_status finish(struct myr_segment *joining, enum myr_status status,
-                              struct myr_segment **segment, struct myr_error *error)
+static enum myr_status finish_joining(struct myr_segment *joining, enum myr_status status,
+                                      struct myr_segment **segment, struct myr_error *error)
 {
     if (MYR_OK == status) {
         status = take_process_entry(joining, error);
     }
     if (MYR_OK != status) {
-        discard(joining);
+        discard_segment(joining);
         free(joining->sign);
         free(joining);
         return status;
@@ -398,9 +400,9 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
     if (limit < least) {
         limit = least;
     }
-    const enum myr_status status =
-        NULL == folder ? create(joining, limit, error) : meet(joining, folder, limit, error);
-    return finish(joining, status, segment, error);
+    const enum myr_status status = NULL == folder ? create_segment(joining, limit, error)
+                                                  : find_or_create(joining, folder, limit, error);
+    return finish_joining(joining, status, segment, error);
 }
 
 enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error)
@@ -410,7 +412,7 @@ enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct
         close(fd);
         return MYR_ERR_OUT_OF_MEMORY;
     }
-    return finish(joining, map_ours(joining, error), segment, error);
+    return finish_joining(joining, map_existing(joining, error), segment, error);
 }
 
 void myr_segment_leave(struct myr_segment *segment)
@@ -429,7 +431,7 @@ void myr_segment_leave(struct myr_segment *segment)
             close(shown);
         }
     }
-    discard(segment);
+    discard_segment(segment);
     free(segment->sign);
     free(segment);
 }

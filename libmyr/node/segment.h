@@ -62,7 +62,7 @@ uint32_t myr_segment_index(const struct myr_segment *segment);
  * pid or an index, it is not reused in this segment (only after two million uses of one entry). */
 uint32_t myr_segment_number(const struct myr_segment *segment);            /* of this process */
 uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid); /* 0 if there is none */
-/* 0 if it has left */
+/* Returns the pid of the process with this number, or 0 if it has left. */
 uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number);
 
 /* Returns whether the process with this number has left or died. myr_process_ended() explains

@@ -11,10 +11,12 @@
 #include "os/futex.h"
 
 enum {
-    CHECK_EVERY = 256, /* waits between two checks for oversubscription, a power of two */
-    AFTERGLOW = 20,    /* us of running progress after each slice of sleep */
-    BUSY = 3000,       /* ns of CPU time: progress that takes longer has moved data, */
-    BUSY_TIMES = 2,    /* ... if that is at least twice the fastest call */
+    CHECK_EVERY = 256,   /* waits between two checks for oversubscription, a power of two */
+    AFTER_SLEEP_US = 20, /* how long progress runs after each slice of sleep */
+    /* A call of progress has moved data if it takes at least BUSY_NS of CPU time, and BUSY_TIMES as
+     * much as the fastest call. */
+    BUSY_NS = 3000,
+    BUSY_TIMES = 2,
 };
 
 void myr_wake_slow(myr_word *word)
@@ -70,7 +72,7 @@ static bool is_abandoned(struct myr_watch *watch)
 }
 
 /* This phase and the next two return true if the word was reached, or the watch is abandoned. */
-MYR_HOT static bool poll_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+MYR_HOT static bool poll_word(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
         myr_cpu_relax();
@@ -87,7 +89,7 @@ MYR_HOT static bool poll_for(struct myr_watch *watch, const myr_word *word, uint
     return false;
 }
 
-MYR_HOT static bool yield_for(const myr_word *word, uint32_t epoch)
+MYR_HOT static bool yield_for_word(const myr_word *word, uint32_t epoch)
 {
     for (int i = 0; i < MYR_WORD_YIELDS; ++i) {
         os_yield();
@@ -119,11 +121,11 @@ static bool progress_moves(struct myr_waiter *waiter)
     if (took < idle) {
         atomic_store_explicit(&waiter->idle_ns, took, memory_order_relaxed);
     }
-    return took >= BUSY && took / BUSY_TIMES >= idle;
+    return took >= BUSY_NS && took / BUSY_TIMES >= idle;
 }
 
 /* Runs progress until it is time to sleep, which is postponed whenever data moved. */
-static bool progress_for(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
+static bool progress_until_sleep(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
     uint64_t end_us = myr_wait_policy_sleep_at(&waiter->policy, os_now_us());
@@ -147,8 +149,8 @@ static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, ui
 {
     bool moved = false;
     waiter->progress(); /* the first call after a sleep is always slow */
-    for (uint64_t start = os_now_us();
-         os_now_us() - start < AFTERGLOW && !myr_epoch_reached(myr_load_acquire(word), epoch);) {
+    for (uint64_t start = os_now_us(); os_now_us() - start < AFTER_SLEEP_US &&
+                                       !myr_epoch_reached(myr_load_acquire(word), epoch);) {
         if (progress_moves(waiter)) {
             moved = true;
             start = os_now_us();
@@ -173,7 +175,7 @@ static void report_long_wait(const struct myr_watch *watch, struct long_wait *wa
     }
 }
 
-static void sleep_for(struct myr_watch *watch, myr_word *word, uint32_t epoch)
+static void sleep_on_word(struct myr_watch *watch, myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
     struct long_wait wait = {.next_us = os_now_us() + MYR_LONG_WAIT_US};
@@ -211,11 +213,11 @@ MYR_HOT __attribute__((noinline)) void myr_wait_slow(struct myr_watch *watch, my
     if (0 == ++watch->waits % CHECK_EVERY) {
         update_oversubscription(watch);
     }
-    if (poll_for(watch, word, epoch) || (watch->yields && yield_for(word, epoch))) {
+    if (poll_word(watch, word, epoch) || (watch->yields && yield_for_word(word, epoch))) {
         return;
     }
     update_oversubscription(watch);
-    if (!progress_for(watch, word, epoch)) {
-        sleep_for(watch, word, epoch);
+    if (!progress_until_sleep(watch, word, epoch)) {
+        sleep_on_word(watch, word, epoch);
     }
 }

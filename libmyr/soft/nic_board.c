@@ -39,7 +39,7 @@ static void drop_link(struct mcp_board *board, mcp_link link)
     myr_soft_links_drop(&((struct myr_soft_nic *)board)->shared->links, link);
 }
 
-static void wake(struct mcp_board *board, myr_word *word)
+static void wake_sleepers(struct mcp_board *board, myr_word *word)
 {
     (void)board;
     /* The word behind a group's release counts its sleepers. */
@@ -60,7 +60,7 @@ void myr_soft_make_board(struct myr_soft_nic *nic)
                 .hold_sender = hold_sender,
                 .drop = drop_link,
                 .now_ns = now_ns,
-                .wake = wake,
+                .wake = wake_sleepers,
                 .has_ended = has_ended},
         .memory = myr_segment_base(nic->segment),
         .memory_bytes = (uint32_t)myr_segment_size(nic->segment),
@@ -69,7 +69,7 @@ void myr_soft_make_board(struct myr_soft_nic *nic)
 
 /* ---- links ---- */
 
-static bool is_own(const struct myr_nic_name *own, const struct mcp_ip *ip)
+static bool is_own_address(const struct myr_nic_name *own, const struct mcp_ip *ip)
 {
     bool found = false;
     for (uint32_t a = 0; a < own->count; ++a) {
@@ -91,7 +91,7 @@ uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_nam
         const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
             const struct mcp_ip *there = &name->address[theirs - 1].ip;
-            if (is_own(own, there)) {
+            if (is_own_address(own, there)) {
                 same = theirs - 1;
             } else if (mcp_same_network(here, there, own->address[mine - 1].prefix)) {
                 near = theirs - 1;

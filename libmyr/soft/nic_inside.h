@@ -14,19 +14,20 @@
 enum { MYR_SOFT_LAYOUT = 15 };
 uint32_t myr_soft_layout(void);
 
-/* Locks the NIC to run the control program; returns its memory and board. leave() unlocks the NIC
- * and sends the packets; call it after enter() in any case. Do not nest.
+/* Locks the NIC to run the control program; returns its memory and board. myr_soft_leave() unlocks
+ * the NIC and sends the packets; call it after myr_soft_enter() in any case. Do not nest.
  *
- * The result is NULL in two cases, which entered() distinguishes. If the NIC is broken, its control
- * program must not run any more, but the NIC is locked nevertheless, for cleanup. If this process
- * has given up waiting for the lock (struct myr_soft_bounds), the NIC is not locked, and data that
- * the lock guards must not be written or freed, because its holder may continue later. */
+ * The result is NULL in two cases, which myr_soft_entered() distinguishes. If the NIC is broken,
+ * its control program must not run any more, but the NIC is locked nevertheless, for cleanup. If
+ * this process has given up waiting for the lock (struct myr_soft_bounds), the NIC is not locked,
+ * and data that the lock guards must not be written or freed, because its holder may continue
+ * later. */
 struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **board);
 bool myr_soft_entered(const struct myr_soft_nic *nic);
 void myr_soft_leave(struct myr_soft_nic *nic);
 
 /* Does the same for an observer, which waits no longer than one run of the control program takes.
- * If the result is NULL, do not call leave(). */
+ * If the result is NULL, do not call myr_soft_leave(). */
 struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic);
 
 /* Fails because the NIC is broken, or because this process has given up waiting for its lock. */
@@ -64,9 +65,10 @@ void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context
 /* Makes this process the watch, which checks from time to time whether any process runs the NIC.
  * Returns false if there is one already.
  *
- * polls() changes whenever a process has polled for packets. catch_up() processes received packets
- * and expired timers. It returns false if there may be more; call it again without a pause, because
- * packets of peers may be queued behind those of unknown senders. */
+ * The result of myr_soft_polls() changes whenever a process has polled for packets.
+ * myr_soft_catch_up() processes received packets and expired timers. It returns false if there may
+ * be more; call it again without a pause, because packets of peers may be queued behind those of
+ * unknown senders. */
 bool myr_soft_become_watch(struct myr_soft_nic *nic);
 void myr_soft_resign_watch(struct myr_soft_nic *nic);
 uint32_t myr_soft_polls(const struct myr_soft_nic *nic);

@@ -12,8 +12,8 @@
 #include "libmyr/soft/nic_inside.h"
 
 enum {
-    TIMES = 8, /* the file's memory may be read this often, plus so many bytes */
-    BESIDES = 1 << 20,
+    TIMES = 8,            /* limit of the bytes read, as a multiple of the file's memory */
+    BESIDES = 1 << 20,    /* number of bytes by which that limit is greater */
     BLOCK = 512,          /* bytes; the unit of st_blocks */
     TABLE_MOST = 1 << 16, /* entries of a group's table or of the table of ports */
 };

@@ -42,15 +42,16 @@ struct myr_group_view {
     uint32_t offset;        /* unique among the NIC's groups at any time */
     uint32_t node;          /* the NIC's number in the group */
     uint32_t done, started; /* epochs: complete, and begun by the hosts */
-    bool failed;            /* whether it completes nothing more, */
-    /* ... because of this node; if it is the NIC's own node, because of a process */
+    bool failed;            /* whether no further epoch will complete */
+    /* the missing node of a failed group; the NIC's own node if a process of that node has died */
     struct myr_node_view lost;
     uint64_t since_ns;     /* when it began to wait for nodes (CLOCK_MONOTONIC); 0 if not known */
     uint32_t nodes, named; /* number of nodes that it waits for, and how many of them are listed */
     struct myr_node_view missing[MYR_VIEW_NODES];
-    /* number of processes of this node, and of those that have not arrived, */
+    /* number of processes of this node, and of those that have not arrived */
     uint32_t locals, absent;
-    uint32_t absent_pid[MYR_VIEW_LOCALS]; /* ... the first of them; 0 if it has not joined */
+    /* pids of the first of these; 0 if the process has not joined */
+    uint32_t absent_pid[MYR_VIEW_LOCALS];
 };
 
 /* A port: the endpoint of a process, for the messages of btl/myr or mtl/myr. */

@@ -157,7 +157,7 @@ static void check_holder(struct myr_soft_nic *nic, uint32_t holder)
     pthread_mutex_unlock(&stuck->mutex);
 }
 
-void myr_soft_inherit(struct myr_soft_nic *nic)
+void myr_soft_check_lock(struct myr_soft_nic *nic)
 {
     const uint32_t holder = myr_load_acquire(&nic->shared->lock) & ~MYR_SOFT_BROKEN;
     if (myr_soft_gone(nic, holder)) {
@@ -181,7 +181,7 @@ bool myr_soft_lock(struct myr_soft_nic *nic)
             os_yield();
         }
         if (0 == (i + 1) % MYR_SOFT_LOCK_YIELDS) {
-            myr_soft_inherit(nic);
+            myr_soft_check_lock(nic);
             if (0 != myr_soft_given_up(nic)) {
                 return false;
             }
@@ -245,8 +245,9 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
 
 bool myr_soft_broken(struct myr_soft_nic *nic)
 {
-    /* Needed here, because waiting processes without packets never take the lock. */
-    myr_soft_inherit(nic);
+    /* A process that waits without receiving packets never takes the lock, so it is checked here.
+     */
+    myr_soft_check_lock(nic);
     return 0 != (myr_load_acquire(&nic->shared->lock) & MYR_SOFT_BROKEN) ||
            0 != myr_soft_given_up(nic);
 }

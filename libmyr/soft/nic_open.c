@@ -50,7 +50,7 @@ static void replace_socket(struct myr_soft_nic *nic, int one, int other)
     }
 }
 
-static void hold(struct myr_soft_nic *nic)
+static void list_socket(struct myr_soft_nic *nic)
 {
     const uint32_t index = nic->self % MYR_PROCESSES;
     if (nic->self != nic->shared->holder[index].process) {
@@ -63,7 +63,7 @@ static void hold(struct myr_soft_nic *nic)
     allow_peers();
 }
 
-static void let_go(struct myr_soft_nic *nic)
+static void unlist_socket(struct myr_soft_nic *nic)
 {
     if (nic->self == nic->shared->holder[nic->self % MYR_PROCESSES].process) {
         replace_socket(nic, nic->udp.socket, -1);
@@ -71,8 +71,8 @@ static void let_go(struct myr_soft_nic *nic)
 }
 
 /* Creates the NIC. Called with the NIC locked. */
-static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_options *options,
-                              struct myr_error *error)
+static enum myr_status create_nic(struct myr_soft_nic *nic, const struct myr_soft_options *options,
+                                  struct myr_error *error)
 {
     struct mcp_local_address addresses[MYR_NIC_ADDRESSES];
     struct myr_nic_name name = {
@@ -117,7 +117,7 @@ static enum myr_status create(struct myr_soft_nic *nic, const struct myr_soft_op
 /* Duplicates one descriptor of the other process. Returns -1, with `err`, if that fails or it is
  * not the NIC's socket, for example because the PID has been reused. A process that has ended is no
  * failure: others may have the socket. */
-static int fetch_one(const struct myr_soft_nic *nic, int process, int theirs, int *err)
+static int fetch_descriptor(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
     if (socket < 0 && ESRCH != errno) {
@@ -144,7 +144,7 @@ static int fetch_socket(const struct myr_soft_nic *nic)
         }
         for (int s = 0; process >= 0 && socket < 0 && s < MYR_SOFT_SOCKETS; ++s) {
             const int theirs = nic->shared->holder[h].socket[s];
-            socket = theirs < 0 ? -1 : fetch_one(nic, process, theirs, &err);
+            socket = theirs < 0 ? -1 : fetch_descriptor(nic, process, theirs, &err);
         }
         if (process >= 0) {
             close(process);
@@ -169,8 +169,8 @@ static const char *why_not_fetched(int err)
 }
 
 /* Attaches to the existing NIC through `socket`, one of `given` by the caller or fetched. */
-static enum myr_status attach(struct myr_soft_nic *nic, int socket, bool given,
-                              struct myr_error *error)
+static enum myr_status attach_nic(struct myr_soft_nic *nic, int socket, bool given,
+                                  struct myr_error *error)
 {
     if (socket < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
@@ -193,7 +193,7 @@ static size_t tables_bytes(void)
 
 /* Resets a NIC that no process has open any more to its state before creation. The lock is kept,
  * because other processes may be waiting for it. `left` gets the groups that lingered in it. */
-static void reset(struct myr_shared_nic *shared, struct myr_soft_lingering *left)
+static void reset_nic(struct myr_shared_nic *shared, struct myr_soft_lingering *left)
 {
     *left = shared->lingering;
     uint8_t *const after_lock = (uint8_t *)&shared->polls;
@@ -214,23 +214,23 @@ static enum myr_status create_or_attach(struct myr_soft_nic *nic,
     if (MYR_SOFT_OPEN == shared->state && given < 0) {
         socket = fetch_socket(nic);
         if (socket < 0 && ESRCH == errno) {
-            reset(shared, left);
+            reset_nic(shared, left);
         }
     }
     if (MYR_SOFT_NEW == shared->state) {
         struct myr_error trouble = {0};
-        shared->status = create(nic, options, &trouble);
+        shared->status = create_nic(nic, options, &trouble);
         shared->layout = myr_soft_layout();
         shared->state = MYR_OK == shared->status ? MYR_SOFT_OPEN : MYR_SOFT_NONE;
         memcpy(shared->why, trouble.text, sizeof(shared->why));
     } else if (MYR_SOFT_OPEN == shared->state) {
-        status = attach(nic, socket, given >= 0, error);
+        status = attach_nic(nic, socket, given >= 0, error);
     }
     if (MYR_SOFT_NONE == shared->state) {
         status = myr_fail(error, (enum myr_status)shared->status, 0, "%s", shared->why);
     }
     if (MYR_OK == status) {
-        hold(nic);
+        list_socket(nic);
     }
     return status;
 }
@@ -309,15 +309,16 @@ enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
 enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
                                     struct myr_soft_nic **nic, struct myr_error *error)
 {
-    static const struct myr_soft_options nowhere = {.network = "none"}; /* never create one here */
+    /* No interface has this name, so this process cannot create a NIC in place of the given one. */
+    static const struct myr_soft_options nowhere = {.network = "none"};
     return open_nic(segment, &nowhere, socket, nic, error);
 }
 
 void myr_soft_close(struct myr_soft_nic *nic)
 {
-    /* Otherwise the list would contain a descriptor that is about to be closed. */
+    /* The list must not contain a descriptor that is about to be closed. */
     if (myr_soft_lock(nic)) {
-        let_go(nic);
+        unlist_socket(nic);
         myr_soft_unlock(nic);
     }
     mcp_udp_close(&nic->udp);

@@ -45,8 +45,8 @@ enum myr_soft_state { MYR_SOFT_NEW, MYR_SOFT_OPEN, MYR_SOFT_NONE };
 struct myr_shared_nic {
     uint32_t layout; /* the creator's myr_soft_layout() */
     myr_word chains; /* whether to receive with UDP GRO, because messages are sent */
-    /* Processes by their numbers in the segment; 0 if none. */
-    /* the process that runs the control program; MYR_SOFT_BROKEN */
+    /* `lock`, `sleeper`, `runner` and `watch` are numbers of processes in the segment, or 0. `lock`
+     * is the process that runs the control program; it also contains the bit MYR_SOFT_BROKEN. */
     _Alignas(MYR_LINE) myr_word lock;
     myr_word polls;                      /* number of polls for packets; guarded by the lock */
     _Alignas(MYR_LINE) myr_word sleeper; /* the process that sleeps on the socket */
@@ -55,8 +55,8 @@ struct myr_shared_nic {
     uint32_t runs_as;    /* enum myr_soft_runner, of the runner */
     uint32_t runner_pid; /* for diagnosis */
     uint32_t state;      /* enum myr_soft_state */
-    uint32_t status;     /* enum myr_status, of its creation */
-    char why[sizeof(((struct myr_error *)0)->text)]; /* ... and its error */
+    uint32_t status;     /* enum myr_status of the NIC's creation */
+    char why[sizeof(((struct myr_error *)0)->text)]; /* the error, if the creation failed */
     struct myr_nic_name name;
     /* The processes that hold the socket, each at its index in the segment's table, so that
      * newcomers find it as long as any process has it. An entry whose `process` does not match the
@@ -75,8 +75,8 @@ struct myr_soft_stuck {
     pthread_mutex_t mutex; /* held by the observing thread; other threads do not wait for it */
     myr_word holder;       /* 0 if none */
     uint32_t polls;        /* the NIC's `polls` at that time */
-    uint64_t checked_ns;   /* time of the last observation, */
-    uint64_t waited_ns;    /* ... and how long this process had waited by then */
+    uint64_t checked_ns;   /* time of the last observation */
+    uint64_t waited_ns;    /* how long this process had waited by then */
     bool reported;
 };
 
@@ -146,7 +146,7 @@ static inline void myr_soft_flush(struct myr_soft_nic *nic)
 
 /* Checks the lock's holder. If it has died, this process takes the lock from it, and the NIC is
  * broken. If it is alive, this checks whether it makes progress. */
-void myr_soft_inherit(struct myr_soft_nic *nic);
+void myr_soft_check_lock(struct myr_soft_nic *nic);
 
 /* Returns whether the process with this number, which is not 0 and not this process's, has left or
  * died. */

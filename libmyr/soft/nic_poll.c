@@ -23,7 +23,7 @@ static void receive_packet(void *context, const struct mcp_address *from, const 
     mcp_receive(&nic->shared->mcp, &nic->board, packet, bytes);
 }
 
-static bool due(struct myr_soft_nic *nic)
+static bool is_timer_due(struct myr_soft_nic *nic)
 {
     const uint64_t deadline = mcp_deadline_ns(&nic->shared->mcp);
     return 0 != deadline && os_now_ns() >= deadline;
@@ -37,7 +37,7 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
     uint32_t taken = 0;
     long bytes;
-    /* in the cache line of the lock, which is written in any case */
+    /* This word is in the cache line of the lock, which is written in any case. */
     myr_store_release(&nic->shared->polls, myr_load_relaxed(&nic->shared->polls) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
@@ -46,7 +46,7 @@ static uint32_t take_packets(struct myr_soft_nic *nic)
     if (++nic->polls_since_clock >= CLOCK_EVERY || 0 != myr_load_relaxed(&nic->slept)) {
         nic->polls_since_clock = 0;
         myr_store_release(&nic->slept, 0);
-        if (due(nic)) {
+        if (is_timer_due(nic)) {
             mcp_timer(&nic->shared->mcp, &nic->board);
         }
     }
@@ -64,7 +64,7 @@ uint32_t myr_soft_poll(struct myr_soft_nic *nic)
         myr_soft_unlock(nic);
         myr_soft_flush(nic);
     } else if (0 == ++nic->missed % MYR_SOFT_LOCK_YIELDS) {
-        myr_soft_inherit(nic);
+        myr_soft_check_lock(nic);
     }
     pthread_mutex_unlock(&nic->mutex);
     return taken;
@@ -73,7 +73,7 @@ uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
     const uint64_t now = os_now_ns();
-    /* two threads may poll at once, which is harmless */
+    /* Two threads may poll at once, which is harmless. */
     if (now - atomic_load_explicit(&nic->polled_ns, memory_order_relaxed) < IDLE_NS) {
         return 0;
     }

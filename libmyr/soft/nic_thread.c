@@ -108,11 +108,11 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread)
 struct myr_soft_watch {
     struct myr_soft_nic *nic;
     uint64_t every_ns;
-    pthread_mutex_t mutex; /* protects the next three fields */
+    pthread_mutex_t mutex; /* protects `id`, `here` and `stays` */
     pthread_t id;
-    bool here;  /* the thread is in this process */
-    bool stays; /* ... whether or not this process is the watch */
-    bool holds; /* this process is the watch; written by the thread once there is one */
+    bool here;  /* whether the thread is in this process */
+    bool stays; /* whether the thread remains even if this process is not the watch */
+    bool holds; /* whether this process is the watch; written by the thread once there is one */
     int stop;   /* eventfd */
     _Atomic bool stopping;
 };
@@ -151,7 +151,7 @@ static void *keep_watch(void *opaque)
     }
 }
 
-static void resign(struct myr_soft_watch *watch)
+static void resign_watch(struct myr_soft_watch *watch)
 {
     if (watch->holds) {
         myr_soft_resign_watch(watch->nic);
@@ -161,7 +161,7 @@ static void resign(struct myr_soft_watch *watch)
 
 /* Becomes the watch if there is none, and starts the thread if it is needed. Returns 0 or an error
  * number. */
-static int take_over(struct myr_soft_watch *watch, bool stays)
+static int start_thread_if_needed(struct myr_soft_watch *watch, bool stays)
 {
     int rc = 0;
     pthread_mutex_lock(&watch->mutex);
@@ -173,7 +173,7 @@ static int take_over(struct myr_soft_watch *watch, bool stays)
             watch->here = 0 == rc;
         }
         if (!watch->here) {
-            resign(watch);
+            resign_watch(watch);
         }
     }
     pthread_mutex_unlock(&watch->mutex);
@@ -184,7 +184,7 @@ static int take_over(struct myr_soft_watch *watch, bool stays)
  * at its next sleep. */
 static void about_to_sleep(void *opaque)
 {
-    (void)take_over(opaque, false);
+    (void)start_thread_if_needed(opaque, false);
 }
 
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
@@ -205,7 +205,7 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
                         "cannot create an eventfd for the NIC's monitoring thread");
     }
     pthread_mutex_init(&starting->mutex, NULL);
-    const int rc = take_over(starting, false);
+    const int rc = start_thread_if_needed(starting, false);
     if (0 != rc) {
         pthread_mutex_destroy(&starting->mutex);
         close(starting->stop);
@@ -220,7 +220,7 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
 void myr_soft_watch_stay(struct myr_soft_watch *watch)
 {
     if (NULL != watch) {
-        (void)take_over(watch, true);
+        (void)start_thread_if_needed(watch, true);
     }
 }
 
@@ -234,7 +234,7 @@ void myr_soft_watch_stop(struct myr_soft_watch *watch)
         atomic_store(&watch->stopping, true);
         (void)eventfd_write(watch->stop, 1);
         pthread_join(watch->id, NULL);
-        resign(watch);
+        resign_watch(watch);
     }
     pthread_mutex_destroy(&watch->mutex);
     close(watch->stop);

@@ -12,8 +12,8 @@
  * watch is a thread of one process of the node that wakes up periodically. If no process has run
  * the NIC since the last time, the watch runs it, until another process does. The watch is not a
  * runner: waiting processes poll as they do without it. When its process leaves or dies, another
- * process that has requested a watch takes over as soon as it is about to sleep, or after an
- * interval if it stays ready. */
+ * process that has requested a watch takes over when it is about to sleep, or within an interval if
+ * it keeps a thread for that (myr_soft_watch_stay()). */
 #ifndef MYR_SOFT_THREAD_H
 #define MYR_SOFT_THREAD_H
 
@@ -29,7 +29,7 @@ void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
 
 struct myr_soft_watch;
 
-/* The usual interval. For so long a packet may wait while all processes of the node compute. */
+/* The default interval: how long a packet may wait while all processes of the node compute. */
 #define MYR_SOFT_WATCH_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Registers this process as a candidate for the watch of the NIC. One candidate of each node runs

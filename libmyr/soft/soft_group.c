@@ -20,8 +20,8 @@ enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 struct shared_group {
     uint32_t state; /* enum group_state */
     uint32_t left;  /* number of processes that have left, or that could not join */
-    myr_word held;  /* not 0 if the NIC has not started all epochs that the node has arrived in, */
-    myr_word again_at; /* ... and accepts more when this one is complete */
+    myr_word held;  /* not 0 if the NIC has not started all epochs that the node has arrived in */
+    myr_word again_at; /* the epoch after which the NIC accepts more of these */
 };
 
 /* The result of the node's first process, which the others adopt. */
@@ -38,7 +38,7 @@ static struct shared_group *shared_of(const struct myr_record *record)
     return (struct shared_group *)record->slots;
 }
 
-static myr_word *pids(const struct myr_record *record, uint32_t locals)
+static myr_word *pids_of(const struct myr_record *record, uint32_t locals)
 {
     return (myr_word *)(shared_of(record) + 1) + locals;
 }
@@ -81,8 +81,8 @@ static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
 }
 
 /* Starts the epoch of a group with data, whose epochs start one at a time. */
-static void begin_with(const struct myr_nic_group *group, uint32_t epoch, const void *block,
-                       uint32_t unit)
+static void begin_data_epoch(const struct myr_nic_group *group, uint32_t epoch, const void *block,
+                             uint32_t unit)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
@@ -97,7 +97,7 @@ static void start_soft_epoch(struct myr_nic_group *group, uint32_t epoch, const 
                              uint32_t unit)
 {
     if (NULL != group->data) {
-        begin_with(group, epoch, block, unit);
+        begin_data_epoch(group, epoch, block, unit);
     } else {
         begin_epoch(group, epoch);
     }
@@ -206,8 +206,8 @@ static struct mcp_group *group_in(struct myr_record *record)
 /* Removes an entry from the list of lingering groups, whose hosts have left but which still run the
  * farewell epoch for their peers. Groups that are done are removed by the next process that joins
  * or leaves a group, and their records are freed without the NIC's lock. */
-static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct mcp_board *board,
-                                    uint32_t index)
+static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
+                                           struct mcp_board *board, uint32_t index)
 {
     struct myr_record *record = mcp_at(board, lingering->record[index]);
     --lingering->count;
@@ -218,23 +218,23 @@ static struct myr_record *take_from(struct myr_soft_lingering *lingering, struct
 }
 
 /* Appends a record. If the list is full, removes and returns the oldest one, else returns NULL. */
-static struct myr_record *put_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
+static struct myr_record *add_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
                                         struct myr_record *record)
 {
     struct myr_soft_lingering *lingering = myr_soft_lingering(nic);
     struct myr_record *oldest =
-        MYR_SOFT_LINGERING == lingering->count ? take_from(lingering, board, 0) : NULL;
+        MYR_SOFT_LINGERING == lingering->count ? remove_lingering(lingering, board, 0) : NULL;
     lingering->record[lingering->count++] = mcp_offset_of(board, record);
     return oldest;
 }
 
-static struct myr_record *take_lingering(struct myr_soft_nic *nic, struct mcp_board *board)
+static struct myr_record *remove_finished(struct myr_soft_nic *nic, struct mcp_board *board)
 {
     struct myr_soft_lingering *lingering = myr_soft_lingering(nic);
     for (uint32_t i = 0; i < lingering->count; ++i) {
         struct myr_record *record = mcp_at(board, lingering->record[i]);
         if (!mcp_group_waits_now(group_in(record))) {
-            return take_from(lingering, board, i);
+            return remove_lingering(lingering, board, i);
         }
     }
     return NULL;
@@ -247,7 +247,7 @@ static void close_lingering(struct myr_soft_nic *nic)
     do {
         struct mcp_board *board;
         struct mcp_nic *mcp = myr_soft_enter(nic, &board);
-        record = NULL == mcp ? NULL : take_lingering(nic, board);
+        record = NULL == mcp ? NULL : remove_finished(nic, board);
         if (NULL != record) {
             close_group(mcp, board, group_in(record));
         }
@@ -273,7 +273,7 @@ static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mc
         return record;
     }
     if (mcp_collective_farewell(&mcp->collective, board, &mcp->counters, group_in(record))) {
-        record = put_lingering(nic, board, record);
+        record = add_lingering(nic, board, record);
     }
     if (NULL != record) {
         close_group(mcp, board, group_in(record));
@@ -285,7 +285,7 @@ static void leave_soft_group(struct myr_nic_group *group)
 {
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
-    myr_store_release(&pids(group->record, group->locals)[group->local], 0);
+    myr_store_release(&pids_of(group->record, group->locals)[group->local], 0);
     struct myr_record *left = count_out(group->nic, mcp, board, group->record);
     myr_soft_leave(group->nic);
     if (NULL != left) {
@@ -325,10 +325,10 @@ static bool hold_links(struct myr_soft_nic *nic, struct mcp_board *board, struct
     return true;
 }
 
-static enum group_state open_it(struct myr_nic_group *group, struct mcp_nic *mcp,
-                                struct mcp_board *board, const struct myr_nic_members *members,
-                                const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                                const void *context)
+static enum group_state open_group(struct myr_nic_group *group, struct mcp_nic *mcp,
+                                   struct mcp_board *board, const struct myr_nic_members *members,
+                                   const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
+                                   const void *context)
 {
     if (!myr_group_fill(group, mcp_of(group), members, schedule, schedule_of, context)) {
         return GROUP_NO_MEMORY;
@@ -352,11 +352,11 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     struct mcp_nic *mcp = myr_soft_enter(group->nic, &board);
     struct shared_group *shared = shared_of(group->record);
     if (NULL != mcp && GROUP_NEW == shared->state) {
-        shared->state = open_it(group, mcp, board, members, schedule, schedule_of, context);
+        shared->state = open_group(group, mcp, board, members, schedule, schedule_of, context);
     }
     const uint32_t state = shared->state;
     if (NULL != mcp && GROUP_OPEN == state) {
-        myr_store_release(&pids(group->record, group->locals)[group->local], (uint32_t)getpid());
+        myr_store_release(&pids_of(group->record, group->locals)[group->local], (uint32_t)getpid());
     } else if (myr_soft_entered(group->nic)) {
         ++shared->left;
     }
@@ -380,7 +380,7 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
 
 /* Counts this process, which has no memory to join, as having left, so that the record can be
  * released. If it is the first, the others fail in the same way. */
-static void decline(struct myr_soft_nic *nic, const struct myr_nic_members *members)
+static void decline_group(struct myr_soft_nic *nic, const struct myr_nic_members *members)
 {
     const struct myr_key key = myr_soft_group_record_key(members->key);
     const size_t before = myr_soft_group_before(members->locals);
@@ -422,7 +422,7 @@ static enum myr_status join_soft_group(struct myr_nic_group *group,
     group->arrivals = (myr_word *)(shared_of(record) + 1);
     group->record = record;
     group->own = mcp;
-    myr_group_take_behind(group, (uint8_t *)mcp + bytes);
+    myr_group_set_behind(group, (uint8_t *)mcp + bytes);
     bool counted;
     const enum myr_status status =
         open_once(group, members, schedule, schedule_of, context, &counted, error);
@@ -456,7 +456,7 @@ enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft
         status = myr_nic_bcast_new(members, &schedule, &group->bcast, error);
     }
     if (MYR_OK != status) {
-        decline(nic, members);
+        decline_group(nic, members);
     } else {
         status = join_soft_group(group, members, &schedule, schedule_of, context, error);
     }
@@ -487,7 +487,7 @@ static void find_member(struct myr_record *record, void *context)
         return;
     }
     for (uint32_t i = 0; i < record->members; ++i) {
-        if (search->pid == myr_load_acquire(&pids(record, record->members)[i])) {
+        if (search->pid == myr_load_acquire(&pids_of(record, record->members)[i])) {
             search->found = record;
             search->local = i;
         }
@@ -500,7 +500,7 @@ static void fail_and_leave(struct myr_soft_nic *nic, struct myr_record *record, 
     struct mcp_group *group = group_in(record);
     struct mcp_board *board;
     struct mcp_nic *mcp = myr_soft_enter(nic, &board);
-    myr_store_release(&pids(record, record->members)[local], 0);
+    myr_store_release(&pids_of(record, record->members)[local], 0);
     if (NULL != mcp) {
         (void)mcp_collective_fail(&mcp->collective, board, &mcp->counters, group, group->node);
     }

@@ -41,7 +41,7 @@ struct soft {
     struct myr_soft_watch *watch;   /* NULL if there is none */
 };
 
-static bool is(const char *way, const char *wanted)
+static bool allows_way(const char *way, const char *wanted)
 {
     return NULL == way || 0 == strcmp(way, wanted);
 }
@@ -55,11 +55,11 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
         .port = (uint16_t)values[OPTION_PORT].number,
     };
     enum myr_status status = MYR_ERR_NOT_THERE;
-    if (is(way, daemon_way)) {
+    if (allows_way(way, daemon_way)) {
         status = myr_soft_daemon_open(NULL, site->hurry, &soft->daemon, error);
         soft->nic = soft->daemon.nic;
     }
-    if (MYR_OK != status && MYR_ERR_NOT_YET != status && is(way, own_way)) {
+    if (MYR_OK != status && MYR_ERR_NOT_YET != status && allows_way(way, own_way)) {
         if (MYR_ERR_NOT_THERE != status) { /* the daemon exists but cannot be used */
             site->print(1, error->text);
         }
@@ -122,7 +122,7 @@ static uint32_t poll_soft(void *nic)
     return myr_soft_poll(((struct soft *)nic)->nic);
 }
 
-static uint32_t tend(void *nic)
+static uint32_t tend_soft(void *nic)
 {
     return myr_soft_poll_now_and_then(((struct soft *)nic)->nic);
 }
@@ -158,7 +158,7 @@ const struct myr_nic_kind myr_soft_kind = {
     .close = close_soft,
     .query = query_soft_name,
     .poll = poll_soft,
-    .tend = tend,
+    .tend = tend_soft,
     .count = read_soft_counters,
     .connect = connect_group,
 };

@@ -152,7 +152,7 @@ static bool read_port(struct myr_verbs_device *device, uint8_t port)
 /* ---- selection ---- */
 
 struct offer {
-    struct myr_verbs_device device; /* closed */
+    struct myr_verbs_device device; /* its context is closed */
     struct ibv_device *from;
     uint32_t rank; /* higher is better */
     uint64_t network;
@@ -218,7 +218,7 @@ static void query_device(struct myr_verbs_device *device, struct ibv_device *fro
 }
 
 /* Returns whether the port is equivalent to the best one. */
-static bool is_as_good(const struct offer *offer, const struct offer *best, bool named)
+static bool is_equivalent(const struct offer *offer, const struct offer *best, bool named)
 {
     return offer == best || (0 != best->network && offer->network == best->network &&
                              offer->device.ethernet == best->device.ethernet &&
@@ -226,7 +226,7 @@ static bool is_as_good(const struct offer *offer, const struct offer *best, bool
 }
 
 /* Lists the ports equivalent to the best one, in order. */
-static uint32_t list_good(const struct offers *offers, bool named, const struct offer **good)
+static uint32_t list_equivalent(const struct offers *offers, bool named, const struct offer **good)
 {
     const struct offer *best = offers->offer;
     uint32_t count = 0;
@@ -236,7 +236,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
     for (uint32_t o = 0; o < offers->count; ++o) {
         const struct offer *offer = &offers->offer[o];
         uint32_t index = count;
-        if (!is_as_good(offer, best, named)) {
+        if (!is_equivalent(offer, best, named)) {
             continue;
         }
         for (; index > 0 && good[index - 1]->rank < offer->rank; --index) {
@@ -252,7 +252,7 @@ static uint32_t list_good(const struct offers *offers, bool named, const struct 
 static const struct offer *choose_offer(const struct offers *offers, bool named, uint32_t process)
 {
     const struct offer *good[OFFERS], *near[OFFERS];
-    const uint32_t count = list_good(offers, named, good);
+    const uint32_t count = list_equivalent(offers, named, good);
     uint32_t nears = 0;
     for (uint32_t o = 0; o < count; ++o) {
         if (good[o]->near) {
@@ -302,9 +302,9 @@ static int query_devices(const struct myr_verbs_calls *calls, struct ibv_device 
     return refused;
 }
 
-static enum myr_status open_one(struct ibv_device *const *list, int count, const char *wanted,
-                                uint32_t process, struct myr_verbs_device *device,
-                                struct myr_error *error)
+static enum myr_status open_best_port(struct ibv_device *const *list, int count, const char *wanted,
+                                      uint32_t process, struct myr_verbs_device *device,
+                                      struct myr_error *error)
 {
     const struct myr_verbs_calls *calls = device->calls;
     struct offers offers = {.count = 0};
@@ -342,7 +342,7 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
     const enum myr_status status =
         NULL == list || 0 == count
             ? myr_fail(error, MYR_ERR_NOT_THERE, 0, "this machine has no RDMA device")
-            : open_one(list, count, wanted, process, device, error);
+            : open_best_port(list, count, wanted, process, device, error);
     if (NULL != list) {
         calls->free_device_list(list);
     }

@@ -104,15 +104,16 @@ static enum myr_status take_record(const struct myr_nic_members *members,
     group->done = group->watched = &own->mcp->done;
     group->arrivals = own->arrivals;
     group->record = own->record;
-    myr_group_take_behind(group, begin + layout.behind);
+    myr_group_set_behind(group, begin + layout.behind);
     return MYR_OK;
 }
 
 /* Fills in the engine's group. Its links are indices of the group's peers. */
-static enum myr_status fill(const struct myr_nic_group *group,
-                            const struct myr_nic_members *members,
-                            const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
-                            const void *context, struct myr_error *error)
+static enum myr_status fill_engine_group(const struct myr_nic_group *group,
+                                         const struct myr_nic_members *members,
+                                         const struct myr_schedule *schedule,
+                                         myr_schedule_fn schedule_of, const void *context,
+                                         struct myr_error *error)
 {
     struct myr_verbs_group *own = group->own;
     struct mcp_group *mcp = own->mcp;
@@ -126,8 +127,8 @@ static enum myr_status fill(const struct myr_nic_group *group,
     return MYR_OK;
 }
 
-static enum myr_status register_it(struct myr_verbs *nic, struct myr_verbs_group *own, size_t bytes,
-                                   struct myr_error *error)
+static enum myr_status register_group_memory(struct myr_verbs *nic, struct myr_verbs_group *own,
+                                             size_t bytes, struct myr_error *error)
 {
     own->memory = myr_verbs_register(&nic->device, own->shared, bytes, error);
     if (NULL == own->memory) {
@@ -177,11 +178,11 @@ static enum myr_status make_part(const struct myr_nic_group *group,
         status = myr_verbs_word_take(nic, own, error);
     }
     if (MYR_OK == status) {
-        status = register_it(nic, own, layout.behind, error);
+        status = register_group_memory(nic, own, layout.behind, error);
     }
     pthread_mutex_unlock(&nic->mutex);
     if (MYR_OK == status) {
-        status = fill(group, members, schedule, schedule_of, context, error);
+        status = fill_engine_group(group, members, schedule, schedule_of, context, error);
     }
     if (MYR_OK == status) {
         myr_verbs_device_address(&nic->device, &blob->address);

@@ -148,8 +148,8 @@ struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint
 /* ---- connecting ---- */
 
 /* Returns the path from the exchanged addresses. Within an InfiniBand subnet the LID suffices. */
-static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
-                                    const struct myr_verbs_address *address)
+static struct ibv_ah_attr exchanged_path(const struct myr_verbs_device *device,
+                                         const struct myr_verbs_address *address)
 {
     struct ibv_ah_attr to = {.dlid = address->lid, .port_num = device->port};
     to.is_global = device->ethernet || 0 != memcmp(device->gid.raw, address->gid, 8);
@@ -163,8 +163,8 @@ static struct ibv_ah_attr exchanged(const struct myr_verbs_device *device,
 
 /* Finds the path to the peer. Both sides must use the same MTU, so either both use librdmacm or
  * neither does. Returns 0 or an error number. */
-static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *address,
-                    struct myr_verbs_way *way)
+static int find_path(struct myr_verbs *nic, const struct myr_verbs_address *address,
+                     struct myr_verbs_way *way)
 {
     const struct myr_verbs_device *device = &nic->device;
     way->mtu = device->mtu < address->mtu ? device->mtu : address->mtu;
@@ -172,14 +172,14 @@ static int find_way(struct myr_verbs *nic, const struct myr_verbs_address *addre
         ++nic->shown->routed;
         return myr_verbs_route(device, address, way);
     }
-    way->to = exchanged(device, address);
+    way->to = exchanged_path(device, address);
     return 0;
 }
 
 /* Makes the queue pair ready. Both sides use the sender's queue pair number as the initial packet
  * sequence number. */
-static int make_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
-                      const struct myr_verbs_way *way, uint32_t remote)
+static int make_pair_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
+                           const struct myr_verbs_way *way, uint32_t remote)
 {
     struct ibv_qp_attr receive = {
         .qp_state = IBV_QPS_RTR,
@@ -223,8 +223,8 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
                         "another kind (InfiniBand, Ethernet)");
     }
     struct myr_verbs_way way;
-    int err = find_way(nic, address, &way);
-    err = 0 != err ? err : make_ready(&nic->device, link->qp, &way, remote);
+    int err = find_path(nic, address, &way);
+    err = 0 != err ? err : make_pair_ready(&nic->device, link->qp, &way, remote);
     if (0 != err) {
         mark_link_broken(nic, link);
         return myr_fail(error, MYR_ERR_NOT_THERE, err,
@@ -238,7 +238,7 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
 
 /* ---- writing ---- */
 
-static void take_report(struct myr_verbs *nic, const struct ibv_wc *report)
+static void process_completion(struct myr_verbs *nic, const struct ibv_wc *report)
 {
     struct myr_verbs_link *link = nic->link[report->wr_id << 1 >> 33];
     if (IBV_WC_SUCCESS != report->status) {
@@ -257,14 +257,14 @@ void myr_verbs_collect(struct myr_verbs *nic)
     do {
         count = ibv_poll_cq(nic->device.cq, REPORTS, report);
         for (int r = 0; r < count; ++r) {
-            take_report(nic, &report[r]);
+            process_completion(nic, &report[r]);
         }
     } while (REPORTS == count);
 }
 
 /* Waits until the queue has space for another request. It usually has, because a peer is at most
  * one epoch behind. */
-static bool has_room(struct myr_verbs *nic, struct myr_verbs_link *link)
+static bool await_queue_space(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     while (!link->broken && link->posted - link->completed >= DEPTH) {
         myr_verbs_collect(nic);
@@ -276,7 +276,7 @@ static void post_request(struct myr_verbs *nic, struct myr_verbs_link *link,
                          struct ibv_send_wr *request, bool question)
 {
     struct ibv_send_wr *bad;
-    if (!has_room(nic, link)) {
+    if (!await_queue_space(nic, link)) {
         return;
     }
     ++link->posted;
@@ -305,7 +305,7 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
 }
 
 /* Probes the peer by an empty write, which touches no memory but is acknowledged. */
-void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
+void myr_verbs_probe(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
     if (!link->asked) {
@@ -314,7 +314,7 @@ void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link)
     }
 }
 
-void myr_verbs_hang_up(struct myr_verbs *nic)
+void myr_verbs_close_links(struct myr_verbs *nic)
 {
     for (uint32_t l = 0; l < nic->links; ++l) {
         while (!nic->link[l]->broken && nic->link[l]->posted != nic->link[l]->completed) {

@@ -7,7 +7,7 @@
 #include "libmyr/verbs/verbs.h"
 
 /* Removes the CPUs of a list such as "0-3,8" from the set. */
-static void take_out(const char *list, cpu_set_t *set)
+static void remove_processors(const char *list, cpu_set_t *set)
 {
     char *end;
     for (const char *word = list; *word >= '0' && *word <= '9'; word = end) {
@@ -33,7 +33,7 @@ bool myr_verbs_is_near(const char *folder)
         NULL != fgets(list, sizeof(list), file) && 0 == sched_getaffinity(0, sizeof(set), &set);
     (void)fclose(file);
     if (known) {
-        take_out(list, &set);
+        remove_processors(list, &set);
     }
     return known && 0 == CPU_COUNT(&set);
 }

@@ -32,8 +32,8 @@ static uint8_t *header_in(const struct myr_verbs_group *own, const uint8_t *area
     return payload_in(own, area, 0);
 }
 
-static void pack(const struct myr_verbs_group *own, uint8_t *area, struct mcp_message *message,
-                 const void *payload)
+static void pack_parcel(const struct myr_verbs_group *own, uint8_t *area,
+                        struct mcp_message *message, const void *payload)
 {
     mcp_seal(&message->header, &own->mcp->secret, payload, message->bytes);
     memcpy(payload_in(own, area, message->bytes), payload, message->bytes);
@@ -80,7 +80,7 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct m
 {
     const struct mcp_collective_part *part = &message->header.collective;
     uint8_t *area = own->staging + (size_t)area_index(message->peer, part->epoch) * own->stride;
-    pack(own, area, message, mcp_group_buffer(own->mcp, part->epoch));
+    pack_parcel(own, area, message, mcp_group_buffer(own->mcp, part->epoch));
     write_parcel(nic, own, &own->peer[message->to], area_index(part->slot, part->epoch), area,
                  message->bytes);
 }
@@ -151,12 +151,12 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
         return;
     }
     mcp_bcast_message(mcp, 0, mcp->node, number, bytes, &message);
-    pack(own, own->landing + (size_t)landing_of(own, number) * own->stride, &message, block);
+    pack_parcel(own, own->landing + (size_t)landing_of(own, number) * own->stride, &message, block);
     publish_block(slot, number, block, bytes);
 }
 
 /* Forwards the next block, if it has arrived. */
-static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
+static bool forward_next_block(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
     const uint32_t number = own->next_bcast, landing = landing_of(own, number);
@@ -189,14 +189,14 @@ static bool hand_on_one(struct myr_verbs *nic, struct myr_verbs_group *own)
     return true;
 }
 
-void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own)
+void myr_verbs_forward_blocks(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     /* Earlier broadcasts have been forwarded, or a barrier skipped them. */
     const uint32_t over = own->mcp->started * (own->mcp->window / 2);
     if (myr_epoch_reached(over, own->next_bcast)) {
         own->next_bcast = over + 1;
     }
-    while (hand_on_one(nic, own)) {
+    while (forward_next_block(nic, own)) {
         continue;
     }
 }

@@ -13,8 +13,8 @@
 
 enum {
     IDLE_POLLS = 100,  /* idle polls before the first sleep */
-    FIRST_NAP_US = 20, /* doubled each time, */
-    LAST_NAP_US = 1000 /* ... up to this */
+    FIRST_NAP_US = 20, /* duration of the first sleep, which is doubled each time */
+    LAST_NAP_US = 1000 /* duration of the longest sleep */
 };
 
 struct myr_verbs_thread {

@@ -29,8 +29,8 @@
  *   it may free the memory (parcels.c).
  *
  * The code does not rely on an order between writes to different words, or to different processes.
- * InfiniBand does not guarantee that polling memory works at all, but other software relies on it
- * on many NICs and machines.
+ * InfiniBand does not guarantee that a process sees a write by polling its memory, but other
+ * software relies on this on many NICs and machines.
  *
  * Connections are reliable, so there is no retransmission here. A process that waits for a long
  * time posts empty writes from time to time to the peers that it waits for. Their NICs acknowledge
@@ -64,8 +64,8 @@ struct myr_verbs_device {
     bool ethernet; /* whether it is RoCE, else InfiniBand */
     uint8_t gid_index;
     uint8_t mtu;   /* enum ibv_mtu, the active one */
-    uint16_t lid;  /* of InfiniBand, */
-    uint16_t pkey; /* ... and the partition key, as in packets */
+    uint16_t lid;  /* InfiniBand's local identifier */
+    uint16_t pkey; /* partition key, as in packets */
     uint32_t speed;
     union ibv_gid gid;
     bool routes; /* whether librdmacm finds the device by its address */
@@ -89,8 +89,8 @@ struct myr_verbs_way {
 
 /* A connection to another process. */
 struct myr_verbs_link {
-    uint64_t node;    /* of that process's node: the identity of its segment, */
-    uint32_t process; /* ... and its number there, which is never reused */
+    uint64_t node;    /* identity of that process's segment */
+    uint32_t process; /* number of that process in its segment, which is never reused */
     uint32_t index;   /* index among this NIC's links */
     struct ibv_qp *qp;
     uint32_t remote;            /* number of the remote queue pair; 0 if not connected */
@@ -149,7 +149,7 @@ struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
     const myr_word *report; /* written by other nodes; NULL if there is no such word */
-    uint32_t generation;    /* ... and the generation of that word */
+    uint32_t generation;    /* generation of the word `report` */
     myr_word *arrivals;     /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
@@ -177,9 +177,8 @@ struct myr_verbs {
     struct myr_verbs_words words;
     struct myr_verbs_thread *thread;
     struct myr_verbs_shown *shown;
-    struct myr_record *record; /* the record of `shown`; NULL if there was no memory for it, so that
-                                  it points to */
-    struct myr_verbs_shown hidden; /* ... this, which no other process can read */
+    struct myr_record *record;     /* the record of `shown`; NULL if there was no memory for it */
+    struct myr_verbs_shown hidden; /* what `shown` points to if there is no record */
 };
 
 /* ---- verbs_kind.c ---- */
@@ -267,13 +266,13 @@ static inline bool myr_verbs_completed(const struct myr_verbs_link *link, uint32
 }
 
 /* Probes the other process. myr_verbs_collect() records the answer in `heard_ms`. */
-void myr_verbs_ask(struct myr_verbs *nic, struct myr_verbs_link *link);
+void myr_verbs_probe(struct myr_verbs *nic, struct myr_verbs_link *link);
 
 /* Polls the completion queue. */
 void myr_verbs_collect(struct myr_verbs *nic);
 
 /* Closes all links, once the peers have acknowledged all writes. */
-void myr_verbs_hang_up(struct myr_verbs *nic);
+void myr_verbs_close_links(struct myr_verbs *nic);
 
 /* ---- parcels.c; requires the mutex, except for myr_verbs_bcast() ---- */
 
@@ -293,7 +292,7 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
                      uint32_t bytes);
 
 /* Forwards the blocks that have arrived. */
-void myr_verbs_hand_on(struct myr_verbs *nic, struct myr_verbs_group *own);
+void myr_verbs_forward_blocks(struct myr_verbs *nic, struct myr_verbs_group *own);
 
 /* Returns the slot of a broadcast. */
 struct mcp_bcast_slot *myr_verbs_slot(const struct myr_verbs_group *own, uint32_t number);
@@ -334,8 +333,8 @@ void myr_verbs_poll(struct myr_verbs *nic);
  * was opened. */
 uint64_t myr_verbs_moves(struct myr_verbs *nic);
 
-/* Frees the memory of all groups that were left; to be called after myr_verbs_hang_up(). */
-void myr_verbs_clear(struct myr_verbs *nic);
+/* Frees the memory of all groups that were left; to be called after myr_verbs_close_links(). */
+void myr_verbs_free_left_groups(struct myr_verbs *nic);
 
 /* ---- join.c ---- */
 
@@ -351,13 +350,14 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
 enum { MYR_VERBS_PEERS = 52 };
 struct myr_verbs_blob {
     struct myr_verbs_address address;
-    uint32_t key;                    /* of the group's memory, */
-    uint64_t arrivals;               /* ... the address of its arrival records, */
-    uint64_t landing;                /* ... and of its landing places */
-    uint64_t report;                 /* the address of the word for reports of a missing node, */
-    uint32_t report_key, generation; /* ... the key of its memory, and its generation */
+    uint32_t key;                         /* remote key of the group's memory */
+    uint64_t arrivals;                    /* address of its arrival records */
+    uint64_t landing;                     /* address of its landing places */
+    uint64_t report;                      /* address of the word for reports of a missing node */
+    uint32_t report_key;                  /* remote key of that word's memory */
+    uint32_t generation;                  /* generation of that word */
     uint32_t queue_pair[MYR_VERBS_PEERS]; /* one for each of its peers, by their numbers */
 };
-_Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "it travels as a blob");
+_Static_assert(sizeof(struct myr_verbs_blob) <= MYR_BLOB_MOST, "a blob has this limit");
 
 #endif

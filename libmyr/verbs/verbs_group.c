@@ -33,7 +33,7 @@ static struct myr_verbs_group *verbs_of(const struct myr_nic_group *group)
 /* ---- executing (with the mutex held) ---- */
 
 /* Returns the last epoch in which all processes of the node have arrived. */
-static uint32_t arrived(const struct myr_verbs_group *own)
+static uint32_t arrived_epoch(const struct myr_verbs_group *own)
 {
     uint32_t least = myr_load_acquire(&own->arrivals[0]);
     for (uint32_t i = 1; i < own->locals; ++i) {
@@ -73,7 +73,7 @@ MYR_HOT static void send_message(struct myr_verbs *nic, struct myr_verbs_group *
 }
 
 /* Makes all progress that is possible. */
-MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
+MYR_HOT static void advance_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     struct mcp_group *mcp = own->mcp;
     struct mcp_message message;
@@ -91,7 +91,7 @@ MYR_HOT static void go_on(struct myr_verbs *nic, struct myr_verbs_group *own)
 }
 
 /* Starts the next epoch of a group with data, if the node's block is complete. */
-static void offer(const struct myr_verbs_group *own)
+static void offer_block(const struct myr_verbs_group *own)
 {
     const uint32_t epoch = myr_load_relaxed(&own->mcp->done) + 1;
     const uint8_t *block;
@@ -122,22 +122,22 @@ MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_gro
         fail_verbs_group(nic, own, report - 1);
     }
     if (0 == own->stride) {
-        mcp_group_start(own->mcp, arrived(own));
+        mcp_group_start(own->mcp, arrived_epoch(own));
     } else if (0 != own->mcp->buffer_blocks) {
-        offer(own);
+        offer_block(own);
     } else {
-        const uint32_t all = arrived(own);
-        myr_verbs_hand_on(nic, own);
+        const uint32_t all = arrived_epoch(own);
+        myr_verbs_forward_blocks(nic, own);
         mcp_group_start(own->mcp, all);
     }
     if (mcp_group_waits_now(own->mcp)) {
-        go_on(nic, own);
+        advance_group(nic, own);
     }
 }
 
 /* ---- leaving ---- */
 
-static void take_out(struct myr_verbs *nic, const struct myr_verbs_group *own)
+static void remove_group(struct myr_verbs *nic, const struct myr_verbs_group *own)
 {
     uint32_t g = 0;
     while (g < nic->groups && nic->group[g] != own) {
@@ -163,7 +163,7 @@ static bool is_quiet(const struct myr_verbs_group *own)
     return quiet;
 }
 
-static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
+static void free_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     if (NULL != own->memory) {
         nic->shown->registered -= own->memory->length;
@@ -176,7 +176,7 @@ static void give_back(struct myr_verbs *nic, struct myr_verbs_group *own)
 
 /* Continues to advance groups that were left, and frees those without outstanding writes. A failed
  * group is kept until no peer can write to it. */
-static void see_off(struct myr_verbs *nic)
+static void finish_left_groups(struct myr_verbs *nic)
 {
     struct myr_verbs_group **previous = &nic->left;
     myr_verbs_collect(nic);
@@ -187,7 +187,7 @@ static void see_off(struct myr_verbs *nic)
         }
         if (is_quiet(own)) {
             *previous = own->next;
-            give_back(nic, own);
+            free_group(nic, own);
         } else {
             previous = &own->next;
         }
@@ -205,7 +205,7 @@ void myr_verbs_poll(struct myr_verbs *nic)
         play_verbs_group(nic, nic->group[nic->next]);
     }
     if (__builtin_expect(NULL != nic->left, 0)) {
-        see_off(nic);
+        finish_left_groups(nic);
     }
     pthread_mutex_unlock(&nic->mutex);
 }
@@ -221,7 +221,7 @@ uint64_t myr_verbs_moves(struct myr_verbs *nic)
 
 /* ---- the operations of groups ---- */
 
-static void play_now(struct myr_nic_group *group)
+static void play_group_now(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     if (verbs_of(group)->plays) {
@@ -240,14 +240,14 @@ static void start_verbs_epoch(struct myr_nic_group *group, uint32_t epoch, const
     if (1 == group->locals) {
         myr_store_release(&group->arrivals[0], epoch);
     }
-    play_now(group);
+    play_group_now(group);
 }
 
 static void start_verbs_bcast(struct myr_nic_group *group, uint32_t number, const void *block,
                               uint32_t bytes)
 {
     myr_verbs_bcast(verbs_of(group), number, block, bytes);
-    play_now(group);
+    play_group_now(group);
 }
 
 static uint32_t poll_group(struct myr_nic_group *group)
@@ -275,9 +275,9 @@ static void probe_peers(struct myr_verbs *nic, struct myr_verbs_group *own, uint
             (void)mcp_group_hear(own->mcp, peer->node, part->slot, part->epoch,
                                  peer->link->heard_ms);
         }
-        myr_verbs_ask(nic, peer->link);
+        myr_verbs_probe(nic, peer->link);
     }
-    /* Peers that this node only sends to. */
+    /* Check the peers that this node only sends to as well. */
     for (uint32_t p = 0; 0 == gone && p < own->peers; ++p) {
         gone = own->peer[p].link->broken ? own->peer[p].node + 1 : 0;
     }
@@ -314,7 +314,7 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     } else if (0 != peer->link->heard_ms) {
         myr_store_release(&myr_verbs_slot(own, number)->heard_ms, peer->link->heard_ms);
     }
-    myr_verbs_ask(nic, peer->link);
+    myr_verbs_probe(nic, peer->link);
 }
 
 /* A process that does not execute the schedule can only detect that the node's first process is
@@ -332,7 +332,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
 }
 
 /* Sleeps between polls, because nothing wakes the process that executes the schedule. */
-static void doze(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
+static void sleep_between_polls(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     myr_word *word = (myr_word *)group->watched;
     if (verbs_of(group)->plays) {
@@ -358,7 +358,7 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
 
 /* A process that does not execute the schedule notifies the one that does in the same way as other
  * nodes do. */
-static void give_up(struct myr_nic_group *group, uint32_t node)
+static void give_up_node(struct myr_nic_group *group, uint32_t node)
 {
     struct myr_verbs *nic = group->nic;
     const struct myr_verbs_group *own = verbs_of(group);
@@ -384,12 +384,12 @@ static bool is_verbs_group_over(const struct myr_nic_group *group)
 /* Memory that a device may still access is kept until none does. */
 static void end_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    take_out(nic, own);
+    remove_group(nic, own);
     if (0 != own->mcp->window) { /* a root of this node may have stored its last block and left */
         play_verbs_group(nic, own);
     }
     if (is_quiet(own)) {
-        give_back(nic, own);
+        free_group(nic, own);
     } else {
         own->next = nic->left;
         nic->left = own;
@@ -407,16 +407,16 @@ static void leave_verbs_group(struct myr_nic_group *group)
         end_verbs_group(nic, own);
         pthread_mutex_unlock(&nic->mutex);
     } else {
-        give_back(nic, own);
+        free_group(nic, own);
     }
 }
 
-void myr_verbs_clear(struct myr_verbs *nic)
+void myr_verbs_free_left_groups(struct myr_verbs *nic)
 {
     while (NULL != nic->left) {
         struct myr_verbs_group *own = nic->left;
         nic->left = own->next;
-        give_back(nic, own);
+        free_group(nic, own);
     }
     free(nic->group);
     nic->group = NULL;
@@ -428,9 +428,9 @@ const struct myr_player myr_verbs_player = {
     .bcast_ask = ask_bcast,
     .poll = poll_group,
     .remind = remind_verbs_peers,
-    .sleep = doze,
+    .sleep = sleep_between_polls,
     .missing = list_missing,
-    .fail = give_up,
+    .fail = give_up_node,
     .failed = get_verbs_failure,
     .over = is_verbs_group_over,
     .leave = leave_verbs_group,

@@ -87,8 +87,8 @@ enum myr_status myr_verbs_open(struct myr_segment *segment, const struct myr_ver
 void myr_verbs_close(struct myr_verbs *nic)
 {
     myr_verbs_thread_stop(nic);
-    myr_verbs_hang_up(nic);
-    myr_verbs_clear(nic);
+    myr_verbs_close_links(nic);
+    myr_verbs_free_left_groups(nic);
     myr_verbs_words_close(nic);
     myr_verbs_device_close(&nic->device);
     pthread_mutex_destroy(&nic->mutex);

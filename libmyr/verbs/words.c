@@ -14,7 +14,7 @@ enum { PAGE = 4096, BYTES = MYR_VERBS_WORDS * sizeof(myr_word) };
 enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error)
 {
     struct myr_verbs_words *words = &nic->words;
-    /* On pages of their own, which a forked child does not inherit. */
+    /* The words are on pages of their own, which a forked child does not inherit. */
     words->word = aligned_alloc(PAGE, BYTES);
     if (NULL == words->word) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * If a process dies with the soft NIC's lock, the others must learn so, and never use the NIC while
- * it is in an undefined state: the model of myr_soft_lock(), myr_soft_unlock(), myr_soft_inherit()
+ * it is in an undefined state: the model of myr_soft_lock(), myr_soft_unlock(), myr_soft_check_lock()
  * and break_lock_of() in libmyr/soft/nic_parts.h and nic_lock.c, and of myr_segment_gone() in
  * libmyr/node/segment.c.
  *

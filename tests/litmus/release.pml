@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A release of the kernel's NIC must reach the hosts, sleeping or not: the model of play(),
- * release(), wake() and MCP_RING_SLEEP in firmware/kernel/program.bpf.c and its headers, and of
- * watch() in libmyr/kernel/kernel_group.c.
+ * A release of the kernel's NIC must reach the hosts, sleeping or not: the model of
+ * play_group(), publish_release(), wake_sleeper() and MCP_RING_SLEEP in
+ * firmware/kernel/program.bpf.c and its headers, and of sleep_on_socket() in
+ * libmyr/kernel/kernel_group.c.
  *
  * PLAYERS processors each complete an epoch of one group, under its lock (mcp_group_burst()), and
  * then publish the last complete epoch in the page. When all are through, the page must be right,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process that sleeps on a word must be woken by the store for which it waits: the model of
- * sleep_for() and myr_wake() in libmyr/node/waiter.c and waiter.h, of myr_soft_sleep() in
- * libmyr/soft/nic_sleep.c, and of wake() in nic_board.c.
+ * sleep_on_word() and myr_wake() in libmyr/node/waiter.c and waiter.h, of myr_soft_sleep() in
+ * libmyr/soft/nic_sleep.c, and of wake_sleepers() in nic_board.c.
  *
  * The sleeper counts itself, reads the word and calls futex. The process that stores the word then
  * reads the number of sleepers, and calls futex if there are any. There is no fence between that

@@ -875,13 +875,13 @@ static void folder_kept_locked(void **state)
     (void)state;
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
-    const unsigned usual = myr_door_ms;
+    const unsigned usual = myr_folder_lock_ms;
     const int door = open(folder, O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(door, LOCK_EX), 0);
-    myr_door_ms = 10;
+    myr_folder_lock_ms = 10;
     assert_int_equal(myr_segment_join(folder, LIMIT, &segment, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "another process keeps it locked"));
-    myr_door_ms = usual;
+    myr_folder_lock_ms = usual;
     close(door);
     segment = join(folder, LIMIT);
     myr_segment_leave(segment);
