@@ -71,9 +71,9 @@ enum {
 /* Pools of fragments. */
 enum mca_btl_myr_pools {
     MCA_BTL_MYR_EAGER,  /* for ob1: short messages */
-    MCA_BTL_MYR_LARGE,  /* ... and parts of long ones */
+    MCA_BTL_MYR_LARGE,  /* for ob1: parts of long messages */
     MCA_BTL_MYR_LETTER, /* for windows: requests */
-    MCA_BTL_MYR_CHUNK,  /* ... and large data */
+    MCA_BTL_MYR_CHUNK,  /* for windows: large data */
     MCA_BTL_MYR_POOLS,
 };
 
@@ -140,8 +140,10 @@ typedef struct mca_btl_myr_fragment {
     mca_btl_base_descriptor_t base;
     mca_btl_base_segment_t segment;
     enum mca_btl_myr_pools pool;
-    bool overflow; /* its memory is on the heap, and it is copied into a fragment of the pool, */
-    struct mca_btl_myr_fragment *registered; /* ... which is this one; NULL: it still waits */
+    bool overflow; /* whether its memory is on the heap, from where it is copied into a fragment of
+                      the pool before it is sent */
+    struct mca_btl_myr_fragment *registered; /* of an overflow fragment: the fragment of the pool;
+                                                NULL while it waits for one */
     struct mca_btl_myr_header *header;       /* the payload follows */
     struct mca_btl_base_endpoint_t *endpoint;
     enum myr_status status;
@@ -164,15 +166,15 @@ typedef struct mca_btl_myr_component {
     } parameters;
 
     /* All members from here on are reset to 0 by component_open(). */
-    bool asked_for;              /* requested by the user, and therefore open */
+    bool asked_for; /* whether the user has requested this component; it is open then */
     struct myr_segment *segment; /* also used by the NIC and the port; NULL: none */
-    bool alone;                  /* joining the segment has failed */
+    bool alone;                  /* whether joining the segment has failed */
     struct myr_soft_nic *nic;
     struct myr_port *port;
     struct myr_intake intake; /* short messages from this node; progress.c */
     struct mca_btl_myr_hello self;
     struct mca_btl_myr_pool pool[MCA_BTL_MYR_POOLS];
-    bool pools;     /* they are open */
+    bool pools;     /* whether the pools are open */
     uint8_t *arena; /* registered memory for all buffers and fragments, up to `arena_end` */
     uint8_t *arena_end;
 
@@ -182,8 +184,8 @@ typedef struct mca_btl_myr_component {
     opal_list_t gets;    /* delayed; direct.c */
     opal_list_t asking;  /* for windows: endpoints with requests that are not sent completely */
     opal_free_list_t spare_tasks;
-    uint32_t asked;             /* outstanding operations at other processes */
-    bool has_other_jobs;        /* there are endpoints of other jobs */
+    uint32_t asked;             /* number of outstanding operations at other processes */
+    bool has_other_jobs;        /* whether there are endpoints of other jobs */
     enum myr_drain_peers peers; /* the farthest that this process communicates with */
     uint32_t met; /* number of processes of this job, from rank 0, whose NICs have been connected */
     void *spent;  /* a buffer to be provided to the port again */
@@ -354,8 +356,8 @@ struct mca_btl_myr_atomic {
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 
-/* Called after an atomic operation. Returns the value that osc/rdma receives as the one that was
- * found. */
+/* Called after an atomic operation that found the value `found`. Returns the value to be passed to
+ * osc/rdma. */
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                            const struct mca_btl_myr_atomic *atomic, uint64_t found);
 

@@ -208,7 +208,7 @@ static enum myr_status open_port(struct myr_error *error)
     return mca_btl_myr_memory_open(error);
 }
 
-static int tell_others(void)
+static int publish_address(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     myr_port_get_name(component->port, &component->self.port);
@@ -259,7 +259,7 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     make_copying_module();
     make_onesided_module();
     mca_btl_base_module_t **modules = calloc(MCA_BTL_MYR_MODULES, sizeof(*modules));
-    if (NULL == modules || OMPI_SUCCESS != tell_others()) {
+    if (NULL == modules || OMPI_SUCCESS != publish_address()) {
         free(modules);
         return NULL;
     }

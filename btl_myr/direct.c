@@ -50,7 +50,7 @@ static bool delay_get(const get_t *arguments)
 
 /* Removes the first delayed get whose endpoint has a fragment. Returns NULL if there is none.
  * Called with the lock held. */
-static get_t *take_get(void)
+static get_t *take_delayed_get(void)
 {
     opal_list_t *gets = &mca_btl_myr_component.gets;
     for (opal_list_item_t *at = opal_list_get_first(gets); at != opal_list_get_end(gets);
@@ -67,7 +67,7 @@ bool mca_btl_myr_get_delayed(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     OPAL_THREAD_LOCK(&component->lock);
-    get_t *get = take_get();
+    get_t *get = take_delayed_get();
     OPAL_THREAD_UNLOCK(&component->lock);
     if (NULL == get) {
         return false;

@@ -27,8 +27,8 @@ static bool same_name(const opal_process_name_t *one, const opal_process_name_t 
     return one->jobid == other->jobid && one->vpid == other->vpid;
 }
 
-static bool is_it(const struct mca_btl_base_endpoint_t *endpoint, const opal_process_name_t *name,
-                  bool for_windows)
+static bool is_endpoint_of(const struct mca_btl_base_endpoint_t *endpoint,
+                           const opal_process_name_t *name, bool for_windows)
 {
     return same_name(&endpoint->name, name) &&
            (MCA_BTL_MYR_ONESIDED == endpoint->module) == for_windows;
@@ -39,7 +39,7 @@ static struct mca_btl_base_endpoint_t *find_endpoint(const opal_process_name_t *
 {
     OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
     struct mca_btl_base_endpoint_t *endpoint = *bucket_of(name);
-    while (NULL != endpoint && !is_it(endpoint, name, for_windows)) {
+    while (NULL != endpoint && !is_endpoint_of(endpoint, name, for_windows)) {
         endpoint = endpoint->next;
     }
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.table_lock);
@@ -47,16 +47,16 @@ static struct mca_btl_base_endpoint_t *find_endpoint(const opal_process_name_t *
 }
 
 /* Logs for users of btl_base_verbose why a process is left to other BTLs. */
-static void decline(const opal_proc_t *proc, const char *why)
+static void log_unreachable(const opal_proc_t *proc, const char *why)
 {
     opal_output_verbose(10, opal_btl_base_framework.framework_output,
                         "nicbarr: btl myr does not reach process %s: %s",
                         OPAL_NAME_PRINT(proc->proc_name), why);
 }
 
-/* Reads what the process has published. Returns false if it has published nothing, or if that is of
- * another version. */
-static bool ask_modex(const opal_process_name_t *name, struct mca_btl_myr_hello *hello)
+/* Reads the process's modex entry. Returns false if there is none, or if it is of another
+ * version. */
+static bool read_modex(const opal_process_name_t *name, struct mca_btl_myr_hello *hello)
 {
     return sizeof(*hello) ==
            nicbarr_modex_get(&mca_btl_myr_component.super.btl_version, name, hello, sizeof(*hello));
@@ -83,7 +83,7 @@ static void free_endpoint(struct mca_btl_base_endpoint_t *endpoint)
 }
 
 /* Creates the endpoint of this process for itself, which windows need. */
-static struct mca_btl_base_endpoint_t *make_own(opal_proc_t *proc)
+static struct mca_btl_base_endpoint_t *make_own_endpoint(opal_proc_t *proc)
 {
     struct mca_btl_base_endpoint_t *endpoint = new_endpoint(&proc->proc_name);
     if (NULL != endpoint) {
@@ -97,17 +97,17 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (proc == opal_proc_local_get()) {
-        return for_windows ? make_own(proc) : NULL;
+        return for_windows ? make_own_endpoint(proc) : NULL;
     }
     struct mca_btl_myr_hello hello;
     struct myr_error error = {0};
-    if (!ask_modex(&proc->proc_name, &hello)) {
-        decline(proc, "it has not opened a port");
+    if (!read_modex(&proc->proc_name, &hello)) {
+        log_unreachable(proc, "it has not opened a port");
         return NULL;
     }
     if (hello.buffer_bytes != component->self.buffer_bytes ||
         proc->proc_arch != opal_proc_local_get()->proc_arch) {
-        decline(proc, "it has another btl_myr_max_send_size, or another CPU architecture");
+        log_unreachable(proc, "it has another btl_myr_max_send_size, or another CPU architecture");
         return NULL;
     }
     struct mca_btl_base_endpoint_t *endpoint = new_endpoint(&proc->proc_name);
@@ -119,7 +119,7 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
         myr_port_connect(component->port, &hello.port, &endpoint->remote, &error);
     OPAL_THREAD_UNLOCK(&component->lock);
     if (MYR_OK != status) {
-        decline(proc, error.text);
+        log_unreachable(proc, error.text);
         free_endpoint(endpoint);
         return NULL;
     }
@@ -162,7 +162,7 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
     OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
     struct mca_btl_base_endpoint_t **bucket = bucket_of(&made->name);
     for (endpoint = *bucket; NULL != endpoint; endpoint = endpoint->next) {
-        if (is_it(endpoint, &made->name, for_windows)) {
+        if (is_endpoint_of(endpoint, &made->name, for_windows)) {
             break; /* another thread was first */
         }
     }
@@ -197,7 +197,7 @@ bool mca_btl_myr_meet(void)
     while (myr_soft_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
         struct mca_btl_myr_hello hello;
         struct myr_remote remote;
-        if (ask_modex(&name, &hello)) {
+        if (read_modex(&name, &hello)) {
             OPAL_THREAD_LOCK(&component->lock);
             (void)myr_port_connect(component->port, &hello.port, &remote, NULL);
             OPAL_THREAD_UNLOCK(&component->lock);
@@ -208,7 +208,7 @@ bool mca_btl_myr_meet(void)
 
 /* Returns an endpoint for which `is` returns true, or NULL. */
 static struct mca_btl_base_endpoint_t *
-find_one(bool (*is)(const struct mca_btl_base_endpoint_t *, uint32_t), uint32_t what)
+find_endpoint_where(bool (*is)(const struct mca_btl_base_endpoint_t *, uint32_t), uint32_t what)
 {
     struct mca_btl_base_endpoint_t *endpoint = NULL;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.table_lock);
@@ -222,7 +222,7 @@ find_one(bool (*is)(const struct mca_btl_base_endpoint_t *, uint32_t), uint32_t 
     return endpoint;
 }
 
-static bool is_by(const struct mca_btl_base_endpoint_t *endpoint, uint32_t connection)
+static bool uses_connection(const struct mca_btl_base_endpoint_t *endpoint, uint32_t connection)
 {
     return MCA_BTL_MYR_ITSELF != endpoint->reach && !endpoint->remote.same_nic &&
            connection == endpoint->remote.connection;
@@ -230,7 +230,8 @@ static bool is_by(const struct mca_btl_base_endpoint_t *endpoint, uint32_t conne
 
 const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
 {
-    const struct mca_btl_base_endpoint_t *endpoint = find_one(is_by, connection);
+    const struct mca_btl_base_endpoint_t *endpoint =
+        find_endpoint_where(uses_connection, connection);
     return NULL == endpoint ? NULL : &endpoint->name;
 }
 
@@ -244,7 +245,7 @@ static bool is_in_flight(const struct mca_btl_base_endpoint_t *endpoint, uint32_
 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_in_flight(bool of_other_job)
 {
-    return find_one(is_in_flight, of_other_job);
+    return find_endpoint_where(is_in_flight, of_other_job);
 }
 
 /* Frees overflow fragments that were never sent. */

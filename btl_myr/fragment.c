@@ -100,7 +100,7 @@ static struct numbers numbers_after(int halvings)
                             .chunks = ((CHUNKS + 1) >> halvings) - 1};
 }
 
-static size_t bytes_of(const struct numbers *numbers)
+static size_t arena_bytes(const struct numbers *numbers)
 {
     const mca_btl_base_module_t *direct = &mca_btl_myr_module[MCA_BTL_MYR_DIRECT].super;
     return (size_t)(numbers->buffers + numbers->large + numbers->chunks) *
@@ -117,7 +117,7 @@ static int least_halvings(void)
     int halvings = 0;
     for (; halvings < HALVINGS; ++halvings) {
         const struct numbers numbers = numbers_after(halvings);
-        if (bytes_of(&numbers) + MYR_LINE <= share) {
+        if (arena_bytes(&numbers) + MYR_LINE <= share) {
             break;
         }
     }
@@ -138,7 +138,7 @@ static enum myr_status take_arena(struct numbers *numbers, struct myr_error *err
     for (int halvings = least_halvings(); NULL == component->arena && halvings <= HALVINGS;
          ++halvings) {
         *numbers = numbers_after(halvings);
-        bytes = bytes_of(numbers);
+        bytes = arena_bytes(numbers);
         component->arena = myr_port_alloc(component->port, bytes);
     }
     if (NULL == component->arena) {
@@ -212,36 +212,39 @@ static mca_btl_myr_fragment_t *get_fragment(enum mca_btl_myr_pools which,
     return prepare_fragment(fragment, endpoint, size, order, flags);
 }
 
-static uint32_t held_by(const struct mca_btl_base_endpoint_t *endpoint, enum mca_btl_myr_pools pool)
+static uint32_t fragments_held_by(const struct mca_btl_base_endpoint_t *endpoint,
+                                  enum mca_btl_myr_pools pool)
 {
     return atomic_load_explicit(&endpoint->held[pool], memory_order_relaxed);
 }
 
 /* Returns whether the endpoint may have another fragment, and there is one. */
-static bool may_have(const struct mca_btl_base_endpoint_t *endpoint, enum mca_btl_myr_pools which)
+static bool may_have_fragment(const struct mca_btl_base_endpoint_t *endpoint,
+                              enum mca_btl_myr_pools which)
 {
     const struct mca_btl_myr_pool *pool = &mca_btl_myr_component.pool[which];
-    const uint32_t held = held_by(endpoint, which);
+    const uint32_t held = fragments_held_by(endpoint, which);
     const uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
     const uint32_t added = atomic_load_explicit(&pool->added, memory_order_relaxed);
     return left > pool->quarter + added || (0 == held && 0 != left) || held + added < left;
 }
 
-static mca_btl_myr_fragment_t *get_if_fair(enum mca_btl_myr_pools which,
-                                           struct mca_btl_base_endpoint_t *endpoint, size_t size,
-                                           uint8_t order, uint32_t flags)
+static mca_btl_myr_fragment_t *get_fragment_if_fair(enum mca_btl_myr_pools which,
+                                                    struct mca_btl_base_endpoint_t *endpoint,
+                                                    size_t size, uint8_t order, uint32_t flags)
 {
-    return may_have(endpoint, which) ? get_fragment(which, endpoint, size, order, flags) : NULL;
+    return may_have_fragment(endpoint, which) ? get_fragment(which, endpoint, size, order, flags)
+                                              : NULL;
 }
 
 bool mca_btl_myr_has_fragment_for(const struct mca_btl_base_endpoint_t *endpoint)
 {
     return 0 == atomic_load_explicit(&endpoint->overflow, memory_order_relaxed) &&
-           may_have(endpoint, MCA_BTL_MYR_EAGER);
+           may_have_fragment(endpoint, MCA_BTL_MYR_EAGER);
 }
 
 /* Adds a fragment to a pool. */
-static void grow(enum mca_btl_myr_pools which)
+static void grow_pool(enum mca_btl_myr_pools which)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct mca_btl_myr_pool *pool = &component->pool[which];
@@ -266,9 +269,9 @@ mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools which,
                                                   struct mca_btl_base_endpoint_t *endpoint,
                                                   size_t size, uint8_t order, uint32_t flags)
 {
-    mca_btl_myr_fragment_t *fragment = get_if_fair(which, endpoint, size, order, flags);
-    if (NULL == fragment && 0 == held_by(endpoint, which)) {
-        grow(which);
+    mca_btl_myr_fragment_t *fragment = get_fragment_if_fair(which, endpoint, size, order, flags);
+    if (NULL == fragment && 0 == fragments_held_by(endpoint, which)) {
+        grow_pool(which);
         fragment = get_fragment(which, endpoint, size, order, flags);
     }
     return fragment;
@@ -321,13 +324,13 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
         size <= pools[MCA_BTL_MYR_EAGER].payload ? MCA_BTL_MYR_EAGER : MCA_BTL_MYR_LARGE;
     const uint32_t most = is_control        ? UINT32_MAX
                           : !has_other_jobs ? OVERFLOW_MOST
-                                            : 0 == held_by(endpoint, pool);
+                                            : 0 == fragments_held_by(endpoint, pool);
     mca_btl_myr_fragment_t *fragment = NULL;
     if (size > pools[pool].payload) {
         return NULL;
     }
     if (0 == overflow) {
-        fragment = get_if_fair(pool, endpoint, size, order, flags);
+        fragment = get_fragment_if_fair(pool, endpoint, size, order, flags);
     }
     if (NULL == fragment && is_control && has_other_jobs) {
         fragment = get_fragment(pool, endpoint, size, order, flags);

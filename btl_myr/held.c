@@ -23,9 +23,9 @@ static struct {
     enum step step;
 } held; /* protected by the component's `lock` */
 
-/* Tracks an addition of `operand` by the holder. Returns true if it is a retry. Called with the
- * lock held. */
-static bool tries_again(uint64_t operand)
+/* Tracks an addition of `operand` by the holder of the lock. Returns true if this is a further
+ * attempt to acquire that lock. Called with the component's lock held. */
+static bool is_repeated_attempt(uint64_t operand)
 {
     if (TAKEN == held.step && 1 == operand) {
         held.step = TRIED;
@@ -45,7 +45,7 @@ bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint
     bool does = false;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     if (held.endpoint == endpoint && held.address == address && !atomic->swaps) {
-        does = tries_again(atomic->operand);
+        does = is_repeated_attempt(atomic->operand);
     }
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
     return does;

@@ -63,7 +63,7 @@ static int finalize(mca_btl_base_module_t *btl)
 }
 
 /* Prints the error, and has ob1 abort the job. */
-static void give_up(struct mca_btl_myr_module *module, opal_proc_t *proc, char *text)
+static void report_fatal_error(struct mca_btl_myr_module *module, opal_proc_t *proc, char *text)
 {
     opal_output(0, "%s", text);
     if (NULL != module->error) {
@@ -78,7 +78,7 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint)
         return;
     }
     nicbarr_nic_lost(text, sizeof(text), "btl", &endpoint->name);
-    give_up(&mca_btl_myr_module[endpoint->module], endpoint->proc, text);
+    report_fatal_error(&mca_btl_myr_module[endpoint->module], endpoint->proc, text);
 }
 
 void mca_btl_myr_no_answer(const opal_process_name_t *to)
@@ -88,7 +88,7 @@ void mca_btl_myr_no_answer(const opal_process_name_t *to)
              "nicbarr: btl myr: a one-sided operation (MPI window) of process %s cannot be "
              "answered: the process cannot be reached, or memory is exhausted",
              OPAL_NAME_PRINT(*to));
-    give_up(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED], NULL, text);
+    report_fatal_error(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED], NULL, text);
 }
 
 void mca_btl_myr_broken(void)
@@ -111,7 +111,7 @@ void mca_btl_myr_broken(void)
     if (NULL == module->error) {
         module = &mca_btl_myr_module[MCA_BTL_MYR_COPYING];
     }
-    give_up(module, NULL, text);
+    report_fatal_error(module, NULL, text);
 }
 
 struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES] = {

@@ -78,7 +78,7 @@ typedef struct task {
     struct letter letter; /* the next letter to be sent */
     const uint8_t *data;  /* data to be sent; NULL: none */
     size_t left;          /* bytes not sent yet */
-    bool asks;
+    bool asks;            /* whether it is a request; otherwise it is a reply */
 
     /* For requests only: */
     uint64_t unanswered; /* bytes; 1 for a word */
@@ -105,8 +105,8 @@ struct part {
     size_t bytes;
 };
 
-static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_base_descriptor_t *descriptor, int status);
+static void complete_letter(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status);
 
 static task_t *first_task(struct mca_btl_base_endpoint_t *endpoint)
 {
@@ -179,7 +179,7 @@ static bool take_part(struct part *part)
 }
 
 /* Sends as many parts as there are fragments for them. */
-static void go_on(void)
+static void send_parts(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct part part;
@@ -195,18 +195,18 @@ static void go_on(void)
         if (0 != part.bytes) {
             memcpy(payload + sizeof(part.letter), part.data, part.bytes);
         }
-        part.fragment->base.des_cbfunc = sent;
+        part.fragment->base.des_cbfunc = complete_letter;
         (void)mca_btl_myr_send(NULL, part.endpoint, &part.fragment->base, TAG);
     }
 }
 
-static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_base_descriptor_t *descriptor, int status)
+static void complete_letter(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status)
 {
     (void)endpoint;
     (void)status; /* the error has been reported already */
     mca_btl_myr_free(btl, descriptor);
-    go_on();
+    send_parts();
 }
 
 static void send_task(task_t *task)
@@ -215,7 +215,7 @@ static void send_task(task_t *task)
     OPAL_THREAD_LOCK(&component->lock);
     append_task(task);
     OPAL_THREAD_UNLOCK(&component->lock);
-    go_on();
+    send_parts();
 }
 
 /* ---- the target ---- */
@@ -238,7 +238,7 @@ static void send_answer(const opal_process_name_t *to, const struct letter *lett
     send_task(task);
 }
 
-static uint64_t change(uint64_t address, const struct mca_btl_myr_atomic *atomic)
+static uint64_t execute_atomic(uint64_t address, const struct mca_btl_myr_atomic *atomic)
 {
     uint64_t *word = (uint64_t *)(uintptr_t)address, found = atomic->compare;
     if (!atomic->swaps) {
@@ -249,7 +249,9 @@ static uint64_t change(uint64_t address, const struct mca_btl_myr_atomic *atomic
     return found;
 }
 
-static void be_asked(const opal_process_name_t *by, const struct letter *letter, const void *data)
+/* Executes a request of process `by`, and sends the reply. */
+static void serve_request(const opal_process_name_t *by, const struct letter *letter,
+                          const void *data)
 {
     struct letter back = {.bytes = letter->bytes, .task = letter->task};
     switch (letter->what) {
@@ -264,7 +266,7 @@ static void be_asked(const opal_process_name_t *by, const struct letter *letter,
         return;
     default:
         back.what = WORD;
-        back.atomic.operand = change(letter->address, &letter->atomic);
+        back.atomic.operand = execute_atomic(letter->address, &letter->atomic);
         send_answer(by, &back, NULL, 0);
     }
 }
@@ -293,9 +295,9 @@ static task_t *make_request(struct mca_btl_base_endpoint_t *endpoint, uint8_t wh
     return task;
 }
 
-static int send_asking(task_t *task, void *local_address,
-                       mca_btl_base_registration_handle_t *handle,
-                       mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+static int send_request(task_t *task, void *local_address,
+                        mca_btl_base_registration_handle_t *handle,
+                        mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
     if (NULL == task) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -310,8 +312,8 @@ static int send_asking(task_t *task, void *local_address,
 }
 
 /* Stores the previous value for the requester of an atomic operation. */
-static void tell_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
-                       uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
+static void store_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
+                        uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
 {
     const uint64_t told = mca_btl_myr_found(endpoint, address, atomic, found);
     if (NULL != local) {
@@ -319,15 +321,16 @@ static void tell_found(const struct mca_btl_base_endpoint_t *endpoint, void *loc
     }
 }
 
-static void be_answered(const struct letter *letter, const void *data)
+/* Processes a reply. The request completes with its last reply. */
+static void process_reply(const struct letter *letter, const void *data)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     task_t *task = (task_t *)(uintptr_t)letter->task;
     if (DATA == letter->what) {
         memcpy((uint8_t *)task->local + letter->address, data, letter->bytes);
     } else if (WORD == letter->what) {
-        tell_found(task->endpoint, task->local, task->letter.address, &task->letter.atomic,
-                   letter->atomic.operand);
+        store_found(task->endpoint, task->local, task->letter.address, &task->letter.atomic,
+                    letter->atomic.operand);
     }
     task->unanswered -= letter->bytes;
     if (0 != task->unanswered) {
@@ -346,9 +349,9 @@ static void receive_letter(const mca_btl_base_segment_t *segment)
     const struct letter *letter = segment->seg_addr.pval;
     const struct mca_btl_myr_header *header = segment->seg_addr.pval;
     if (letter->what <= ATOMIC) {
-        be_asked(&header[-1].from, letter, letter + 1);
+        serve_request(&header[-1].from, letter, letter + 1);
     } else {
-        be_answered(letter, letter + 1);
+        process_reply(letter, letter + 1);
     }
 }
 NICBARR_BTL_RECEIVER(received, receive_letter)
@@ -356,8 +359,8 @@ NICBARR_BTL_RECEIVER(received, receive_letter)
 /* ---- the BTL's functions ---- */
 
 /* Returns whether the address is valid in this process. */
-static bool is_here(const struct mca_btl_base_endpoint_t *endpoint,
-                    const mca_btl_base_registration_handle_t *remote_handle)
+static bool is_local_address(const struct mca_btl_base_endpoint_t *endpoint,
+                             const mca_btl_base_registration_handle_t *remote_handle)
 {
     return NULL == remote_handle || MCA_BTL_MYR_ITSELF == endpoint->reach;
 }
@@ -371,7 +374,7 @@ static int put_data(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
 {
     (void)flags;
     (void)order;
-    if (is_here(endpoint, remote_handle)) {
+    if (is_local_address(endpoint, remote_handle)) {
         memcpy((void *)(uintptr_t)remote_address, local_address, size);
     } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
                !myr_direct_write(endpoint->pid, local_address, remote_address, size)) {
@@ -380,26 +383,27 @@ static int put_data(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
             task->data = local_address;
             task->left = size;
         }
-        return send_asking(task, local_address, local_handle, callback, context, data);
+        return send_request(task, local_address, local_handle, callback, context, data);
     }
     callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
     return OPAL_SUCCESS;
 }
 
-static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-               void *local_address, uint64_t remote_address,
-               mca_btl_base_registration_handle_t *local_handle,
-               mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
-               mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+static int get_data(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    void *local_address, uint64_t remote_address,
+                    mca_btl_base_registration_handle_t *local_handle,
+                    mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                    int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                    void *data)
 {
     (void)flags;
     (void)order;
-    if (is_here(endpoint, remote_handle)) {
+    if (is_local_address(endpoint, remote_handle)) {
         memcpy(local_address, (const void *)(uintptr_t)remote_address, size);
     } else if (MCA_BTL_MYR_BY_CALLS != endpoint->reach ||
                !myr_direct_read(endpoint->pid, local_address, remote_address, size)) {
-        return send_asking(make_request(endpoint, GET, remote_address, size), local_address,
-                           local_handle, callback, context, data);
+        return send_request(make_request(endpoint, GET, remote_address, size), local_address,
+                            local_handle, callback, context, data);
     }
     callback(btl, endpoint, local_address, local_handle, context, data, OPAL_SUCCESS);
     return OPAL_SUCCESS;
@@ -407,15 +411,16 @@ static int get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
 
 /* Executes an atomic operation. The previous value is stored at `local_address`, unless that is
  * NULL. */
-static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
-               uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
-               const mca_btl_base_registration_handle_t *remote_handle,
-               struct mca_btl_myr_atomic *atomic, mca_btl_base_rdma_completion_fn_t callback,
-               void *context, void *data)
+static int start_atomic(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
+                        uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                        const mca_btl_base_registration_handle_t *remote_handle,
+                        struct mca_btl_myr_atomic *atomic,
+                        mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
     atomic->waits_for_itself = mca_btl_myr_waits_for_itself(endpoint, remote_address, atomic);
-    if (is_here(endpoint, remote_handle)) {
-        tell_found(endpoint, local_address, remote_address, atomic, change(remote_address, atomic));
+    if (is_local_address(endpoint, remote_handle)) {
+        store_found(endpoint, local_address, remote_address, atomic,
+                    execute_atomic(remote_address, atomic));
         callback(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super, endpoint, local_address,
                  local_handle, context, data, OPAL_SUCCESS);
         return OPAL_SUCCESS;
@@ -424,7 +429,7 @@ static int act(struct mca_btl_base_endpoint_t *endpoint, void *local_address,
     if (NULL != task) {
         task->letter.atomic = *atomic;
     }
-    return send_asking(task, local_address, local_handle, callback, context, data);
+    return send_request(task, local_address, local_handle, callback, context, data);
 }
 
 static int fetch_and_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -440,14 +445,14 @@ static int fetch_and_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint
         return OPAL_ERR_NOT_SUPPORTED;
     }
     struct mca_btl_myr_atomic atomic = {.operand = operand};
-    return act(endpoint, local_address, remote_address, local_handle, remote_handle, &atomic,
-               callback, context, data);
+    return start_atomic(endpoint, local_address, remote_address, local_handle, remote_handle,
+                        &atomic, callback, context, data);
 }
 
-static int op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-              uint64_t remote_address, mca_btl_base_registration_handle_t *remote_handle,
-              mca_btl_base_atomic_op_t operation, uint64_t operand, int flags, int order,
-              mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+static int atomic_op(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                     uint64_t remote_address, mca_btl_base_registration_handle_t *remote_handle,
+                     mca_btl_base_atomic_op_t operation, uint64_t operand, int flags, int order,
+                     mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
     return fetch_and_op(btl, endpoint, NULL, remote_address, NULL, remote_handle, operation,
                         operand, flags, order, callback, context, data);
@@ -466,8 +471,8 @@ static int compare_and_swap(mca_btl_base_module_t *btl, struct mca_btl_base_endp
         return OPAL_ERR_NOT_SUPPORTED;
     }
     struct mca_btl_myr_atomic atomic = {.swaps = true, .operand = value, .compare = compare};
-    return act(endpoint, local_address, remote_address, local_handle, remote_handle, &atomic,
-               callback, context, data);
+    return start_atomic(endpoint, local_address, remote_address, local_handle, remote_handle,
+                        &atomic, callback, context, data);
 }
 
 static mca_btl_base_registration_handle_t *register_memory(mca_btl_base_module_t *btl,
@@ -508,8 +513,8 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
     module->btl_register_mem = register_memory;
     module->btl_deregister_mem = deregister_memory;
     module->btl_put = put_data;
-    module->btl_get = get;
-    module->btl_atomic_op = op;
+    module->btl_get = get_data;
+    module->btl_atomic_op = atomic_op;
     module->btl_atomic_fop = fetch_and_op;
     module->btl_atomic_cswap = compare_and_swap;
     (void)opal_free_list_init(&mca_btl_myr_component.spare_tasks, sizeof(task_t), MYR_LINE,

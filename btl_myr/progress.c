@@ -63,7 +63,7 @@ static bool take_message(struct myr_received *received)
     return myr_port_check(component->port, received);
 }
 
-static void deliver(const void *message, uint32_t bytes)
+static void deliver_message(const void *message, uint32_t bytes)
 {
     const struct mca_btl_myr_header *header = message;
     if (bytes < sizeof(*header) || header->module >= MCA_BTL_MYR_MODULES) {
@@ -79,7 +79,7 @@ static void deliver(const void *message, uint32_t bytes)
 }
 
 /* Delivers one short message from the port's inlet. Returns false if there is none. */
-static bool step_short(void)
+static bool step_inlet(void)
 {
     struct myr_intake *intake = &mca_btl_myr_component.intake;
     uint32_t bytes;
@@ -87,14 +87,14 @@ static bool step_short(void)
     if (NULL == message) {
         return false;
     }
-    deliver(message, bytes);
+    deliver_message(message, bytes);
     myr_intake_done(intake);
     return true;
 }
 
 /* Delivers one message, and completes all fragments that were sent. Returns false if there was
  * nothing to do. */
-static bool step(void)
+static bool step_port(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct myr_received received;
@@ -115,7 +115,7 @@ static bool step(void)
     }
     if (come) {
         any = true;
-        deliver(received.buffer, received.bytes);
+        deliver_message(received.buffer, received.bytes);
         component->spent = received.buffer;
     }
     return any;
@@ -155,8 +155,8 @@ static void check_silence(void)
     }
 }
 
-/* Connects to a NIC that has sent a message without a connection, and that then retries at once. */
-static void let_in(void)
+/* Connects to NICs that have sent a message without a connection. They then retransmit at once. */
+static void connect_strangers(void)
 {
     if (mca_btl_myr_meet()) {
         myr_pace_expect(&mca_btl_myr_component.pace);
@@ -169,11 +169,11 @@ int mca_btl_myr_progress(void)
         return 0;
     }
     int steps = 0, last = BURST;
-    while (steps < last && step_short()) {
+    while (steps < last && step_inlet()) {
         ++steps;
     }
     last = steps + BURST; /* so that neither kind of message delays the other */
-    while (steps < last && step()) {
+    while (steps < last && step_port()) {
         ++steps;
     }
     while (!opal_list_is_empty(&mca_btl_myr_component.gets) && mca_btl_myr_get_delayed()) {
@@ -181,10 +181,10 @@ int mca_btl_myr_progress(void)
     }
     if (myr_pace_polls(&mca_btl_myr_component.pace, (uint32_t)steps)) {
         if (myr_soft_knocked(mca_btl_myr_component.nic)) {
-            let_in();
+            connect_strangers();
         }
         if (run_nic()) {
-            steps += step();
+            steps += step_port();
         } else {
             check_silence();
         }

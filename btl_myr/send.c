@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static void sent(struct myr_port *port, void *context, void *buffer, enum myr_status status)
+static void complete_send(struct myr_port *port, void *context, void *buffer,
+                          enum myr_status status)
 {
     (void)port;
     (void)buffer;
@@ -19,14 +20,14 @@ static void sent(struct myr_port *port, void *context, void *buffer, enum myr_st
 }
 
 /* Passes a fragment to the port, from this registered memory. Called with the lock held. */
-static void give_to_port(mca_btl_myr_fragment_t *fragment, const struct mca_btl_myr_header *memory)
+static void pass_to_port(mca_btl_myr_fragment_t *fragment, const struct mca_btl_myr_header *memory)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const enum myr_status status =
         myr_port_send(component->port, &fragment->endpoint->remote, memory,
-                      sizeof(*memory) + fragment->segment.seg_len, sent, fragment);
+                      sizeof(*memory) + fragment->segment.seg_len, complete_send, fragment);
     if (MYR_OK != status) {
-        sent(component->port, fragment, NULL, status);
+        complete_send(component->port, fragment, NULL, status);
     }
 }
 
@@ -37,7 +38,7 @@ static bool send_overflow(mca_btl_myr_fragment_t *fragment)
     if (!mca_btl_myr_register(fragment)) {
         return false;
     }
-    give_to_port(fragment, fragment->registered->header);
+    pass_to_port(fragment, fragment->registered->header);
     return true;
 }
 
@@ -97,7 +98,7 @@ static void end_short(struct mca_btl_base_endpoint_t *endpoint, size_t payload)
 }
 
 /* Queues an overflow fragment at its endpoint. Called with the lock held. */
-static void enqueue(mca_btl_myr_fragment_t *fragment)
+static void enqueue_fragment(mca_btl_myr_fragment_t *fragment)
 {
     struct mca_btl_base_endpoint_t *endpoint = fragment->endpoint;
     if (opal_list_is_empty(&endpoint->waiting)) {
@@ -116,15 +117,15 @@ static void post_fragment(mca_btl_myr_fragment_t *fragment, mca_btl_base_tag_t t
     if (NULL != payload) {
         memcpy(payload, fragment->segment.seg_addr.pval, bytes);
         end_short(endpoint, bytes);
-        sent(mca_btl_myr_component.port, fragment, NULL, MYR_OK);
+        complete_send(mca_btl_myr_component.port, fragment, NULL, MYR_OK);
         return;
     }
     *fragment->header = header_of(endpoint, tag);
     if (fragment->overflow) {
-        enqueue(fragment);
+        enqueue_fragment(fragment);
         send_waiting_to(endpoint);
     } else {
-        give_to_port(fragment, fragment->header);
+        pass_to_port(fragment, fragment->header);
     }
 }
 
@@ -132,7 +133,7 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
     (void)btl;
-    (void)endpoint; /* the fragment has it */
+    (void)endpoint; /* the fragment contains it */
     /* Completion is always reported by the callback, because ob1 does not support fragments that
      * complete at once. (Comments of Open MPI's own BTLs confirm this.) */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
