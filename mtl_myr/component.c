@@ -18,7 +18,7 @@ static int component_register(void);
 static int component_open(void);
 static int component_close(void);
 static int component_query(mca_base_module_t **module, int *priority);
-static mca_mtl_base_module_t *init(void);
+static mca_mtl_base_module_t *init_module(void);
 static int add_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm);
 static int del_comm(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *comm);
 static int finalize(mca_mtl_base_module_t *mtl);
@@ -32,7 +32,7 @@ enum {
     CHUNK_BYTES = 64 * 1024,
 };
 
-NICBARR_MTL_INIT(component_init, init)
+NICBARR_MTL_INIT(component_init, init_module)
 
 mca_mtl_myr_component_t mca_mtl_myr_component = {
     .super =
@@ -217,7 +217,7 @@ static void close_endpoint(void)
     component->segment = NULL;
 }
 
-static int tell_others(void)
+static int publish_address(void)
 {
     struct myr_tagged_name name;
     myr_tagged_get_name(mca_mtl_myr_component.endpoint, &name);
@@ -230,7 +230,7 @@ static opal_progress_callback_t progress_function(void)
                                                    : mca_mtl_myr_progress;
 }
 
-static mca_mtl_base_module_t *init(void)
+static mca_mtl_base_module_t *init_module(void)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     struct myr_error error = {0};
@@ -246,7 +246,7 @@ static mca_mtl_base_module_t *init(void)
         close_endpoint();
         return NULL;
     }
-    if (OMPI_SUCCESS != tell_others()) {
+    if (OMPI_SUCCESS != publish_address()) {
         close_endpoint();
         return NULL;
     }

@@ -67,8 +67,8 @@ static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convert
     return NULL != *buffer;
 }
 
-static bool find_packed(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
-                        void **buffer, size_t *bytes)
+static bool find_packed_buffer(struct mca_mtl_myr_request *request,
+                               struct opal_convertor_t *convertor, void **buffer, size_t *bytes)
 {
     if (!find_buffer(request, convertor, buffer, bytes)) {
         return false;
@@ -97,7 +97,7 @@ int mca_mtl_myr_isend(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *co
     size_t bytes;
     bool done = false;
     request->receive = false;
-    if (!find_packed(request, convertor, &buffer, &bytes)) {
+    if (!find_packed_buffer(request, convertor, &buffer, &bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_mtl_myr_lock();
@@ -126,7 +126,7 @@ struct blocking_send {
 
 /* Publishes the status that mca_mtl_myr_complete() has written, possibly in another thread. From
  * then on, the sender's stack frame must not be accessed. */
-static void record_end(mca_mtl_request_t *request)
+static void publish_completion(mca_mtl_request_t *request)
 {
     struct blocking_send *send = (struct blocking_send *)request;
     atomic_store_explicit(&send->done, true, memory_order_release);
@@ -137,7 +137,7 @@ int mca_mtl_myr_send(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *com
 {
     struct blocking_send send; /* a send does not read the members that are not set here */
     send.request.super.ompi_req = &send.end;
-    send.request.super.completion_callback = record_end;
+    send.request.super.completion_callback = publish_completion;
     send.end.req_status.MPI_ERROR = MPI_SUCCESS;
     atomic_init(&send.done, false);
     const int status =
@@ -217,7 +217,7 @@ struct found {
 };
 
 /* Searches for a message. If none matches, makes progress once and searches again. */
-static struct found search(struct ompi_communicator_t *comm, int source, int tag, bool take)
+static struct found search_message(struct ompi_communicator_t *comm, int source, int tag, bool take)
 {
     struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
     const struct mcp_pattern pattern = pattern_of(comm, source, tag);
@@ -242,7 +242,7 @@ int mca_mtl_myr_iprobe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *c
                        int tag, int *flag, struct ompi_status_public_t *status)
 {
     (void)mtl;
-    const struct found found = search(comm, source, tag, false);
+    const struct found found = search_message(comm, source, tag, false);
     *flag = found.any;
     if (found.any && MPI_STATUS_IGNORE != status) {
         write_status(status, &found.envelope, found.bytes);
@@ -259,7 +259,7 @@ int mca_mtl_myr_improbe(mca_mtl_base_module_t *mtl, struct ompi_communicator_t *
     if (NULL == handle) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    const struct found found = search(comm, source, tag, true);
+    const struct found found = search_message(comm, source, tag, true);
     *matched = found.any;
     if (!found.any) {
         ompi_message_return(handle);

@@ -30,9 +30,9 @@ static void report_unreachable_peer(const opal_process_name_t *name, const char 
                 OPAL_NAME_PRINT(*name), why);
 }
 
-/* Reads the address that the process has published. Returns false if there is none, or if it is of
- * another version. */
-static bool ask_modex(const opal_process_name_t *name, struct myr_tagged_name *published)
+/* Reads the process's modex entry. Returns false if there is none, or if it is of another
+ * version. */
+static bool read_modex(const opal_process_name_t *name, struct myr_tagged_name *published)
 {
     return sizeof(*published) == nicbarr_modex_get(&mca_mtl_myr_component.super.mtl_version, name,
                                                    published, sizeof(*published));
@@ -44,7 +44,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     struct myr_tagged_name published;
     struct myr_tagged_peer *peer;
     struct myr_error error = {0};
-    if (!ask_modex(name, &published)) {
+    if (!read_modex(name, &published)) {
         report_unreachable_peer(name, "it has no endpoint, or another version of nicbarr");
         return NULL;
     }
@@ -62,7 +62,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     return peer;
 }
 
-static struct myr_tagged_peer *peer_named(const opal_process_name_t *name)
+static struct myr_tagged_peer *find_or_connect(const opal_process_name_t *name)
 {
     struct myr_tagged_peer *peer =
         myr_tagged_peer(mca_mtl_myr_component.endpoint, mca_mtl_myr_id(name));
@@ -75,7 +75,7 @@ struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int r
     struct myr_tagged_peer **slot =
         (struct myr_tagged_peer **)&proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL];
     if (NULL == *slot) {
-        *slot = peer_named(&proc->super.proc_name);
+        *slot = find_or_connect(&proc->super.proc_name);
     }
     return *slot;
 }
@@ -92,7 +92,7 @@ void mca_mtl_myr_let_in(void)
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     opal_process_name_t name;
     while (myr_soft_knocked(component->nic) && nicbarr_next_process(&component->met, &name)) {
-        (void)peer_named(&name);
+        (void)find_or_connect(&name);
     }
 }
 
@@ -107,7 +107,7 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
         procs[p]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_MTL] = NULL;
         if (nicbarr_is_of_other_job(&procs[p]->super.proc_name)) {
             mca_mtl_myr_lock();
-            (void)peer_named(&procs[p]->super.proc_name); /* on failure, a later send fails */
+            (void)find_or_connect(&procs[p]->super.proc_name); /* on failure, a later send fails */
             mca_mtl_myr_unlock();
         }
     }

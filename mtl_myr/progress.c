@@ -54,7 +54,7 @@ void mca_mtl_myr_complete(struct mca_mtl_myr_request *request)
     request->super.completion_callback(&request->super);
 }
 
-static void broken(void)
+static void abort_for_broken_nic(void)
 {
     const uint32_t stopped = myr_soft_given_up(mca_mtl_myr_component.nic);
     if (0 != stopped) {
@@ -106,7 +106,7 @@ uint64_t mca_mtl_myr_read_chunks(bool (*go_on)(void))
     return bytes;
 }
 
-static bool always(void)
+static bool never_stop(void)
 {
     return true;
 }
@@ -120,14 +120,14 @@ static int read_chunks(void)
         return 0;
     }
     atomic_fetch_add_explicit(readers, 1, memory_order_relaxed);
-    const uint64_t bytes = mca_mtl_myr_read_chunks(always);
+    const uint64_t bytes = mca_mtl_myr_read_chunks(never_stop);
     atomic_fetch_sub_explicit(readers, 1, memory_order_relaxed);
     return 0 != bytes;
 }
 
 /* Makes progress. Releases the lock, which the caller has acquired. Returns the number of steps,
  * including `steps`. */
-static inline int go_on(int steps)
+static inline int make_progress(int steps)
 {
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     steps += (int)myr_tagged_progress(component->endpoint);
@@ -136,7 +136,7 @@ static inline int go_on(int steps)
     }
     if (0 == steps) {
         if (myr_tagged_broken(component->endpoint)) {
-            broken();
+            abort_for_broken_nic();
         }
         check_silence();
     }
@@ -154,7 +154,7 @@ static inline int go_on(int steps)
 
 int mca_mtl_myr_progress(void)
 {
-    return mca_mtl_myr_try_lock() ? go_on(0) : 0;
+    return mca_mtl_myr_try_lock() ? make_progress(0) : 0;
 }
 
 int mca_mtl_myr_progress_beside_runner(void)
@@ -162,7 +162,7 @@ int mca_mtl_myr_progress_beside_runner(void)
     _Atomic uint32_t *calls = &mca_mtl_myr_component.calls;
     atomic_store_explicit(calls, atomic_load_explicit(calls, memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    return mca_mtl_myr_try_lock() ? go_on(read_chunks()) : 0;
+    return mca_mtl_myr_try_lock() ? make_progress(read_chunks()) : 0;
 }
 
 /* ---- losses ---- */

@@ -8,7 +8,7 @@
 
 #include "ompi/pvars.h"
 
-static int give(const struct mca_base_pvar_t *pvar, void *value, void *object)
+static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
     static const struct myr_tagged_counters none;
     const struct myr_tagged *endpoint = mca_mtl_myr_component.endpoint;
@@ -16,7 +16,7 @@ static int give(const struct mca_base_pvar_t *pvar, void *value, void *object)
     return nicbarr_pvar_give(NULL == endpoint ? &none : myr_tagged_count(endpoint), pvar, value);
 }
 
-static int give_runner_bytes(const struct mca_base_pvar_t *pvar, void *value, void *object)
+static int read_runner_bytes(const struct mca_base_pvar_t *pvar, void *value, void *object)
 {
     (void)pvar;
     (void)object;
@@ -33,10 +33,10 @@ void mca_mtl_myr_pvars_register(void)
 {
 #define COUNTER(name, text)                                                                        \
     static size_t name = offsetof(struct myr_tagged_counters, name);                               \
-    register_pvar(#name, text, give, &name);
+    register_pvar(#name, text, read_counter, &name);
     MYR_TAGGED_COUNTERS(COUNTER)
 #undef COUNTER
     register_pvar("runner_bytes",
                   "bytes of long messages transferred by the progress thread (mtl_myr_runner)",
-                  give_runner_bytes, NULL);
+                  read_runner_bytes, NULL);
 }

@@ -62,7 +62,7 @@ static bool poll_endpoint(void)
 }
 
 /* Lets the thread run on any core that the kernel permits, and makes sleeps end on time. */
-static void settle(void)
+static void set_up_thread(void)
 {
     cpu_set_t all;
     memset(&all, 0xff, sizeof(all));
@@ -73,7 +73,7 @@ static void settle(void)
 static void *run_endpoint(void *context)
 {
     (void)context;
-    settle();
+    set_up_thread();
     const mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     uint32_t nap = NAP_US;
     while (!atomic_load_explicit(&ending, memory_order_relaxed)) {
