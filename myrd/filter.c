@@ -160,7 +160,7 @@ static const struct call guard[] = {
     {"write", 0, 0, 0},
 };
 
-static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)
+static int allow_calls(scmp_filter_ctx filter, const struct call *calls, size_t count)
 {
     for (size_t c = 0; c < count; ++c) {
         const struct call *call = &calls[c];
@@ -179,7 +179,7 @@ static int allow(scmp_filter_ctx filter, const struct call *calls, size_t count)
     return 0;
 }
 
-#define ALLOW(filter, calls) allow(filter, calls, sizeof(calls) / sizeof((calls)[0]))
+#define ALLOW(filter, calls) allow_calls(filter, calls, sizeof(calls) / sizeof((calls)[0]))
 
 static int allow_all(scmp_filter_ctx filter, enum myrd_filter_owner owner)
 {

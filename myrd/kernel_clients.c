@@ -147,7 +147,7 @@ static bool leaves_unread(const struct myrd_client *client)
     return 0 == ioctl(client->visitor.connection, SIOCOUTQ, &bytes) && bytes > 0;
 }
 
-static void forget(struct myrd_clients *clients, uint32_t number)
+static void forget_client(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
     myrd_users_go(clients->users, client->visitor.uid);
@@ -157,13 +157,13 @@ static void forget(struct myrd_clients *clients, uint32_t number)
 
 /* Removes a client. Data in a socket cannot be revoked, so a client that left data unread is
  * counted until the data are read or the client's end is closed. */
-static void reap(struct myrd_clients *clients, uint32_t number)
+static void reap_client(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
     myrd_groups_reap(clients->groups, client->number);
     myrd_client_end_meeting(clients, client);
     if (!leaves_unread(client)) {
-        forget(clients, number);
+        forget_client(clients, number);
         return;
     }
     client->left = true;
@@ -176,7 +176,7 @@ static void reap(struct myrd_clients *clients, uint32_t number)
 
 /* Removes dead clients whose data have been read. This is needed only when there is no capacity for
  * another client, and is done at most once per iteration of the event loop. */
-static void sweep(struct myrd_clients *clients)
+static void sweep_clients(struct myrd_clients *clients)
 {
     if (clients->swept == clients->users->iteration) {
         return;
@@ -184,7 +184,7 @@ static void sweep(struct myrd_clients *clients)
     clients->swept = clients->users->iteration;
     for (uint32_t c = clients->count; c > 0; --c) {
         if (clients->client[c - 1].left && !leaves_unread(&clients->client[c - 1])) {
-            forget(clients, c - 1);
+            forget_client(clients, c - 1);
         }
     }
 }
@@ -250,13 +250,13 @@ static bool has_room_now(const struct myrd_clients *clients, uid_t uid, bool com
 static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
 {
     if (!has_room_now(clients, uid, comes_in)) {
-        sweep(clients);
+        sweep_clients(clients);
     }
     return has_room_now(clients, uid, comes_in);
 }
 
-static void refused(struct myrd_clients *clients, const struct myrd_visitor *visitor,
-                    const char *why)
+static void log_refusal(struct myrd_clients *clients, const struct myrd_visitor *visitor,
+                        const char *why)
 {
     myrd_log_refusal(visitor, why, ++clients->refused);
 }
@@ -281,8 +281,8 @@ static bool accept_client(struct myrd_clients *clients)
     const bool kept = !myrd_listener_short(clients->listener) &&
                       has_room_for(clients, client.visitor.uid, NULL == why);
     if (NULL != why || !kept) {
-        refused(clients, &client.visitor,
-                NULL != why ? why : "refuses: it has its maximum number of clients already");
+        log_refusal(clients, &client.visitor,
+                    NULL != why ? why : "refuses: it has its maximum number of clients already");
     }
     if (!kept) {
         myrd_visitor_leave(&client.visitor);
@@ -292,7 +292,7 @@ static bool accept_client(struct myrd_clients *clients)
     clients->client[clients->count++] = client;
     if (NULL != why) {
         myrd_client_answer(&client, MYR_ERR_SYSTEM, why, NULL, NULL);
-        reap(clients, clients->count - 1);
+        reap_client(clients, clients->count - 1);
     }
     return true;
 }
@@ -319,12 +319,12 @@ static bool receive_question(struct myrd_clients *clients, uint32_t number)
     const bool known = sizeof(question) == bytes && MYR_KERNEL_MAGIC == question.magic;
     const bool unanswered = known && MYR_KERNEL_CLOSE == question.ask;
     if (bytes <= 0 || (!unanswered && leaves_unread(client))) {
-        reap(clients, number);
+        reap_client(clients, number);
     } else if (!known || !clients->attend(clients->context, client, &question)) {
         static const char why[] = "myrd --kernel is of another version of nicbarr";
         myrd_client_answer(client, MYR_ERR_FOREIGN, why, NULL, NULL);
-        refused(clients, &client->visitor, why);
-        reap(clients, number);
+        log_refusal(clients, &client->visitor, why);
+        reap_client(clients, number);
     }
     return true;
 }
@@ -365,7 +365,7 @@ static void serve_one(struct myrd_clients *clients, uint32_t number, const struc
     }
     const uint64_t begin_us = os_now_us();
     if (!(hears && receive_question(clients, number)) && ended) {
-        reap(clients, number);
+        reap_client(clients, number);
     }
     myrd_users_took(clients->users, uid, os_now_us() - begin_us);
 }

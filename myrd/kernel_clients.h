@@ -64,7 +64,7 @@ struct myrd_clients {
     uint64_t network;       /* cookie of the daemon's network namespace */
     uint64_t ever, refused; /* connections since the daemon started */
     uint32_t count, most;
-    uint32_t swept; /* the last iteration of the event loop in which sweep() ran */
+    uint32_t swept; /* the last iteration of the event loop in which sweep_clients() ran */
     struct myrd_client client[MYRD_CLIENTS_MOST];
     uint32_t absent_count;
     struct myrd_absent absent[MYRD_ABSENT_MOST];

@@ -21,7 +21,7 @@ uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t accoun
 }
 
 /* Evicts the account's oldest closed group. */
-static void forget_one(struct myrd_groups *groups, uint32_t account)
+static void evict_closed(struct myrd_groups *groups, uint32_t account)
 {
     uint32_t at = 0;
     while (account != groups->closed[at].account) {
@@ -39,7 +39,7 @@ static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);
     if (!myrd_share_allows(MCP_KERNEL_LATE, groups->closed_count - own, own, account)) {
-        forget_one(groups, 0 == own ? groups->closed[0].account : account);
+        evict_closed(groups, 0 == own ? groups->closed[0].account : account);
     }
 }
 
@@ -162,7 +162,7 @@ uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder
 }
 
 /* Drops one reference. Returns false if the holder has none. */
-static bool let_go(struct myrd_groups *groups, struct myrd_group *group, uint64_t holder)
+static bool drop_reference(struct myrd_groups *groups, struct myrd_group *group, uint64_t holder)
 {
     const uint32_t h = myrd_groups_find_holder(group, holder);
     if (h == group->holders) {
@@ -190,8 +190,8 @@ bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *g
 
 /* Returns whether the closing epoch is over: complete, timed out, or failed. Its doorbell is
  * repeated, because it may have been lost. */
-static bool has_left(const struct myrd_groups *groups, const struct myrd_group *group,
-                     uint64_t now_ms)
+static bool is_farewell_over(const struct myrd_groups *groups, const struct myrd_group *group,
+                             uint64_t now_ms)
 {
     uint32_t done = 0;
     const int waits =
@@ -223,8 +223,8 @@ void myrd_groups_poll_farewells(struct myrd_groups *groups, uint64_t now_ms)
             group->over_at_ms = now_ms + MYRD_FAREWELL_MS;
             mcp_backoff_begin(&group->farewell, MCP_BACKOFF_NS, now_ns);
         }
-        if (mcp_backoff_expired(&group->farewell, now_ns) && has_left(groups, group, now_ms) &&
-            myrd_groups_close(groups, group)) {
+        if (mcp_backoff_expired(&group->farewell, now_ns) &&
+            is_farewell_over(groups, group, now_ms) && myrd_groups_close(groups, group)) {
             continue;
         }
         const uint64_t at_ms = group->farewell.ends_ns / 1000000;
@@ -234,7 +234,7 @@ void myrd_groups_poll_farewells(struct myrd_groups *groups, uint64_t now_ms)
 
 /* Closes the group of this user's account whose closing epoch began first. Returns false if there
  * is none. */
-static bool cut_short(struct myrd_groups *groups, uint32_t uid)
+static bool cut_farewell_short(struct myrd_groups *groups, uint32_t uid)
 {
     struct myrd_group *oldest = NULL;
     const uint32_t account = myrd_account(uid);
@@ -285,7 +285,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                                 struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
-    while (!has_room(groups, plan->uid) && cut_short(groups, plan->uid)) {
+    while (!has_room(groups, plan->uid) && cut_farewell_short(groups, plan->uid)) {
     }
     if (!has_room(groups, plan->uid)) {
         return myr_fail(error, MYR_ERR_FULL, 0,
@@ -294,7 +294,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         MCP_KERNEL_GROUPS);
     }
     while (!open_recorded(groups, plan, holder, seen, why)) {
-        if (!cut_short(groups, plan->uid)) { /* closing a group may free a buffer */
+        if (!cut_farewell_short(groups, plan->uid)) { /* closing a group may free a buffer */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }
     }
@@ -344,7 +344,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
 {
     const uint32_t index = myrd_groups_find(groups, key);
     struct myrd_group *group = &groups->group[index];
-    if (index == groups->count || !let_go(groups, group, holder)) {
+    if (index == groups->count || !drop_reference(groups, group, holder)) {
         return false;
     }
     if (0 == group->holders && !myrd_groups_begin_farewell(groups, group)) {
@@ -358,10 +358,10 @@ void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder)
     /* Iterates downwards, because the last group takes the index of one that is removed. */
     for (uint32_t g = groups->count; g > 0; --g) {
         struct myrd_group *group = &groups->group[g - 1];
-        if (!let_go(groups, group, holder)) {
+        if (!drop_reference(groups, group, holder)) {
             continue;
         }
-        while (let_go(groups, group, holder)) {
+        while (drop_reference(groups, group, holder)) {
         }
         fail_kernel_group(groups, group);
         if (0 == group->holders) {

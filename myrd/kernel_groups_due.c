@@ -6,7 +6,7 @@
 
 /* Resolves the peers' hardware addresses again, because if one has changed, all packets to it are
  * lost. */
-static void meet_again(struct myrd_groups *groups, const struct myrd_group *group)
+static void resolve_peers_again(struct myrd_groups *groups, const struct myrd_group *group)
 {
     char why[MCP_KERNEL_WHY];
     for (uint32_t p = 0; p < group->plan.nsends + group->plan.nwaits; ++p) {
@@ -16,7 +16,7 @@ static void meet_again(struct myrd_groups *groups, const struct myrd_group *grou
 
 /* Requests the missing messages of a group. A waiting host sends such requests itself. This is for
  * groups whose hosts compute meanwhile, which could otherwise wait for a lost message forever. */
-static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
+static void request_missing(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     if (group->failed) {
         group->due = !myrd_groups_ring_failure(groups, group);
@@ -26,7 +26,7 @@ static void ask_for(struct myrd_groups *groups, struct myrd_group *group, uint64
     group->due = false;
     (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_ASK);
     if (group->meets) {
-        meet_again(groups, group);
+        resolve_peers_again(groups, group);
     }
 }
 
@@ -43,8 +43,8 @@ static uint32_t widest_step(const struct myrd_group *group)
 /* Schedules a request for a stuck group, the `asked`th one in this epoch, at the time that its
  * user's share permits. A group that is scheduled already keeps its time, so that the requests of a
  * user's groups alternate. */
-static void be_due(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
-                   uint64_t now_ms)
+static void schedule_request(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
+                             uint64_t now_ms)
 {
     if (group->due) {
         return;
@@ -60,7 +60,7 @@ static void be_due(struct myrd_groups *groups, struct myrd_group *group, uint32_
     }
 }
 
-static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
+static void request_all_due(struct myrd_groups *groups, uint64_t now_ms)
 {
     if (now_ms < groups->ask_at_ms) {
         return;
@@ -69,7 +69,7 @@ static void ask_for_due(struct myrd_groups *groups, uint64_t now_ms)
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct myrd_group *group = &groups->group[g];
         if (group->due && group->ask_at_ms <= now_ms) {
-            ask_for(groups, group, now_ms);
+            request_missing(groups, group, now_ms);
         }
         if (group->due && group->ask_at_ms < groups->ask_at_ms) {
             groups->ask_at_ms = group->ask_at_ms;
@@ -91,14 +91,14 @@ static void receive_stuck(void *context, const struct mcp_kernel_stuck *stuck)
         group->since_ms = groups->received_at_ms;
         group->asked = 0;
     }
-    be_due(groups, group, stuck->reports, groups->received_at_ms);
+    schedule_request(groups, group, stuck->reports, groups->received_at_ms);
 }
 
 void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
 {
     groups->received_at_ms = now_ms;
     mcp_kernel_consume(groups->kernel, receive_stuck, groups);
-    ask_for_due(groups, now_ms);
+    request_all_due(groups, now_ms);
 }
 
 /* Detects by polling that a group is stuck, and schedules a request, where the kernel does not
@@ -115,12 +115,12 @@ static void poll_group(struct myrd_groups *groups, struct myrd_group *group, uin
         group->asked = 0;
         mcp_backoff_begin(&group->backoff, MCP_KERNEL_SCAN_NS, now_ns);
     } else if (mcp_backoff_expired(&group->backoff, now_ns)) {
-        be_due(groups, group, group->asked + 1, now_ms);
+        schedule_request(groups, group, group->asked + 1, now_ms);
     }
 }
 
 /* Polls all groups. Returns false if it is not time yet. */
-static bool poll_all(struct myrd_groups *groups, uint64_t now_ms)
+static bool poll_all_groups(struct myrd_groups *groups, uint64_t now_ms)
 {
     if (groups->notified || now_ms < groups->poll_at_ms) {
         return false;
@@ -137,9 +137,9 @@ static bool poll_all(struct myrd_groups *groups, uint64_t now_ms)
 
 bool myrd_groups_poll(struct myrd_groups *groups, uint64_t now_ms)
 {
-    const bool polled = poll_all(groups, now_ms);
+    const bool polled = poll_all_groups(groups, now_ms);
     myrd_groups_poll_farewells(groups, now_ms);
-    ask_for_due(groups, now_ms);
+    request_all_due(groups, now_ms);
     return polled;
 }
 

@@ -29,9 +29,9 @@ struct myrd_group {
     /* A request for missing messages, or the repetition of a doorbell about a failure, is scheduled
      * for `ask_at_ms`, when the user's share permits it. */
     bool due;
-    bool meets; /* the peers' addresses are resolved again with that request */
+    bool meets; /* whether the peers' addresses are resolved again with that request */
     uint64_t ask_at_ms;
-    uint32_t asked; /* requests in this epoch */
+    uint32_t asked; /* number of requests in this epoch */
     /* All holders have left, and the group runs its closing epoch; see
      * myrd_groups_poll_farewells(). */
     bool leaves;
@@ -81,7 +81,7 @@ bool myrd_groups_ring_failure(const struct myrd_groups *groups, const struct myr
 /* Ensures capacity for another holder. Returns false if out of memory. */
 bool myrd_groups_room_for_holder(struct myrd_group *group);
 
-/* Adds a reference. */
+/* Adds a reference of this holder to the group. */
 enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *group,
                                  uint64_t holder, struct myr_error *error);
 

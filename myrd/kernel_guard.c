@@ -19,7 +19,7 @@
 
 enum { DAEMON, CONTROL, KEPT }; /* the descriptors of the guard */
 
-static bool keep_two(int daemon, int control)
+static bool keep_two_descriptors(int daemon, int control)
 {
     const int daemon_apart = fcntl(daemon, F_DUPFD, KEPT);
     const int control_apart = fcntl(control, F_DUPFD, KEPT);
@@ -31,7 +31,7 @@ static bool keep_two(int daemon, int control)
 
 /* Waits for the end of the daemon's socket, then removes the filters. Before that, the daemon may
  * request that even kept filters be removed. */
-static _Noreturn void guard_them(const struct mcp_hooks *hooks, bool kept, int daemon)
+static _Noreturn void guard_filters(const struct mcp_hooks *hooks, bool kept, int daemon)
 {
     struct mcp_hooks own = *hooks;
     struct myr_error error;
@@ -40,7 +40,7 @@ static _Noreturn void guard_them(const struct mcp_hooks *hooks, bool kept, int d
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
     (void)prctl(PR_SET_NAME, "myrd-guard", 0, 0, 0);
-    if (keep_two(daemon, hooks->socket) &&
+    if (keep_two_descriptors(daemon, hooks->socket) &&
         MYR_OK == myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, &error) &&
         MYR_OK == myrd_filter(MYRD_FILTER_GUARD, &error) &&
         sizeof(word) == write(DAEMON, &word, sizeof(word))) {
@@ -67,7 +67,7 @@ enum myr_status myrd_guard_start(struct mcp_hooks *hooks, bool kept, int *guard,
     }
     const pid_t child = fork();
     if (0 == child) {
-        guard_them(hooks, kept, pair[1]);
+        guard_filters(hooks, kept, pair[1]);
     }
     const int err = errno;
     close(pair[1]);

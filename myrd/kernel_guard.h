@@ -5,12 +5,12 @@
  * stay. Removing them requires CAP_NET_ADMIN, which permits reconfiguring the whole network. The
  * daemon itself must not keep that capability, because it communicates with untrusted clients.
  *
- * The guard keeps the capability and communicates with nobody. It waits for the end of the daemon,
- * removes the filters and exits. (If another daemon can take the NIC over, a killed daemon leaves
- * the filters in place.) To keep its attack surface small, the guard has only two descriptors, one
- * end of a socket pair and a netlink socket, and only three system calls, read(), write() and
- * exit_group(). No signal but SIGKILL ends it before the daemon. If both are killed, the next
- * daemon removes the filters.
+ * The guard keeps the capability and communicates with no client. It waits for the end of the
+ * daemon, removes the filters and exits. (If another daemon can take the NIC over, a killed daemon
+ * leaves the filters in place.) To keep its attack surface small, the guard has only two
+ * descriptors, one end of a socket pair and a netlink socket, and only three system calls, read(),
+ * write() and exit_group(). No signal but SIGKILL ends it before the daemon. If both are killed,
+ * the next daemon removes the filters.
  *
  * Called by kernel_server.c while the process has one thread and has not dropped its capabilities
  * yet.

@@ -32,11 +32,11 @@ _Static_assert(offsetof(struct ifinfomsg, ifi_index) == offsetof(struct ifaddrms
 
 /* Installs a filter for messages about this interface, because there may be thousands of others,
  * which are created and deleted. */
-static bool take_only(int socket, uint32_t index)
+static bool filter_messages(int socket, uint32_t index)
 {
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, INDEX_AT),
-        /* BPF loads words in host byte order. */
+        /* BPF_LD converts the word, which is in host byte order, as if it were in network order. */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(index), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
@@ -45,7 +45,7 @@ static bool take_only(int socket, uint32_t index)
     return 0 == setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
 }
 
-static bool subscribe(struct myrd_interface *interface)
+static bool subscribe_to_changes(struct myrd_interface *interface)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK,
                                        .nl_groups =
@@ -56,7 +56,7 @@ static bool subscribe(struct myrd_interface *interface)
         return false;
     }
     (void)setsockopt(interface->socket, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
-    return take_only(interface->socket, interface->index) &&
+    return filter_messages(interface->socket, interface->index) &&
            0 == bind(interface->socket, (const struct sockaddr *)&groups, sizeof(groups));
 }
 
@@ -97,8 +97,9 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
                                     const struct mcp_ip *ip, struct myr_error *error)
 {
     *interface = (struct myrd_interface){.socket = -1, .index = if_nametoindex(name), .ip = *ip};
-    if (!subscribe(interface) || NULL == if_indextoname(interface->index, interface->name) ||
-        !read_mtu(interface) || !list_prefixes(interface) || 0 == interface->prefixes) {
+    if (!subscribe_to_changes(interface) ||
+        NULL == if_indextoname(interface->index, interface->name) || !read_mtu(interface) ||
+        !list_prefixes(interface) || 0 == interface->prefixes) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot monitor interface %s", name);
     }
     return MYR_OK;
@@ -132,8 +133,8 @@ static void receive_link(struct myrd_interface *interface, bool gone, const stru
 
 /* Returns whether a message is about the NIC's address. For IPv6, IFA_LOCAL is present only if
  * there is a peer address. */
-static bool is_ours(const struct myrd_interface *interface, const struct ifaddrmsg *about,
-                    size_t bytes)
+static bool is_nic_address(const struct myrd_interface *interface, const struct ifaddrmsg *about,
+                           size_t bytes)
 {
     const bool is_4 = mcp_ip_is_4(&interface->ip);
     const size_t length = is_4 ? sizeof(interface->ip.word[3]) : sizeof(interface->ip);
@@ -151,7 +152,7 @@ static bool is_ours(const struct myrd_interface *interface, const struct ifaddrm
 static void receive_address(struct myrd_interface *interface, bool gone,
                             const struct ifaddrmsg *about, size_t bytes, uint64_t now_ms)
 {
-    if (!is_ours(interface, about, bytes)) {
+    if (!is_nic_address(interface, about, bytes)) {
         return;
     }
     if (!gone) {

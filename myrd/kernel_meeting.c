@@ -123,8 +123,8 @@ bool myrd_meeting_receive(struct myrd_meeting *meeting, const struct mcp_ip *ip,
 
 /* Returns whether the peer has replied. If not, and if its hardware address is known, sends it a
  * query. */
-static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct myrd_hosts *hosts,
-                         bool reached, uint64_t now_ms)
+static bool query_peer(struct myrd_meeting *meeting, uint32_t p, const struct myrd_hosts *hosts,
+                       bool reached, uint64_t now_ms)
 {
     const struct mcp_ip *ip = &meeting->plan.peers[p].ip;
     meeting->answered[p] = meeting->answered[p] || myrd_hosts_know(hosts, ip, now_ms);
@@ -138,9 +138,9 @@ static bool has_answered(struct myrd_meeting *meeting, uint32_t p, const struct 
 /* Sends queries to all peers that have not replied, without waiting for one before the next.
  * Returns true if all have replied. Otherwise `missing` is a peer that has not, and `reached` is
  * whether its hardware address is known. */
-static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
-                    const struct myrd_hosts *hosts, uint64_t now_ms, const struct mcp_ip **missing,
-                    bool *reached)
+static bool query_all_peers(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
+                            const struct myrd_hosts *hosts, uint64_t now_ms,
+                            const struct mcp_ip **missing, bool *reached)
 {
     char why[MCP_KERNEL_WHY];
     bool all = true;
@@ -148,7 +148,7 @@ static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
         const struct mcp_ip *ip = &meeting->plan.peers[p].ip;
         if (p == find_peer(meeting, ip)) {
             const bool knows = 0 == mcp_kernel_meet(kernel, ip, why);
-            if (!(has_answered(meeting, p, hosts, knows, now_ms) && knows)) {
+            if (!(query_peer(meeting, p, hosts, knows, now_ms) && knows)) {
                 all = false;
                 *missing = ip;
                 *reached = knows;
@@ -158,15 +158,16 @@ static bool met_all(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
     return all;
 }
 
-static enum myr_status give_up_parked(struct myr_error *error)
+static enum myr_status fail_parked(struct myr_error *error)
 {
     return myr_fail(error, MYR_ERR_FULL, 0,
                     "myrd refuses: %d groups of this user wait for hosts that do not answer",
                     MYRD_MEETINGS_OF_ONE);
 }
 
-static enum myr_status give_up(const struct mcp_kernel *kernel, const struct myrd_hosts *hosts,
-                               const struct mcp_ip *missing, bool reached, struct myr_error *error)
+static enum myr_status fail_unanswered(const struct mcp_kernel *kernel,
+                                       const struct myrd_hosts *hosts, const struct mcp_ip *missing,
+                                       bool reached, struct myr_error *error)
 {
     char text[MCP_IP_TEXT];
     (void)mcp_ip_text(missing, text);
@@ -187,15 +188,15 @@ bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
     const struct mcp_ip *missing;
     bool reached;
     if (meeting->parked) {
-        *status = give_up_parked(error);
+        *status = fail_parked(error);
         return true;
     }
     *status = MYR_OK;
-    if (met_all(meeting, kernel, hosts, now_ms, &missing, &reached)) {
+    if (query_all_peers(meeting, kernel, hosts, now_ms, &missing, &reached)) {
         return true;
     }
     if (now_ms >= meeting->over_at_ms) {
-        *status = give_up(kernel, hosts, missing, reached, error);
+        *status = fail_unanswered(kernel, hosts, missing, reached, error);
         return true;
     }
     meeting->next_at_ms = now_ms + meeting->pause_ms;

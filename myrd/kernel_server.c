@@ -76,7 +76,8 @@ static void open_group(struct myrd_kernel_server *server, const struct myrd_clie
 }
 
 /* Advances a meeting. At its end, opens the group for all clients that wait for it. */
-static void meet(struct myrd_kernel_server *server, struct myrd_meeting *meeting, uint64_t now)
+static void advance_meeting(struct myrd_kernel_server *server, struct myrd_meeting *meeting,
+                            uint64_t now)
 {
     struct myr_error error;
     enum myr_status status = MYR_OK;
@@ -98,8 +99,8 @@ static void meet(struct myrd_kernel_server *server, struct myrd_meeting *meeting
     }
 }
 
-static void ask_open(struct myrd_kernel_server *server, struct myrd_client *client,
-                     const struct myr_kernel_question *question)
+static void request_open(struct myrd_kernel_server *server, struct myrd_client *client,
+                         const struct myr_kernel_question *question)
 {
     struct mcp_kernel_plan plan;
     struct myr_error error;
@@ -124,8 +125,7 @@ static void ask_open(struct myrd_kernel_server *server, struct myrd_client *clie
 
 static void send_report(const struct myrd_kernel_server *server, const struct myrd_client *client)
 {
-    static struct myr_kernel_report words; /* static because it is too large for a thread's stack;
-                                              there is one thread */
+    static struct myr_kernel_report words; /* too large for the stack; there is one thread */
     memset(&words, 0, sizeof(words));      /* must not disclose other users' data */
     words.magic = MYR_KERNEL_MAGIC;
     words.nic = server->name;
@@ -157,8 +157,8 @@ static void answer_return(const struct myrd_client *client, bool known)
 }
 
 /* Processes a client's request. Returns false if it is malformed or of another version. */
-static bool attend(void *serving, struct myrd_client *client,
-                   const struct myr_kernel_question *question)
+static bool process_request(void *serving, struct myrd_client *client,
+                            const struct myr_kernel_question *question)
 {
     struct myrd_kernel_server *server = serving;
     switch (question->ask) {
@@ -166,7 +166,7 @@ static bool attend(void *serving, struct myrd_client *client,
         myrd_client_answer(client, MYR_OK, "", &server->name, NULL);
         return true;
     case MYR_KERNEL_OPEN:
-        ask_open(server, client, question);
+        request_open(server, client, question);
         return true;
     case MYR_KERNEL_CLOSE:
         (void)myrd_groups_leave(server->groups, question->key, client->number);
@@ -219,7 +219,7 @@ static enum myr_status find_address(struct myrd_kernel_server *server, const cha
 
 /* Binds the NIC's UDP port, which reserves it. Packets for the NIC are intercepted; messages of
  * other daemons reach the socket. */
-static enum myr_status take_port(struct myrd_kernel_server *server, struct myr_error *error)
+static enum myr_status bind_port(struct myrd_kernel_server *server, struct myr_error *error)
 {
     const struct mcp_ip *ip = &server->name.address[0].ip;
     const struct mcp_address address = mcp_address_of(ip, server->name.address[0].port);
@@ -326,7 +326,7 @@ static void follow_name(struct myrd_kernel_server *server)
     mcp_kernel_rename(server->kernel, server->interface.name);
 }
 
-static enum myr_status stand(struct myrd_kernel_server *server, struct myr_error *error)
+static enum myr_status attach_nic(struct myrd_kernel_server *server, struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
     enum myr_status status =
@@ -370,7 +370,7 @@ static enum myr_status make_server(const struct myrd_options *options, bool keep
     server->clients.listener = &server->listener;
     server->clients.users = &server->users;
     server->clients.meetings = &server->meetings;
-    server->clients.attend = attend;
+    server->clients.attend = process_request;
     server->clients.context = server;
     myrd_clients_allow(&server->clients);
     myrd_accounts_read(MYRD_ACCOUNTS_TABLE);
@@ -398,10 +398,10 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
         status = listen_there(server, options->socket, error);
     }
     if (MYR_OK == status) {
-        status = take_port(server, error);
+        status = bind_port(server, error);
     }
     if (MYR_OK == status) {
-        status = stand(server, error);
+        status = attach_nic(server, error);
     }
     if (MYR_OK != status) {
         if (NULL != server) {
@@ -415,7 +415,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
 
 /* The order matters. The root directory is changed first, because that needs capabilities. The
  * filter is installed last, because it forbids all of these calls. */
-static enum myr_status confine(void *serving, struct myr_error *error)
+static enum myr_status confine_server(void *serving, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
     struct mcp_pins *pins = mcp_kernel_pins(server->kernel);
@@ -465,7 +465,7 @@ static void receive_hosts(struct myrd_kernel_server *server)
 
 /* Advances a bounded number of meetings. A meeting that was served is moved to the end of the
  * queue. */
-static void meet_some(struct myrd_kernel_server *server)
+static void advance_meetings(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
     for (int m = 0; m < MEETINGS_PER_ITERATION; ++m) {
@@ -475,7 +475,7 @@ static void meet_some(struct myrd_kernel_server *server)
         }
         const uid_t uid = meeting->plan.uid;
         const uint64_t begin_us = os_now_us();
-        meet(server, meeting, now);
+        advance_meeting(server, meeting, now);
         myrd_users_took(&server->users, uid, os_now_us() - begin_us);
     }
 }
@@ -506,25 +506,25 @@ static enum myr_status follow_interface(struct myrd_kernel_server *server, struc
 }
 
 /* Returns the earlier of two timeouts, where -1 means never. */
-static int sooner(int a, int b)
+static int earlier_timeout(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 /* Returns the timeout of poll(). To be called at the beginning of an iteration, when all users have
  * time left. */
-static int timeout(struct myrd_kernel_server *server)
+static int poll_timeout(struct myrd_kernel_server *server)
 {
     const uint64_t now = os_now_ms();
-    const int due = sooner(myrd_groups_timeout(server->groups, now),
-                           myrd_interface_timeout(&server->interface, now));
+    const int due = earlier_timeout(myrd_groups_timeout(server->groups, now),
+                                    myrd_interface_timeout(&server->interface, now));
     const struct myrd_meeting *next = myrd_meetings_next(&server->meetings, &server->users);
     if (NULL == next) {
         return myrd_listener_timeout(&server->listener, due);
     }
     const uint64_t at = next->next_at_ms;
     const int meeting = at <= now ? 0 : (int)(at - now);
-    return myrd_listener_timeout(&server->listener, sooner(meeting, due));
+    return myrd_listener_timeout(&server->listener, earlier_timeout(meeting, due));
 }
 
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
@@ -540,7 +540,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
     for (;;) {
         myrd_users_begin_iteration(&server->users);
         const uint32_t watched = watch_all(server, end);
-        if (poll(server->watched, watched, timeout(server)) < 0) {
+        if (poll(server->watched, watched, poll_timeout(server)) < 0) {
             if (EINTR == errno) {
                 continue;
             }
@@ -557,7 +557,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
         if (0 != server->watched[3].revents) {
             receive_hosts(server);
         }
-        meet_some(server);
+        advance_meetings(server);
         if (0 != server->watched[2].revents) {
             myrd_groups_receive(server->groups, os_now_ms());
         }
@@ -574,7 +574,7 @@ const struct myrd_owner myrd_kernel_owner = {
     .help = "Use the kernel as the NIC, for all users of this host (requires root)",
     .check = check_kernel_nic,
     .open = open_server,
-    .confine = confine,
+    .confine = confine_server,
     .run = run_server,
     .close = close_server,
 };

@@ -167,7 +167,7 @@ int myrd_listener_timeout(const struct myrd_listener *listener, int timeout_ms)
     return cut ? AGAIN_MS : timeout_ms;
 }
 
-static int accept_one(const struct myrd_listener *listener)
+static int accept_connection(const struct myrd_listener *listener)
 {
     return accept4(listener->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
@@ -178,15 +178,15 @@ static bool lacks_descriptors(void)
 }
 
 /* Accepts a connection, by means of the spare descriptor if necessary. */
-static int take_connection(struct myrd_listener *listener)
+static int accept_with_spare(struct myrd_listener *listener)
 {
-    const int connection = accept_one(listener);
+    const int connection = accept_connection(listener);
     if (connection >= 0 || !lacks_descriptors() || listener->spare < 0) {
         return connection;
     }
     close(listener->spare);
     listener->spare = -1;
-    return accept_one(listener);
+    return accept_connection(listener);
 }
 
 bool myrd_listener_accept(struct myrd_listener *listener, struct myrd_visitor *visitor,
@@ -194,7 +194,7 @@ bool myrd_listener_accept(struct myrd_listener *listener, struct myrd_visitor *v
 {
     struct ucred peer = {.uid = (uid_t)-1};
     *why = NULL;
-    visitor->connection = take_connection(listener);
+    visitor->connection = accept_with_spare(listener);
     if (visitor->connection < 0) {
         return false;
     }

@@ -3,8 +3,8 @@
  * Log messages of myrd, on stderr. If stderr is connected to systemd's journal, each message has
  * its level as a prefix. Used by main.c and the owners.
  *
- * Clients cannot flood the log, because of the events that they cause, only the first, the tenth,
- * the hundredth and so on are logged.
+ * Clients cannot flood the log: of the events that they cause, only the first, the tenth, the
+ * hundredth and so on are logged.
  */
 #ifndef MYRD_LOG_H
 #define MYRD_LOG_H
@@ -29,7 +29,7 @@ void myrd_log(enum myrd_level level, const char *format, ...)
 void myrd_log_serves(const char *what, const struct myr_nic_name *name,
                      const struct myrd_listener *listener);
 
-/* Logs that the visitor was refused. It is the `count`th one since the daemon started. */
+/* Logs that the visitor was refused. `count` is the number of refusals since the daemon started. */
 void myrd_log_refusal(const struct myrd_visitor *visitor, const char *why, uint64_t count);
 
 #endif

@@ -145,7 +145,7 @@ static int go_to_background(void)
 
 /* Detaches from the terminal, and reports the start. The filter of the confined process still
  * permits this. */
-static void in_background(const struct settings *settings)
+static void report_in_background(const struct settings *settings)
 {
     for (int fd = 0; settings->null >= 0 && fd < 3; ++fd) {
         (void)dup2(settings->null, fd);
@@ -155,7 +155,7 @@ static void in_background(const struct settings *settings)
 }
 
 /* Returns a signalfd that is readable when the daemon is to terminate. */
-static int end_by_signal(void)
+static int make_signal_descriptor(void)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -168,11 +168,12 @@ static int end_by_signal(void)
 static void report_running(const struct settings *settings)
 {
     if (!settings->foreground) {
-        in_background(settings);
+        report_in_background(settings);
     }
 }
 
-static enum myr_status serve(const struct settings *settings, int end, struct myr_error *error)
+static enum myr_status serve_clients(const struct settings *settings, int end,
+                                     struct myr_error *error)
 {
     const struct myrd_owner *owner = settings->owner;
     void *serving;
@@ -216,7 +217,7 @@ static void make_options(struct argp_option *options)
     memcpy(options, common_options, sizeof(common_options));
 }
 
-static int result(enum myr_status status, const struct myr_error *error)
+static int exit_status(enum myr_status status, const struct myr_error *error)
 {
     if (MYR_OK == status) {
         return EXIT_SUCCESS;
@@ -235,11 +236,11 @@ int main(int argc, char **argv)
     make_options(options);
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
     if (settings.check) {
-        return result(check_host(&settings, &error), &error);
+        return exit_status(check_host(&settings, &error), &error);
     }
     settings.words = settings.foreground ? -1 : go_to_background();
     settings.null = settings.foreground ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
-    const int end = end_by_signal(); /* before any thread is created, because threads inherit the
-                                        signal mask */
-    return result(serve(&settings, end, &error), &error);
+    /* The signals are blocked before any thread is created, because threads inherit the mask. */
+    const int end = make_signal_descriptor();
+    return exit_status(serve_clients(&settings, end, &error), &error);
 }

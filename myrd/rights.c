@@ -26,7 +26,7 @@ static long set_sets(const struct sets *sets)
     return syscall(SYS_capset, &header, sets->word);
 }
 
-static bool in(const struct sets *sets, int capability)
+static bool has_capability(const struct sets *sets, int capability)
 {
     return 0 != (sets->word[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
 }
@@ -34,13 +34,14 @@ static bool in(const struct sets *sets, int capability)
 bool myrd_rights_has(int capability)
 {
     struct sets sets;
-    return 0 == get_sets(&sets) && (in(&sets, capability) || in(&sets, CAP_SYS_ADMIN));
+    return 0 == get_sets(&sets) &&
+           (has_capability(&sets, capability) || has_capability(&sets, CAP_SYS_ADMIN));
 }
 
 /* ---- files ---- */
 
 /* Creates an empty, unmounted tmpfs. Returns a descriptor of its root. */
-static int make_nothing(void)
+static int make_empty_root(void)
 {
     const int system = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
     if (system < 0) {
@@ -60,7 +61,7 @@ static int make_nothing(void)
 
 /* Clones the directory's mount as a detached tree, which has no parent. Returns a descriptor of its
  * root. */
-static int make_whole(int folder)
+static int clone_as_root(int folder)
 {
     return (int)syscall(SYS_open_tree, folder, "",
                         (unsigned)(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
@@ -70,10 +71,11 @@ enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error
 {
     struct sets sets;
     *left = false;
-    if (get_sets(&sets) < 0 || !in(&sets, CAP_SYS_ADMIN) || !in(&sets, CAP_SYS_CHROOT)) {
+    if (get_sets(&sets) < 0 || !has_capability(&sets, CAP_SYS_ADMIN) ||
+        !has_capability(&sets, CAP_SYS_CHROOT)) {
         return MYR_OK;
     }
-    const int root = folder < 0 ? make_nothing() : make_whole(folder);
+    const int root = folder < 0 ? make_empty_root() : clone_as_root(folder);
     if (root < 0) {
         /* A container may forbid this even to processes with the capability. */
         return EPERM == errno || EACCES == errno
@@ -109,7 +111,7 @@ enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error)
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot determine this process's capabilities");
     }
-    if (in(&sets, CAP_SETPCAP) && !empty_bounding_set()) {
+    if (has_capability(&sets, CAP_SETPCAP) && !empty_bounding_set()) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot drop capabilities");
     }
     for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; ++word) {

@@ -52,7 +52,7 @@ struct myrd_server {
     struct myr_soft_nic *nic;
     struct myr_soft_thread *thread;
     uint32_t generation;
-    bool stale;       /* a client has died; see renew() */
+    bool stale;       /* whether a client has died; see renew_nic() */
     uint64_t refused; /* number of refused connections */
     uint32_t count;
     struct client client[CLIENTS_MOST];
@@ -103,7 +103,7 @@ static void log_that_it_serves(const struct myrd_server *server)
 /* Replaces the NIC if new clients cannot use it, because a client was killed while it ran the NIC,
  * or is stopped there. Also replaces it when all clients have left and some have died, because
  * groups that were not joined by all members leak their memory. */
-static enum myr_status renew(struct myrd_server *server, struct myr_error *error)
+static enum myr_status renew_nic(struct myrd_server *server, struct myr_error *error)
 {
     if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {
         return MYR_OK;
@@ -129,7 +129,7 @@ static enum myr_status renew(struct myrd_server *server, struct myr_error *error
 /* ---- clients ---- */
 
 /* Reclaims everything that a dead process held. */
-static void reap(struct myrd_server *server, pid_t pid)
+static void reap_process(struct myrd_server *server, pid_t pid)
 {
     myr_soft_reap(server->nic, (uint32_t)pid);
     myr_soft_groups_reap(server->nic, (uint32_t)pid);
@@ -138,20 +138,20 @@ static void reap(struct myrd_server *server, pid_t pid)
     server->stale = true;
 }
 
-static void forget(struct myrd_server *server, uint32_t number)
+static void forget_client(struct myrd_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
     myrd_visitor_leave(&client->visitor);
     *client = server->client[--server->count];
 }
 
-static void die(struct myrd_server *server, uint32_t number)
+static void reap_client(struct myrd_server *server, uint32_t number)
 {
     const struct client *client = &server->client[number];
     if (0 != client->pid && client->generation == server->generation) {
-        reap(server, client->pid);
+        reap_process(server, client->pid);
     }
-    forget(server, number);
+    forget_client(server, number);
 }
 
 static void send_welcome(int connection, enum myr_status status, const char *why,
@@ -192,8 +192,8 @@ static void accept_client(struct myrd_server *server)
 
 /* Returns the reason to refuse a client that has sent its HELLO message, or NULL if there is
  * none. */
-static const char *obstacle(const struct client *client, const struct myr_daemon_hello *hello,
-                            enum myr_status *status)
+static const char *reason_to_refuse(const struct client *client,
+                                    const struct myr_daemon_hello *hello, enum myr_status *status)
 {
     *status = MYR_ERR_FOREIGN;
     if (myr_daemon_layout() != hello->layout) {
@@ -206,17 +206,17 @@ static const char *obstacle(const struct client *client, const struct myr_daemon
     return NULL;
 }
 
-static enum myr_status welcome(struct myrd_server *server, struct client *client,
-                               const struct myr_daemon_hello *hello, struct myr_error *error)
+static enum myr_status welcome_client(struct myrd_server *server, struct client *client,
+                                      const struct myr_daemon_hello *hello, struct myr_error *error)
 {
     enum myr_status status;
-    const char *why = obstacle(client, hello, &status);
+    const char *why = reason_to_refuse(client, hello, &status);
     if (NULL != why) {
         refuse_visitor(server, &client->visitor, status, why);
         return MYR_OK;
     }
     if (myr_soft_broken(server->nic)) {
-        status = renew(server, error);
+        status = renew_nic(server, error);
         if (MYR_OK != status) {
             send_welcome(client->visitor.connection, status, error->text, NULL);
             return status;
@@ -244,11 +244,11 @@ static enum myr_status receive_hello(struct myrd_server *server, uint32_t number
         return MYR_OK;
     }
     if (sizeof(hello) != bytes || MYR_DAEMON_MAGIC != hello.magic) {
-        die(server, number); /* end of the connection, or a malformed message */
+        reap_client(server, number); /* end of the connection, or a malformed message */
     } else if (0 != hello.goodbye) {
-        forget(server, number);
+        forget_client(server, number);
     } else if (0 == client->pid) {
-        return welcome(server, client, &hello, error);
+        return welcome_client(server, client, &hello, error);
     }
     return MYR_OK;
 }
@@ -279,7 +279,7 @@ static void close_server(void *serving)
     struct myrd_server *server = serving;
     myrd_listener_hide(&server->listener);
     while (server->count > 0) {
-        forget(server, server->count - 1);
+        forget_client(server, server->count - 1);
     }
     close_nic(server);
     myrd_listener_close(&server->listener);
@@ -327,7 +327,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
-static enum myr_status confine(void *serving, struct myr_error *error)
+static enum myr_status confine_server(void *serving, struct myr_error *error)
 {
     (void)serving;
     return myrd_filter(MYRD_FILTER_SOFT, error);
@@ -365,11 +365,11 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
             if (0 != of[0].revents) {
                 status = receive_hello(server, c - 1, error);
             } else if (0 != of[1].revents) {
-                die(server, c - 1);
+                reap_client(server, c - 1);
             }
         }
         if (MYR_OK == status) {
-            status = renew(server, error);
+            status = renew_nic(server, error);
         }
         if (MYR_OK == status && 0 != server->watched[1].revents) {
             accept_client(server);
@@ -381,7 +381,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 const struct myrd_owner myrd_soft_owner = {
     .check = check_soft_nic,
     .open = open_server,
-    .confine = confine,
+    .confine = confine_server,
     .run = run_server,
     .close = close_server,
 };
