@@ -34,7 +34,8 @@
 /* ---- agreement ---- */
 
 /* *good becomes true if it is true on all members. */
-static int for_all(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, bool *good)
+static int agree_on_success(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            bool *good)
 {
     double bad = !*good;
     const int rc = nicbarr_maximum(module, comm, &bad, 1);
@@ -44,31 +45,31 @@ static int for_all(const mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 
 /* Propose an initial choice without the suspect NICs. Returns false if there is no other NIC, or if
  * the forced choice needs a suspect one. */
-static bool propose_without(struct nicbarr_shape shape, uint32_t doubted,
-                            struct nicbarr_choice *choice, enum nicbarr_source *source)
+static bool propose_choice(struct nicbarr_shape shape, uint32_t suspect,
+                           struct nicbarr_choice *choice, enum nicbarr_source *source)
 {
     const bool left =
-        nicbarr_shape_without(&shape, doubted) && NULL == nicbarr_forced_in_vain(&shape);
+        nicbarr_shape_without(&shape, suspect) && NULL == nicbarr_forced_unusable(&shape);
     *source = nicbarr_propose(&shape, choice);
     return left;
 }
 
-/* Get rank 0's proposal and secret. `*left_out` becomes true if all NICs are suspect. */
-static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         bool *left_out)
+/* Get rank 0's proposal and secret. `*all_suspect` becomes true if all NICs are suspect. */
+static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        bool *all_suspect)
 {
     uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
-        const uint32_t players = module->shape.players, doubted = nicbarr_suspect_nics(players);
+        const uint32_t players = module->shape.players, suspect = nicbarr_suspect_nics(players);
         struct nicbarr_choice choice;
         enum nicbarr_source source;
-        words[1] = propose_without(module->shape, doubted, &choice, &source) ? doubted : players;
+        words[1] = propose_choice(module->shape, suspect, &choice, &source) ? suspect : players;
         words[0] = myr_secret_draw(&module->secret) ? nicbarr_pack(choice, source) : 0;
     }
-    const int rc = nicbarr_share(module, comm, words, &module->secret, &module->sealed);
+    const int rc = nicbarr_share_secret(module, comm, words, &module->secret, &module->sealed);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_unpack(words[0], &module->choice);
-        *left_out = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
+        *all_suspect = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     }
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
@@ -77,7 +78,7 @@ static int hear_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
  * started. A job that starts on one node opens no NICs until it connects to processes of other
  * nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is a daemon that did not answer in time
  * at the start. */
-static int meet_others(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int exchange_hellos(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
     struct nicbarr_hello own;
@@ -113,8 +114,8 @@ static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     if (0 != module->nodes.nodes) {
         return rc;
     }
-    if (nicbarr_members_later(comm)) {
-        rc = meet_others(module, comm);
+    if (nicbarr_members_lack_nics(comm)) {
+        rc = exchange_hellos(module, comm);
     }
     if (OMPI_SUCCESS == rc) {
         (void)nicbarr_nodes_agree(module, comm, why);
@@ -122,8 +123,8 @@ static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     return rc;
 }
 
-int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            bool *left_out)
+int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                bool *all_suspect)
 {
     const char *why;
     int rc = find_nodes(module, comm, &why);
@@ -136,9 +137,10 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
         words[0] = myr_secret_draw(&module->secret);
         words[1] = nicbarr_suspect_nics(module->shape.players);
     }
-    rc = OMPI_SUCCESS == rc ? nicbarr_share(module, comm, words, &module->secret, &module->sealed)
-                            : rc;
-    *left_out = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
+    rc = OMPI_SUCCESS == rc
+             ? nicbarr_share_secret(module, comm, words, &module->secret, &module->sealed)
+             : rc;
+    *all_suspect = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
 }
 
@@ -146,8 +148,8 @@ int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* Join those groups that have not been joined yet. *good becomes true if all members have joined
  * them. */
-static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    struct myr_error *error, bool *good)
+static int join_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       struct myr_error *error, bool *good)
 {
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
     struct nicbarr_joining list[2];
@@ -162,7 +164,7 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failed, 2) : rc;
     *good = 0 == failed[0];
     if (OMPI_SUCCESS == rc && 0 != failed[1]) {
-        nicbarr_suspect_nic(module->choice.nic, false);
+        nicbarr_record_nic_test(module->choice.nic, false);
     }
     module->split_choice = module->choice;
     return rc;
@@ -172,8 +174,8 @@ static int join_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
  * members enter at the same time, so a group must complete soon. The members agree on the result of
  * the first group before they test the second one; otherwise members would wait in the second group
  * for those on which the first one failed. */
-static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    struct myr_error *error, bool *good)
+static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       struct myr_error *error, bool *good)
 {
     struct myr_nic_group *const groups[] = {&module->nic, &module->split};
     int rc = OMPI_SUCCESS;
@@ -182,11 +184,11 @@ static int try_both(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         rc = module->own.barrier.function(comm, module->own.barrier.module);
         if (OMPI_SUCCESS == rc) {
             *good = nicbarr_group_try(groups[g], error);
-            rc = for_all(module, comm, good);
+            rc = agree_on_success(module, comm, good);
         }
     }
     if (OMPI_SUCCESS == rc) {
-        nicbarr_suspect_nic(module->choice.nic, *good);
+        nicbarr_record_nic_test(module->choice.nic, *good);
     }
     return rc;
 }
@@ -211,9 +213,9 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     int rc = OMPI_SUCCESS;
     module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     if (NICBARR_OPENMPI != module->choice.algorithm) {
-        rc = join_all(module, comm, &error, &good);
+        rc = join_groups(module, comm, &error, &good);
         if (OMPI_SUCCESS == rc && good) {
-            rc = try_both(module, comm, &error, &good);
+            rc = test_groups(module, comm, &error, &good);
         }
         if (OMPI_SUCCESS == rc && !good) {
             nicbarr_group_leave(&module->split); /* no request uses it yet */
@@ -243,14 +245,14 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
     int rc = nicbarr_groups_join(module, comm, joining, 1, errors);
     bool good = OMPI_SUCCESS == rc && !joining->failed;
-    rc = OMPI_SUCCESS == rc ? for_all(module, comm, &good) : rc;
+    rc = OMPI_SUCCESS == rc ? agree_on_success(module, comm, &good) : rc;
     if (OMPI_SUCCESS != rc || !good) {
         nicbarr_group_leave(joining->group);
     }
     return rc;
 }
 
-void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_across_decline_suspect(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     nicbarr_decline(module, comm,
                     "packets did not get through for an earlier communicator; a later one will try "
@@ -260,18 +262,18 @@ void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicat
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const char *why = NULL;
-    bool left_out = false;
+    bool all_suspect = false;
     module->tuning = true; /* see nicbarr_across_install() */
     int rc = find_nodes(module, comm, &why);
     if (OMPI_SUCCESS == rc && NULL == why) {
-        why = nicbarr_forced_in_vain(&module->shape);
+        why = nicbarr_forced_unusable(&module->shape);
     }
     if (OMPI_SUCCESS == rc && NULL != why) {
         nicbarr_decline(module, comm, why);
         module->tuning = false;
         return OMPI_SUCCESS;
     }
-    rc = OMPI_SUCCESS == rc ? hear_proposal(module, comm, &left_out) : rc;
+    rc = OMPI_SUCCESS == rc ? get_proposal(module, comm, &all_suspect) : rc;
     module->tuning = false;
     if (OMPI_SUCCESS == rc && !module->sealed && 0 == ompi_comm_rank(comm)) {
         opal_output_verbose(
@@ -279,8 +281,8 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
             "nicbarr: secrets of barriers are sent in the clear over Open MPI's own "
             "connections, because nicbarr was built without libsodium on a node");
     }
-    if (OMPI_SUCCESS == rc && left_out) {
-        nicbarr_across_leave_out(module, comm);
+    if (OMPI_SUCCESS == rc && all_suspect) {
+        nicbarr_across_decline_suspect(module, comm);
     } else if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {

@@ -16,11 +16,11 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
  * and draw a new secret for the module's future groups. If no NIC can, the communicator is declined
  * (module->declined).
  *
- * Sets `left_out` to true if this communicator must not try any NIC, because no NIC's packets got
- * through for an earlier communicator. Collective over `comm`, with module->tuning set. Returns
+ * Sets `all_suspect` to true if this communicator must not try any NIC, because no NIC's packets
+ * got through for an earlier communicator. Collective over `comm`, with module->tuning set. Returns
  * Open MPI's error. */
-int nicbarr_across_acquaint(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                            bool *left_out);
+int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                bool *all_suspect);
 
 /* Install the choice across nodes: the NICs' barrier over module->nic, or Open MPI's own function.
  * Collective. */
@@ -37,7 +37,7 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* Fall back to Open MPI's own functions on all members, because all NICs are suspect
  * (suspect_nics.h). */
-void nicbarr_across_leave_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+void nicbarr_across_decline_suspect(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Fall back to Open MPI's own functions; all members do so in the same call. The reported reason is
  * the `error` of this member, or, if that is NULL or empty, that packets do not get through.

@@ -28,10 +28,10 @@ static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicato
 /* Across nodes, set up what non-blocking calls have asked for. True if that has changed the state:
  * the step was due in this barrier anyway, or the communicator was declined because no data get
  * through. Then the barrier is that of the new state. */
-static inline bool attend(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static inline bool handle_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const enum nicbarr_barrier_state state = module->barrier_state;
-    nicbarr_data_attend(module, comm);
+    nicbarr_data_check_pending(module, comm);
     return __builtin_expect(state != module->barrier_state, 0);
 }
 
@@ -83,11 +83,11 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
     if (module->tuning) { /* see barrier_undecided() */
         return own_barrier(module, comm);
     }
-    if (module->across && attend(module, comm)) {
+    if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (nicbarr_tune_due(module)) {
-        return nicbarr_tune_on(module, comm);
+        return nicbarr_tune_continue(module, comm);
     }
     if (NICBARR_OPENMPI == module->choice.algorithm) {
         return own_barrier(module, comm);
@@ -102,7 +102,7 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
 /* ---- periodically re-evaluated choices: barriers are counted ---- */
 
 /* Count a barrier. Returns whether the next comparison is due. */
-static inline bool due(mca_coll_nicbarr_module_t *module)
+static inline bool is_comparison_due(mca_coll_nicbarr_module_t *module)
 {
     return __builtin_expect(0 == --module->watch.until, 0);
 }
@@ -121,7 +121,7 @@ static int begin_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator
 MYR_HOT static int barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (due(module)) {
+    if (is_comparison_due(module)) {
         return begin_comparison(module, comm);
     }
     myr_group_barrier_slots(&module->group);
@@ -131,7 +131,7 @@ MYR_HOT static int barrier_watched_slots(ompi_communicator_t *comm, mca_coll_bas
 MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (due(module)) {
+    if (is_comparison_due(module)) {
         return begin_comparison(module, comm);
     }
     myr_group_barrier_counter(&module->group);
@@ -141,10 +141,10 @@ MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_b
 static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->across && attend(module, comm)) {
+    if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return due(module) ? begin_comparison(module, comm) : own_barrier(module, comm);
+    return is_comparison_due(module) ? begin_comparison(module, comm) : own_barrier(module, comm);
 }
 
 static int barrier_comparing(ompi_communicator_t *comm, mca_coll_base_module_t *base)
@@ -153,7 +153,7 @@ static int barrier_comparing(ompi_communicator_t *comm, mca_coll_base_module_t *
     if (module->tuning) { /* see barrier_undecided() */
         return own_barrier(module, comm);
     }
-    if (module->across && attend(module, comm)) {
+    if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     return nicbarr_watch_play(module, comm);
@@ -170,18 +170,18 @@ static int barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *modu
 MYR_HOT static int barrier_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    return attend(module, comm) ? nicbarr_barrier(comm, base)
-                                : nicbarr_nic_barrier(module, comm, &module->nic);
+    return handle_pending(module, comm) ? nicbarr_barrier(comm, base)
+                                        : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
 MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (attend(module, comm)) {
+    if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return due(module) ? begin_comparison(module, comm)
-                       : nicbarr_nic_barrier(module, comm, &module->nic);
+    return is_comparison_due(module) ? begin_comparison(module, comm)
+                                     : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
 /* MPI_Barrier across nodes if there is no stored choice for this shape. Uses Open MPI's own
@@ -189,7 +189,7 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
 static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (attend(module, comm)) {
+    if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < module->tune_at) {
@@ -204,7 +204,7 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const uint32_t wanted = (uint32_t)mca_coll_nicbarr_component.parameters.join_after;
-    if (attend(module, comm)) {
+    if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < wanted) {
@@ -223,7 +223,7 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
-    if (attend(module, comm)) {
+    if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {

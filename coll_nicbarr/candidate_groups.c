@@ -16,7 +16,7 @@ struct failures {
     double lost[NICBARR_NICS_MOST];
 };
 
-static double own_mark(ompi_communicator_t *comm)
+static double failure_mark(ompi_communicator_t *comm)
 {
     return ompi_comm_size(comm) - ompi_comm_rank(comm);
 }
@@ -52,11 +52,11 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     }
     contenders->count = kept;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        if (0 != failures->of[nic] && own_mark(comm) == failures->of[nic]) {
+        if (0 != failures->of[nic] && failure_mark(comm) == failures->of[nic]) {
             explain_nic(comm, contenders, nic);
         }
         if (0 != failures->lost[nic]) {
-            nicbarr_suspect_nic(nic, false);
+            nicbarr_record_nic_test(nic, false);
             (void)nicbarr_shape_without(&module->shape, UINT32_C(1) << nic);
             contenders->tried = true;
         }
@@ -65,8 +65,8 @@ static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 
 /* Test whether packets get through in each group. A NIC that has failed once is not tested again,
  * because that takes seconds. */
-static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   struct nicbarr_candidate_groups *contenders)
+static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       struct nicbarr_candidate_groups *contenders)
 {
     struct failures failures = {.of = {0}};
     int rc = OMPI_SUCCESS;
@@ -74,10 +74,10 @@ static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         const uint32_t nic = contenders->choice[c].nic;
         double *failed = &failures.of[nic];
         if (0 == *failed) {
-            rc = nicbarr_meet(module, comm);
+            rc = nicbarr_synchronise(module, comm);
             const bool good = OMPI_SUCCESS != rc ||
                               nicbarr_group_try(&contenders->group[c], &contenders->errors[nic]);
-            *failed = good ? 0 : own_mark(comm);
+            *failed = good ? 0 : failure_mark(comm);
             rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, failed, 1) : rc;
         }
     }
@@ -86,7 +86,7 @@ static int try_out(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         memcpy(failures.lost, failures.of, sizeof(failures.lost));
         drop_nics(module, comm, contenders, &failures);
         for (int c = 1; c < contenders->count; ++c) {
-            nicbarr_suspect_nic(contenders->choice[c].nic, true);
+            nicbarr_record_nic_test(contenders->choice[c].nic, true);
         }
     }
     return rc;
@@ -111,7 +111,7 @@ int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_commun
     for (int j = 0; j < count; ++j) {
         if (list[j].failed) {
             const uint32_t nic = list[j].choice.nic;
-            failures.of[nic] = own_mark(comm);
+            failures.of[nic] = failure_mark(comm);
             failures.lost[nic] = MYR_ERR_GONE == contenders->errors[nic].status;
         }
     }
@@ -120,7 +120,7 @@ int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_commun
     if (OMPI_SUCCESS == rc) {
         drop_nics(module, comm, contenders, &failures);
     }
-    return OMPI_SUCCESS == rc ? try_out(module, comm, contenders) : rc;
+    return OMPI_SUCCESS == rc ? test_groups(module, comm, contenders) : rc;
 }
 
 void nicbarr_candidate_groups_leave(struct nicbarr_candidate_groups *contenders)

@@ -13,7 +13,7 @@ struct parts {
 };
 
 /* Returns the number of a process's NIC; for NIC 0, the number of its segment. */
-static uint32_t shared(const struct nicbarr_peer *peer, uint32_t nic)
+static uint32_t segment_or_nic(const struct nicbarr_peer *peer, uint32_t nic)
 {
     return 0 == nic ? peer->segment : peer->nic[nic];
 }
@@ -26,15 +26,15 @@ static void parts_free(struct parts *parts)
 
 /* Partition the processes by their NIC; all processes without one form a part. Returns false if out
  * of memory. */
-static bool divide(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic,
-                   uint32_t met, struct parts *parts)
+static bool partition_processes(const struct nicbarr_peer *const *peers, uint32_t size,
+                                uint32_t nic, uint32_t numbers, struct parts *parts)
 {
     /* part of each NIC, by its number; 0: no part yet */
-    uint32_t *part_of = calloc(met + 1, sizeof(*part_of));
+    uint32_t *part_of = calloc(numbers + 1, sizeof(*part_of));
     *parts = (struct parts){.of = malloc(size * sizeof(*parts->of))};
     const bool good = NULL != part_of && NULL != parts->of;
     for (uint32_t r = 0; good && r < size; ++r) {
-        uint32_t *part = &part_of[shared(peers[r], nic)];
+        uint32_t *part = &part_of[segment_or_nic(peers[r], nic)];
         *part = 0 == *part ? ++parts->count : *part;
         parts->of[r] = *part - 1;
     }
@@ -45,7 +45,7 @@ static bool divide(const struct nicbarr_peer *const *peers, uint32_t size, uint3
     return good;
 }
 
-static bool all_have(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic)
+static bool all_have_nic(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t nic)
 {
     bool all = true;
     for (uint32_t r = 0; all && r < size; ++r) {
@@ -58,29 +58,30 @@ static bool all_have(const struct nicbarr_peer *const *peers, uint32_t size, uin
 struct count {
     const struct nicbarr_peer *const *peers;
     uint32_t size, rank;
-    const struct nicbarr_met *met;
+    const struct nicbarr_known *known;
     struct parts segments, nodes; /* nodes.of is NULL until a NIC defines the nodes */
 };
 
-static bool same(const struct count *count, const struct parts *a, const struct parts *b)
+static bool is_same_partition(const struct count *count, const struct parts *a,
+                              const struct parts *b)
 {
     return 0 == memcmp(a->of, b->of, count->size * sizeof(*a->of));
 }
 
 /* Add NIC `nic` to the usable ones, if possible. The first one defines the nodes. */
-static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_segment,
-                                     struct nicbarr_nodes *nodes)
+static enum nicbarr_counted consider_nic(struct count *count, uint32_t nic, bool by_segment,
+                                         struct nicbarr_nodes *nodes)
 {
     struct parts parts;
-    if (!all_have(count->peers, count->size, nic)) {
+    if (!all_have_nic(count->peers, count->size, nic)) {
         return NICBARR_NO_COMMON_NIC;
     }
-    if (!divide(count->peers, count->size, nic, count->met->nics[nic], &parts)) {
+    if (!partition_processes(count->peers, count->size, nic, count->known->nics[nic], &parts)) {
         return NICBARR_NO_MEMORY;
     }
     const bool first = NULL == count->nodes.of;
-    if ((by_segment && !same(count, &parts, &count->segments)) ||
-        (!first && !same(count, &parts, &count->nodes))) {
+    if ((by_segment && !is_same_partition(count, &parts, &count->segments)) ||
+        (!first && !is_same_partition(count, &parts, &count->nodes))) {
         parts_free(&parts);
         return NICBARR_MIXED;
     }
@@ -95,7 +96,7 @@ static enum nicbarr_counted consider(struct count *count, uint32_t nic, bool by_
 }
 
 /* Collect the names of the nodes' NICs. */
-static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nodes *nodes)
+static bool collect_names(const struct count *count, uint32_t nic, struct nicbarr_nodes *nodes)
 {
     /* There is at least one process and therefore one node, which the analyzer does not know.
      * NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI,bugprone-sizeof-expression) */
@@ -103,7 +104,7 @@ static bool name_all(const struct count *count, uint32_t nic, struct nicbarr_nod
     nodes->names[nic] = names;
     for (uint32_t r = 0; NULL != names && r < count->size; ++r) {
         const uint32_t number = count->peers[r]->nic[nic];
-        names[count->nodes.of[r]] = count->met->names[nic][number - 1];
+        names[count->nodes.of[r]] = count->known->names[nic][number - 1];
     }
     return NULL != names;
 }
@@ -129,22 +130,22 @@ static bool describe_nodes(const struct count *count, struct nicbarr_nodes *node
         }
     }
     for (uint32_t nic = 1; good && nic < nicbarr_nics_end(); ++nic) {
-        good = 0 == (nodes->players >> nic & 1) || name_all(count, nic, nodes);
+        good = 0 == (nodes->players >> nic & 1) || collect_names(count, nic, nodes);
     }
     return good;
 }
 
 enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
-                                    uint32_t rank, const struct nicbarr_met *met,
+                                    uint32_t rank, const struct nicbarr_known *known,
                                     uint32_t by_segment, struct nicbarr_nodes *nodes)
 {
-    struct count count = {.peers = peers, .size = size, .rank = rank, .met = met};
+    struct count count = {.peers = peers, .size = size, .rank = rank, .known = known};
     enum nicbarr_counted worst = NICBARR_NO_COMMON_NIC;
     *nodes = (struct nicbarr_nodes){0};
-    bool good = divide(peers, size, 0, met->segments, &count.segments);
+    bool good = partition_processes(peers, size, 0, known->segments, &count.segments);
     for (uint32_t nic = 1; good && nic < nicbarr_nics_end(); ++nic) {
         const enum nicbarr_counted counted =
-            consider(&count, nic, 0 != (by_segment >> nic & 1), nodes);
+            consider_nic(&count, nic, 0 != (by_segment >> nic & 1), nodes);
         good = NICBARR_NO_MEMORY != counted;
         worst = NICBARR_MIXED == counted ? NICBARR_MIXED : worst;
     }

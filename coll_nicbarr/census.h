@@ -20,16 +20,16 @@ struct nicbarr_peer {
     uint32_t segment;
     uint32_t number; /* its number in the segment */
     uint32_t nic[NICBARR_NICS_MOST];
-    uint8_t trouble; /* reason why it cannot participate: enum nicbarr_trouble, peers.h */
-    bool met : 1;    /* this process has read the peer's hello */
-    bool sealed : 1; /* it has a public key, so secrets can be sent sealed to it */
-    bool later;      /* it had not opened all NICs when it started; never changes */
-    bool renewed;    /* a process with `later` has since sent a second hello */
-    char *why;       /* its explanation of the trouble; NULL: none */
+    uint8_t trouble;     /* reason why it cannot participate: enum nicbarr_trouble, peers.h */
+    bool hello_read : 1; /* this process has read the peer's hello */
+    bool sealed : 1;     /* it has a public key, so secrets can be sent sealed to it */
+    bool later;          /* it had not opened all NICs when it started; never changes */
+    bool renewed;        /* a process with `later` has since sent a second hello */
+    char *why;           /* its explanation of the trouble; NULL: none */
 };
 
 /* All known segments and NICs. */
-struct nicbarr_met {
+struct nicbarr_known {
     uint32_t segments;
     uint32_t nics[NICBARR_NICS_MOST];
     const struct myr_nic_name *const *names[NICBARR_NICS_MOST]; /* [nics], by number - 1 */
@@ -65,7 +65,7 @@ enum nicbarr_counted {
  * `by_segment`) must be shared by exactly the processes that share the segment. On success, the
  * caller frees `nodes` with nicbarr_nodes_free(). */
 enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
-                                    uint32_t rank, const struct nicbarr_met *met,
+                                    uint32_t rank, const struct nicbarr_known *known,
                                     uint32_t by_segment, struct nicbarr_nodes *nodes);
 void nicbarr_nodes_free(struct nicbarr_nodes *nodes);
 

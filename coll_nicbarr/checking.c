@@ -17,8 +17,8 @@
 enum {
     ROOT_NONE = -1,
     CALL_TEXT = 280,
-    CALLS_TOLD = 4, /* maximum of calls in a message */
-    LINE_BYTES = 256 + CALLS_TOLD * (CALL_TEXT + 32)
+    CALLS_LISTED = 4, /* maximum of calls in a message */
+    LINE_BYTES = 256 + CALLS_LISTED * (CALL_TEXT + 32)
 };
 
 enum call {
@@ -107,7 +107,7 @@ static void describe_call(const struct signature *mine, const ompi_datatype_t *t
     }
 }
 
-static bool differs(const struct signature *all, int rank)
+static bool call_differs(const struct signature *all, int rank)
 {
     return 0 != memcmp(&all[rank], &all[0], sizeof(all[0]));
 }
@@ -123,15 +123,15 @@ static void print_calls(ompi_communicator_t *comm, const struct signature *all,
         snprintf(line, sizeof(line),
                  "nicbarr: members of %s are in different calls: ", nicbarr_comm_name(comm, name));
     for (int r = 0; r < size && length < (int)sizeof(line); ++r) {
-        differ += differs(all, r);
-        if (0 == r || (differs(all, r) && differ < CALLS_TOLD)) {
+        differ += call_differs(all, r);
+        if (0 == r || (call_differs(all, r) && differ < CALLS_LISTED)) {
             length += snprintf(line + length, sizeof(line) - (size_t)length, "%srank %d: %s",
                                0 == r ? "" : "; ", r, texts[r]);
         }
     }
-    if (differ >= CALLS_TOLD && length < (int)sizeof(line)) {
+    if (differ >= CALLS_LISTED && length < (int)sizeof(line)) {
         snprintf(line + length, sizeof(line) - (size_t)length, "; and %d more differ from rank 0",
-                 differ - (CALLS_TOLD - 1));
+                 differ - (CALLS_LISTED - 1));
     }
     opal_output(0, "%s", line);
 }
@@ -162,9 +162,9 @@ static int gather_bytes(nicbarr_checker_t *checker, ompi_communicator_t *comm, c
 
 /* Called when the calls differ: rank 0 prints them. No member returns before that, because the
  * error may end the job. */
-static int tell_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm,
-                           const struct signature *mine, const ompi_datatype_t *type,
-                           const ompi_op_t *op, const struct signature *all)
+static int report_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm,
+                             const struct signature *mine, const ompi_datatype_t *type,
+                             const ompi_op_t *op, const struct signature *all)
 {
     char text[CALL_TEXT];
     char(*texts)[CALL_TEXT] = calloc((size_t)ompi_comm_size(comm), CALL_TEXT);
@@ -181,10 +181,10 @@ static int tell_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm
     return OMPI_SUCCESS == rc ? MPI_ERR_OTHER : rc;
 }
 
-static bool agree(const struct signature *all, int size)
+static bool calls_agree(const struct signature *all, int size)
 {
     int r = 1;
-    while (r < size && !differs(all, r)) {
+    while (r < size && !call_differs(all, r)) {
         ++r;
     }
     return r == size;
@@ -192,19 +192,19 @@ static bool agree(const struct signature *all, int size)
 
 /* Compare the members' calls before a collective. `type` and `op` are those of a reduction,
  * otherwise NULL. */
-static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct signature mine,
-                   const ompi_datatype_t *type, const ompi_op_t *op)
+static int compare_calls(nicbarr_checker_t *checker, ompi_communicator_t *comm,
+                         struct signature mine, const ompi_datatype_t *type, const ompi_op_t *op)
 {
-    if (!checker->begun) {
-        checker->begun = true;
-        checker->alike = all_compare(comm);
-        if (!checker->alike) {
+    if (!checker->examined) {
+        checker->examined = true;
+        checker->all_compare = all_compare(comm);
+        if (!checker->all_compare) {
             nicbarr_explain(comm,
                             "coll_nicbarr_check is not set on all of its members, so calls are "
                             "not compared");
         }
     }
-    if (!checker->alike) {
+    if (!checker->all_compare) {
         return OMPI_SUCCESS;
     }
     struct signature *all = malloc((size_t)ompi_comm_size(comm) * sizeof(*all));
@@ -212,8 +212,8 @@ static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     int rc = gather_bytes(checker, comm, &mine, all, sizeof(mine));
-    if (OMPI_SUCCESS == rc && !agree(all, ompi_comm_size(comm))) {
-        rc = tell_difference(checker, comm, &mine, type, op, all);
+    if (OMPI_SUCCESS == rc && !calls_agree(all, ompi_comm_size(comm))) {
+        rc = report_difference(checker, comm, &mine, type, op, all);
     }
     free(all);
     return rc;
@@ -229,7 +229,7 @@ static int compare(nicbarr_checker_t *checker, ompi_communicator_t *comm, struct
     mca_coll_base_module_t *below = checker->collective.module;                                    \
     int rc = OMPI_SUCCESS;                                                                         \
     if (0 == checker->depth++) {                                                                   \
-        rc = compare(checker, comm, signature, reduced, op);                                       \
+        rc = compare_calls(checker, comm, signature, reduced, op);                                 \
     }                                                                                              \
     if (OMPI_SUCCESS == rc) {                                                                      \
         rc = checker->collective.function arguments;                                               \
@@ -376,7 +376,7 @@ static void construct_checker(nicbarr_checker_t *checker)
 }
 
 OBJ_CLASS_INSTANCE(nicbarr_checker_t, mca_coll_base_module_t, construct_checker,
-                   nicbarr_checker_forget);
+                   nicbarr_checker_release);
 
 mca_coll_base_module_t *nicbarr_checker_new(ompi_communicator_t *comm)
 {

@@ -25,8 +25,8 @@
 typedef struct nicbarr_checker {
     mca_coll_base_module_t super;
     NICBARR_CHECKED(NICBARR_FALLBACK)
-    bool begun, alike; /* members were examined; all members compare calls */
-    int depth;         /* nesting of collective calls */
+    bool examined, all_compare; /* members were examined; all members compare calls */
+    int depth;                  /* nesting of collective calls */
 } nicbarr_checker_t;
 
 OBJ_CLASS_DECLARATION(nicbarr_checker_t);

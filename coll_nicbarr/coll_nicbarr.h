@@ -250,7 +250,7 @@ typedef struct mca_coll_nicbarr_module {
     uint64_t groups;              /* number of groups of NICs so far; the same on all
                                    * members */
     uint32_t barriers, ibarriers; /* number of calls executed by Open MPI's own functions so far */
-    bool told;                    /* the failure of its group has been reported */
+    bool failure_reported;        /* the failure of its group has been reported */
     struct nicbarr_carriers *carriers; /* for collectives that carry data; NULL: none (yet) */
 } mca_coll_nicbarr_module_t;
 

@@ -64,7 +64,7 @@ static int component_register(void)
     return OMPI_SUCCESS;
 }
 
-static void take_algorithm(void)
+static void parse_algorithm(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     static const struct nicbarr_choice none = {NICBARR_ALGORITHMS, 0, 0};
@@ -84,8 +84,8 @@ static void take_algorithm(void)
 }
 
 /* Parse the implementation of a collective that carries data. */
-static enum nicbarr_way take_way(enum nicbarr_collective collective, const char *parameter,
-                                 const char *given)
+static enum nicbarr_way parse_way(enum nicbarr_collective collective, const char *parameter,
+                                  const char *given)
 {
     char own[NICBARR_CHOICE_TEXT], ours[NICBARR_CHOICE_TEXT];
     (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OWN), own);
@@ -108,7 +108,7 @@ static enum nicbarr_way take_way(enum nicbarr_collective collective, const char 
 
 /* Check the list of cache files. A list without any file is an error, because users who want no
  * cache specify "none". */
-static void take_cache(char **given)
+static void check_cache_list(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {
         nicbarr_complain("coll_nicbarr_cache \"%s\" names no file; use auto, none, or paths, "
@@ -119,7 +119,7 @@ static void take_cache(char **given)
     }
 }
 
-static void replace(char **text, char *by)
+static void replace_text(char **text, char *by)
 {
     if (NULL != by) {
         free(*text);
@@ -140,46 +140,46 @@ static void make_paths_absolute(struct nicbarr_parameters *parameters)
 {
     char *directory = getcwd(NULL, 0);
     if (NULL != directory) {
-        replace(&parameters->cache, nicbarr_cache_absolute(parameters->cache, directory));
-        replace(&parameters->report, absolute_path(parameters->report, directory));
+        replace_text(&parameters->cache, nicbarr_cache_absolute(parameters->cache, directory));
+        replace_text(&parameters->report, absolute_path(parameters->report, directory));
     }
     free(directory);
 }
 
-static void take_parameters(void)
+static void read_parameters(void)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char words[200];
-    nicbarr_parameters_take(&component->parameters, &component->nics);
-    if (!nicbarr_nics_want(&component->nics, component->parameters.nic)) {
+    nicbarr_parameters_read(&component->parameters, &component->nics);
+    if (!nicbarr_nics_parse(&component->nics, component->parameters.nic)) {
         nicbarr_complain(
             "coll_nicbarr_nic \"%s\" is not a list of NICs; use one or more of %s, separated by "
             "commas. Using auto",
             component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
-    take_cache(&component->parameters.cache);
+    check_cache_list(&component->parameters.cache);
     make_paths_absolute(&component->parameters);
     component->forced_rooted = false;
-    take_algorithm();
+    parse_algorithm();
     component->forced_ways[NICBARR_ALLREDUCE] =
-        take_way(NICBARR_ALLREDUCE, "allreduce", component->parameters.allreduce);
+        parse_way(NICBARR_ALLREDUCE, "allreduce", component->parameters.allreduce);
     component->forced_ways[NICBARR_REDUCE] =
-        take_way(NICBARR_REDUCE, "reduce", component->parameters.reduce);
+        parse_way(NICBARR_REDUCE, "reduce", component->parameters.reduce);
     component->forced_ways[NICBARR_ALLREDUCE_USERS] = component->forced_ways[NICBARR_ALLREDUCE];
     component->forced_ways[NICBARR_REDUCE_USERS] = component->forced_ways[NICBARR_REDUCE];
     component->forced_ways[NICBARR_BCAST] =
-        take_way(NICBARR_BCAST, "bcast", component->parameters.bcast);
+        parse_way(NICBARR_BCAST, "bcast", component->parameters.bcast);
     component->forced_ways[NICBARR_ALLGATHER] =
-        take_way(NICBARR_ALLGATHER, "allgather", component->parameters.allgather);
+        parse_way(NICBARR_ALLGATHER, "allgather", component->parameters.allgather);
     component->forced_ways[NICBARR_GATHER] =
-        take_way(NICBARR_GATHER, "gather", component->parameters.gather);
+        parse_way(NICBARR_GATHER, "gather", component->parameters.gather);
     component->forced_ways[NICBARR_SCATTER] =
-        take_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
+        parse_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
 /* Returns a digest of everything that must be equal on all processes of a communicator, because it
  * determines their protocol. Versions may differ if the digest is equal. */
-static uint64_t digest_of_what_counts(void)
+static uint64_t protocol_digest(void)
 {
     const struct {
         uint64_t schedules, parameters;
@@ -279,7 +279,7 @@ enum {
 /* Runs the NICs for some time. Processes of this job have left all collectives, but a process of
  * another one may still wait for its last one's messages, if they were lost. Its NIC requests them
  * again and again, while this is the last process that can run this node's NIC. */
-static void linger(void)
+static void run_nics_for_others(void)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const uint64_t end_us = os_now_us() + LINGER_US;
@@ -300,7 +300,7 @@ static void close_nics(void)
         tending = false;
     }
     if (mca_coll_nicbarr_component.lingers) {
-        linger();
+        run_nics_for_others();
         mca_coll_nicbarr_component.lingers = false;
     }
     nicbarr_nics_close(&mca_coll_nicbarr_component.nics);
@@ -350,7 +350,7 @@ static int component_open(void)
         nicbarr_complain("%s", wrong);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    take_parameters();
+    read_parameters();
     nicbarr_failure = nicbarr_failures_are_survived() ? nicbarr_comm_failure : NULL;
     is_open = true;
     ++component->opened;
@@ -358,7 +358,7 @@ static int component_open(void)
     opal_output_set_verbosity(component->output, component->parameters.verbose);
 
     myr_segment_print = print_waiting;
-    struct nicbarr_hello hello = {.digest = digest_of_what_counts()};
+    struct nicbarr_hello hello = {.digest = protocol_digest()};
     struct myr_key_pair keys = {0};
     if (join_segment(&hello) && nicbarr_nics_wanted(&component->nics)) {
         myr_key_pair_of(component->segment, &keys);
@@ -457,7 +457,7 @@ static bool has_component(ompi_communicator_t *comm, int rank)
 }
 
 /* Returns whether this process is the first member that has the component. */
-static bool speaks_first(ompi_communicator_t *comm)
+static bool is_first_with_component(ompi_communicator_t *comm)
 {
     int first = 0;
     while (first < ompi_comm_rank(comm) && !has_component(comm, first)) {
@@ -472,7 +472,7 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
     char name[NICBARR_COMM_TEXT];
     /* All members have found the same reason, so one message is sufficient for all nodes and
      * containers. */
-    const bool speak = speaks_first(comm) &&
+    const bool speak = is_first_with_component(comm) &&
                        (NULL != component->segment ? nicbarr_warn_once(NICBARR_MESSAGE_DECLINED)
                                                    : !component->explained);
     if (speak) {

@@ -21,7 +21,7 @@ static bool has_died(const struct nicbarr_peer *peer, uint32_t own_segment)
            myr_segment_gone(segment, peer->number, false);
 }
 
-static bool is_long_ago(uint32_t number)
+static bool died_long_ago(uint32_t number)
 {
     if (number != dead_number) {
         dead_since_ms = os_now_ms();
@@ -40,7 +40,7 @@ int nicbarr_dead_member(ompi_communicator_t *comm)
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         const struct nicbarr_peer *peer = nicbarr_peer(&name);
         if (has_died(peer, own->segment)) {
-            return is_long_ago(peer->number) ? r : -1;
+            return died_long_ago(peer->number) ? r : -1;
         }
     }
     return -1;

@@ -8,7 +8,7 @@
 
 /* Open all decided classes again. Calls that still reach our functions then go through
  * nicbarr_data_counted(), which checks `declined`. */
-static void forget_ways(mca_coll_nicbarr_module_t *module)
+static void reopen_classes(mca_coll_nicbarr_module_t *module)
 {
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         for (int k = 0; NULL != module->ways[c] && k < NICBARR_SIZE_CLASSES; ++k) {
@@ -21,9 +21,9 @@ static void forget_ways(mca_coll_nicbarr_module_t *module)
 void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
 {
     module->declined = true;
-    forget_ways(module);
+    reopen_classes(module);
     nicbarr_explain(comm, why);
     nicbarr_report_record(module, comm, NULL, why);
     nicbarr_barrier_event(module, comm, NICBARR_EVENT_DECLINED);
-    nicbarr_put_back_others(module, comm);
+    nicbarr_restore_others(module, comm);
 }

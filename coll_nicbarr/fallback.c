@@ -25,7 +25,7 @@
         OBJ_RELEASE(module->collective.module);                                                    \
     }
 
-void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module)
+void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module)
 {
     NICBARR_COVERED(FORGET)
     NICBARR_USED(FORGET)
@@ -66,8 +66,8 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
 }
 
-void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_collective collective)
+void nicbarr_restore_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          enum nicbarr_collective collective)
 {
     switch (collective) {
     case NICBARR_ALLREDUCE:
@@ -95,12 +95,12 @@ void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_
     }
 }
 
-void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+void nicbarr_restore_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     PUT_BACK(module, comm, ibarrier);
     PUT_BACK(module, comm, barrier_init);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
-        nicbarr_put_back_data(module, comm, (enum nicbarr_collective)c);
+        nicbarr_restore_data(module, comm, (enum nicbarr_collective)c);
     }
 }
 
@@ -254,7 +254,7 @@ void nicbarr_checker_restore(nicbarr_checker_t *module, ompi_communicator_t *com
     }
 }
 
-void nicbarr_checker_forget(nicbarr_checker_t *module)
+void nicbarr_checker_release(nicbarr_checker_t *module)
 {
     NICBARR_CHECKED(FORGET)
 }

@@ -25,7 +25,7 @@ bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* Called when the communicator is freed: the first function restores the saved functions, the
  * second one only releases them. */
 void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-void nicbarr_fallback_forget(mca_coll_nicbarr_module_t *module);
+void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module);
 
 /* The functions of MPI_Barrier, by state; defined in barrier.c. */
 extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];
@@ -38,16 +38,16 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 /* Restore Open MPI's own functions of a collective that carries data: the blocking function, and
  * the one that creates persistent operations. The non-blocking function stays, because Open MPI may
  * call it from within progress, at a different point of the program on each process. */
-void nicbarr_put_back_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_collective collective);
+void nicbarr_restore_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          enum nicbarr_collective collective);
 
 /* Restore all of Open MPI's own functions except MPI_Barrier. */
-void nicbarr_put_back_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+void nicbarr_restore_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Save, restore and release functions in modules that only compare calls (checking.h). */
 struct nicbarr_checker;
 bool nicbarr_checker_save(struct nicbarr_checker *module, ompi_communicator_t *comm);
 void nicbarr_checker_restore(struct nicbarr_checker *module, ompi_communicator_t *comm);
-void nicbarr_checker_forget(struct nicbarr_checker *module);
+void nicbarr_checker_release(struct nicbarr_checker *module);
 
 #endif

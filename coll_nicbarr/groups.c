@@ -3,7 +3,7 @@
  *
  * The blobs of the first phase, which are the data that peers need to connect, are exchanged for
  * all groups at once: the first process of each node sends the blobs of all groups in one message
- * (letter). */
+ * (message). */
 #include "coll_nicbarr/groups.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
 
 /* Returns the size of a node's message, which contains a flag and a blob for each group whose kind
  * has blobs; the flag is 0 if there is no blob. */
-static size_t letter_bytes(const struct nicbarr_joining *list, int count)
+static size_t message_bytes(const struct nicbarr_joining *list, int count)
 {
     size_t bytes = 0;
     for (int j = 0; j < count; ++j) {
@@ -113,9 +113,9 @@ static size_t letter_bytes(const struct nicbarr_joining *list, int count)
 }
 
 static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *list,
-                        int count, uint8_t *letter, struct myr_error *errors)
+                        int count, uint8_t *message, struct myr_error *errors)
 {
-    uint8_t *at = letter;
+    uint8_t *at = message;
     for (int j = 0; j < count; ++j) {
         const uint32_t bytes = blob_bytes(&list[j]);
         if (0 == bytes) {
@@ -131,8 +131,8 @@ static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
 }
 
 /* Distribute the messages of all nodes, concatenated, to all members. */
-static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    const uint8_t *own, size_t bytes, uint8_t *letters)
+static int exchange_messages(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             const uint8_t *own, size_t bytes, uint8_t *messages)
 {
     const struct nicbarr_nodes *nodes = &module->nodes;
     const int size = ompi_comm_size(comm);
@@ -146,19 +146,19 @@ static int exchange(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
         displs[nodes->ranks[n]] = (int)(n * bytes);
     }
     const int rc = module->allgatherv.function(
-        own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE, letters, NICBARR_COUNTS(counts),
+        own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE, messages, NICBARR_COUNTS(counts),
         NICBARR_DISPLS(displs), MPI_BYTE, comm, module->allgatherv.module);
     free(counts);
     return rc;
 }
 
 /* Collect the blobs at `offset` in the nodes' messages. Returns false if one is missing. */
-static bool collect(const uint8_t *letters, size_t bytes, size_t offset, uint32_t nodes,
-                    uint32_t blob, uint8_t *blobs)
+static bool collect_blobs(const uint8_t *messages, size_t bytes, size_t offset, uint32_t nodes,
+                          uint32_t blob, uint8_t *blobs)
 {
     bool all = true;
     for (uint32_t n = 0; n < nodes; ++n) {
-        const uint8_t *at = letters + n * bytes + offset;
+        const uint8_t *at = messages + n * bytes + offset;
         uint32_t good;
         memcpy(&good, at, sizeof(good));
         memcpy(blobs + (size_t)n * blob, at + sizeof(good), blob);
@@ -168,7 +168,7 @@ static bool collect(const uint8_t *letters, size_t bytes, size_t offset, uint32_
 }
 
 static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_joining *list,
-                        int count, const uint8_t *letters, size_t bytes, struct myr_error *errors)
+                        int count, const uint8_t *messages, size_t bytes, struct myr_error *errors)
 {
     uint8_t *blobs = 0 == bytes ? NULL : malloc((size_t)module->nodes.nodes * MYR_BLOB_MOST);
     size_t offset = 0;
@@ -183,7 +183,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
         } else if (NULL != list[j].group && 0 == blob) {
             connect_group(module, &list[j], NULL, error);
         } else if (NULL != list[j].group && !list[j].failed) {
-            if (NULL != blobs && collect(letters, bytes, offset, nodes, blob, blobs)) {
+            if (NULL != blobs && collect_blobs(messages, bytes, offset, nodes, blob, blobs)) {
                 connect_group(module, &list[j], blobs, error);
             } else {
                 list[j].failed = true;
@@ -212,23 +212,23 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST])
 {
-    const size_t bytes = letter_bytes(list, count);
+    const size_t bytes = message_bytes(list, count);
     int rc = OMPI_SUCCESS;
-    uint8_t *letters = NULL;
+    uint8_t *messages = NULL;
     for (int j = 0; j < count; ++j) { /* each number has its own key and secret */
         list[j].number = ++module->groups;
     }
     if (0 != bytes) {
-        letters = calloc((size_t)module->nodes.nodes + 1, bytes);
-        if (NULL == letters) {
+        messages = calloc((size_t)module->nodes.nodes + 1, bytes);
+        if (NULL == messages) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
-        uint8_t *own = letters + module->nodes.nodes * bytes;
+        uint8_t *own = messages + module->nodes.nodes * bytes;
         prepare_all(module, list, count, own, errors);
-        rc = exchange(module, comm, own, bytes, letters);
+        rc = exchange_messages(module, comm, own, bytes, messages);
     }
     if (OMPI_SUCCESS == rc) {
-        connect_all(module, list, count, letters, bytes, errors);
+        connect_all(module, list, count, messages, bytes, errors);
         if (needs_hosts(list, count) && nicbarr_has_other_jobs(comm)) {
             mca_coll_nicbarr_component.lingers = true;
         }
@@ -238,7 +238,7 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
             nicbarr_group_leave(list[j].group);
         }
     }
-    free(letters);
+    free(messages);
     return rc;
 }
 
@@ -251,8 +251,8 @@ void nicbarr_group_leave(struct myr_nic_group *group)
 
 /* Returns whether the test has failed. If so, informs all reachable nodes, because they may be
  * waiting for nodes other than the silent ones. */
-static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait,
-                    struct myr_error *error)
+static bool test_failed(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+                        struct myr_error *error)
 {
     uint32_t node, silence_ms;
     if (myr_nic_group_over(group) && !myr_nic_group_failed(group, &node)) {
@@ -274,14 +274,14 @@ static bool in_vain(struct myr_nic_group *group, const struct nicbarr_wait *wait
     return true;
 }
 
-static bool comes_through(struct myr_nic_group *group, struct nicbarr_wait wait,
+static bool wait_for_test(struct myr_nic_group *group, struct nicbarr_wait wait,
                           struct myr_error *error)
 {
     bool done = false, vain = false;
     wait.began_ms = nicbarr_now_ms();
     while (!done && !vain) {
         done = nicbarr_overdue_more(group, &wait);
-        vain = !done && in_vain(group, &wait, error);
+        vain = !done && test_failed(group, &wait, error);
     }
     return done;
 }
@@ -299,7 +299,7 @@ static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
         NULL == group->data
             ? myr_nic_group_arrive(group)
             : myr_nic_data_arrive(group, myr_nic_data_most(group), build_zeros, group);
-    return comes_through(group, (struct nicbarr_wait){.epoch = epoch}, error);
+    return wait_for_test(group, (struct nicbarr_wait){.epoch = epoch}, error);
 }
 
 /* Execute a broadcast of maximum length from a node's first process. The window has space, because
@@ -311,7 +311,7 @@ static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr
         memset(myr_nic_bcast_data(group), 0, myr_nic_bcast_most(group));
         myr_nic_bcast_send(group, myr_nic_bcast_most(group));
     }
-    const bool done = comes_through(group, (struct nicbarr_wait){.block = true}, error);
+    const bool done = wait_for_test(group, (struct nicbarr_wait){.block = true}, error);
     myr_nic_bcast_end(group);
     return done;
 }

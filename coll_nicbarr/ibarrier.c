@@ -61,7 +61,7 @@ static bool test_across(nicbarr_request_t *request)
     const struct myr_nic_group *group = group_of(request);
     const bool done = myr_nic_group_test(group, request->of.barrier.epoch);
     if (done && request->reminded) {
-        nicbarr_request_came(request, group);
+        nicbarr_request_wait_ended(request, group);
     }
     return done;
 }

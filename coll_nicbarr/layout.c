@@ -9,7 +9,7 @@
 
 /* Returns whether a common word, which all processes read, releases the barrier instead of
  * messages. This is how a tree is released on one node. */
-static bool releases(struct nicbarr_choice choice)
+static bool has_release_word(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;
 }
@@ -85,5 +85,5 @@ bool nicbarr_layout_plan(const mca_coll_nicbarr_module_t *module, struct nicbarr
     }
     return has_messages(choice) &&
            myr_plan_messages(plan, slots, group->rank, nicbarr_most_waits(choice, group->size),
-                             releases(choice), nicbarr_schedule_of, &among);
+                             has_release_word(choice), nicbarr_schedule_of, &among);
 }

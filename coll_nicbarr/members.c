@@ -40,7 +40,7 @@ static uint32_t number_homes(uint32_t *homes, uint32_t size)
 }
 
 /* Returns whether a process with this trouble cannot participate in any communicator. */
-static bool hopeless(uint8_t trouble)
+static bool excludes_process(uint8_t trouble)
 {
     return NICBARR_NO_COMPONENT == trouble || NICBARR_NO_SEGMENT == trouble ||
            NICBARR_OTHER_PARAMETERS == trouble;
@@ -83,7 +83,7 @@ bool nicbarr_is_across(ompi_communicator_t *comm)
 
 /* Returns NULL if all members share the segment; otherwise the reason, valid until the next
  * call. */
-static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static const char *check_segment(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     static char text[WHY_BYTES];
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -95,7 +95,7 @@ static const char *share_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)r);
-        if (hopeless(peers[r]->trouble)) {
+        if (excludes_process(peers[r]->trouble)) {
             why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
         } else if (peers[r]->segment != peers[ompi_comm_rank(comm)]->segment) {
             snprintf(text, sizeof(text),
@@ -128,7 +128,7 @@ const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     /* MPI_Comm_idup may call this from another thread's progress at the same time. */
     pthread_mutex_lock(&lock);
     if (!module->agreed) {
-        why = share_segment(module, comm);
+        why = check_segment(module, comm);
         module->agreed = NULL == why;
     }
     pthread_mutex_unlock(&lock);
@@ -163,7 +163,7 @@ static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t si
 }
 
 /* Returns the bit mask of NICs whose processes must share the job's segment. */
-static uint32_t by_segment(void)
+static uint32_t segment_sharing_nics(void)
 {
     uint32_t bits = 0;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -182,7 +182,7 @@ static int first_in_trouble(const struct nicbarr_peer *const *peers, int size)
     return r < size ? r : -1;
 }
 
-static const char *no_common_nic(char *text, size_t bytes)
+static const char *describe_missing_nic(char *text, size_t bytes)
 {
     int length = snprintf(text, bytes, "not all processes have a NIC of the same kind");
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -211,7 +211,7 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
             free(peers);
             return false;
         }
-        counted = nicbarr_peers_census(peers, comm, by_segment(), &module->nodes);
+        counted = nicbarr_peers_census(peers, comm, segment_sharing_nics(), &module->nodes);
         homes = NICBARR_COUNTED == counted ? count_homes(peers, (uint32_t)size, (uint32_t)rank) : 0;
     }
     free(peers);
@@ -220,7 +220,7 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         *why = "out of memory";
         return false;
     case NICBARR_NO_COMMON_NIC:
-        *why = no_common_nic(text, sizeof(text));
+        *why = describe_missing_nic(text, sizeof(text));
         return false;
     case NICBARR_MIXED:
         *why = "some processes share a NIC but no memory, or memory but no NIC";
@@ -236,14 +236,14 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     return true;
 }
 
-bool nicbarr_members_later(ompi_communicator_t *comm)
+bool nicbarr_members_lack_nics(ompi_communicator_t *comm)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     bool later = false, good = NULL != peers;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
         /* Such a member may have sent a second hello, which not all members have read. */
-        good = peers[r]->later ? !hopeless(peers[r]->trouble)
+        good = peers[r]->later ? !excludes_process(peers[r]->trouble)
                                : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }
     free(peers);

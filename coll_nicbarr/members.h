@@ -23,7 +23,7 @@ bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 /* Returns whether a second exchange of hellos is needed. It is if all members can participate, but
  * some had not opened all NICs when they started. All members get the same answer, because it
  * depends only on the first hellos. */
-bool nicbarr_members_later(ompi_communicator_t *comm);
+bool nicbarr_members_lack_nics(ompi_communicator_t *comm);
 
 /* Returns whether a member belongs to another job than this process. */
 bool nicbarr_has_other_jobs(ompi_communicator_t *comm);

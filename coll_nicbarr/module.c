@@ -61,7 +61,7 @@ static void module_destruct(mca_coll_nicbarr_module_t *module)
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         free(module->ways[c]);
     }
-    nicbarr_fallback_forget(module);
+    nicbarr_fallback_release(module);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_nicbarr_module_t, mca_coll_base_module_t, module_construct,

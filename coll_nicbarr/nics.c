@@ -25,27 +25,27 @@ const char *const *nicbarr_nic_names(void)
 
 /* ---- parsing coll_nicbarr_nic ---- */
 
-static bool equal(const char *word, size_t length, const char *wanted)
+static bool word_equals(const char *word, size_t length, const char *wanted)
 {
     return strlen(wanted) == length && 0 == memcmp(word, wanted, length);
 }
 
 /* Returns the kind's own constant for the user's word, or NULL if the word does not belong to this
  * kind. */
-static const char *way_of(const struct myr_nic_kind *kind, const char *word, size_t length)
+static const char *variant_of(const struct myr_nic_kind *kind, const char *word, size_t length)
 {
-    if (equal(word, length, kind->name)) {
+    if (word_equals(word, length, kind->name)) {
         return kind->name;
     }
     for (const char *const *way = kind->ways; NULL != *way; ++way) {
-        if (equal(word, length, *way)) {
+        if (word_equals(word, length, *way)) {
             return *way;
         }
     }
     return NULL;
 }
 
-static void want_all(struct nicbarr_nics *nics)
+static void select_all_kinds(struct nicbarr_nics *nics)
 {
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         nics->wanted[nic] = true;
@@ -54,15 +54,15 @@ static void want_all(struct nicbarr_nics *nics)
 }
 
 /* Parse one word. Returns false if it is unknown. */
-static bool want(struct nicbarr_nics *nics, const char *word, size_t length)
+static bool select_kind(struct nicbarr_nics *nics, const char *word, size_t length)
 {
-    bool known = equal(word, length, "none");
-    if (equal(word, length, "auto")) {
-        want_all(nics);
+    bool known = word_equals(word, length, "none");
+    if (word_equals(word, length, "auto")) {
+        select_all_kinds(nics);
         return true;
     }
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        const char *way = way_of(nicbarr_kind(nic), word, length);
+        const char *way = variant_of(nicbarr_kind(nic), word, length);
         if (NULL != way) {
             nics->wanted[nic] = known = true;
             nics->way[nic] = way;
@@ -71,21 +71,21 @@ static bool want(struct nicbarr_nics *nics, const char *word, size_t length)
     return known;
 }
 
-bool nicbarr_nics_want(struct nicbarr_nics *nics, const char *words)
+bool nicbarr_nics_parse(struct nicbarr_nics *nics, const char *words)
 {
     bool good = true;
     memset(nics->wanted, 0, sizeof(nics->wanted));
     if (NULL == words || '\0' == *words) {
-        want_all(nics);
+        select_all_kinds(nics);
         return true;
     }
     while (good && '\0' != *words) {
         const size_t length = strcspn(words, ",");
-        good = want(nics, words, length);
+        good = select_kind(nics, words, length);
         words += length + (',' == words[length]);
     }
     if (!good) {
-        want_all(nics);
+        select_all_kinds(nics);
     }
     return good;
 }

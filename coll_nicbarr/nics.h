@@ -48,7 +48,7 @@ const char *const *nicbarr_nic_names(void);
 /* Parse the user's list of NICs: "auto", "none", or words for kinds, separated by commas. If a word
  * is unknown, returns false and behaves as for "auto". nicbarr_nic_words() writes all known words
  * into `text`. */
-bool nicbarr_nics_want(struct nicbarr_nics *nics, const char *words);
+bool nicbarr_nics_parse(struct nicbarr_nics *nics, const char *words);
 const char *nicbarr_nic_words(char *text, uint32_t bytes);
 
 /* Returns whether the user wants any NIC. */

@@ -29,8 +29,8 @@ uint32_t nicbarr_now_ms(void)
 /* ---- missing nodes ---- */
 
 /* Returns the time (milliseconds) for which a node has been silent during this wait. */
-static uint32_t silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
-                        uint32_t now_ms)
+static uint32_t node_silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
+                             uint32_t now_ms)
 {
     const uint32_t waited_ms = now_ms - wait->began_ms;
     const uint32_t since_ms = now_ms - missing->heard_ms;
@@ -51,7 +51,7 @@ static void find_missing(struct myr_nic_group *group, const struct nicbarr_wait 
     silent->count = myr_nic_group_missing(group, silent->node, LISTED);
     const uint32_t now_ms = nicbarr_now_ms();
     for (uint32_t s = 0; s < silent->count; ++s) {
-        silent->silence_ms[s] = silence(wait, &silent->node[s], now_ms);
+        silent->silence_ms[s] = node_silence(wait, &silent->node[s], now_ms);
     }
 }
 
@@ -70,7 +70,7 @@ static uint32_t longest_silence(const struct silent *silent, uint32_t *node)
 }
 
 /* Remove the nodes that have been silent for less than `least_ms`. */
-static void keep_silent(struct silent *silent, uint32_t least_ms)
+static void remove_recent(struct silent *silent, uint32_t least_ms)
 {
     uint32_t kept = 0;
     for (uint32_t s = 0; s < silent->count; ++s) {
@@ -127,7 +127,7 @@ static uint32_t find_lost(const struct myr_nic_name *name)
     return index;
 }
 
-static void remember_lost(const struct myr_nic_name *name)
+static void record_lost(const struct myr_nic_name *name)
 {
     if (NULL == name) {
         return;
@@ -143,7 +143,7 @@ static void remember_lost(const struct myr_nic_name *name)
 }
 
 /* Returns whether the node is lost, and has not answered since. */
-static bool still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
+static bool is_still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
 {
     pthread_mutex_lock(&lost.lock);
     const uint32_t index = find_lost(name);
@@ -165,7 +165,7 @@ static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
     for (uint32_t s = 0; s < silent->count && !found; ++s) {
         const struct mcp_missing *one = &silent->node[s];
         found = silent->silence_ms[s] >= NICBARR_CHECK_MS &&
-                still_lost(name_of(module, group, one->node), one->heard_ms);
+                is_still_lost(name_of(module, group, one->node), one->heard_ms);
         *node = found ? one->node : *node;
     }
     return found;
@@ -254,9 +254,9 @@ static void output_line(const struct line *line)
     opal_output(0, "nicbarr: %s", line->text);
 }
 
-static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                 const struct myr_nic_group *group, const struct silent *silent,
-                 const struct nicbarr_wait *wait)
+static void print_warning(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          const struct myr_nic_group *group, const struct silent *silent,
+                          const struct nicbarr_wait *wait)
 {
     const int timeout = mca_coll_nicbarr_component.parameters.timeout;
     struct line line;
@@ -275,15 +275,15 @@ static void warn(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 /* ---- failure of a group ---- */
 
 /* Report why the wait failed, once for each communicator. */
-static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct myr_nic_group *group, const struct nicbarr_wait *wait)
+static void report_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     struct line line;
     uint32_t node;
-    if (module->told) {
+    if (module->failure_reported) {
         return;
     }
-    module->told = true;
+    module->failure_reported = true;
     const int dead = nicbarr_dead_member(comm);
     begin_line(&line, comm, group, wait);
     if (dead >= 0) {
@@ -311,10 +311,10 @@ static void tell_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 }
 
 /* Fail the wait. From now on, all barriers of the communicator fail immediately. */
-static int give_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   struct myr_nic_group *group, const struct nicbarr_wait *wait)
+static int fail_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                     struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
-    tell_failure(module, comm, group, wait);
+    report_failure(module, comm, group, wait);
     nicbarr_barrier_event(module, comm, NICBARR_EVENT_LOST);
     return NICBARR_PROC_FAILED;
 }
@@ -330,25 +330,25 @@ int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (myr_nic_group_over(group)) {
         if (myr_nic_group_failed(group, &node) && node != module->nodes.node) {
             /* another process or node has given it up */
-            remember_lost(name_of(module, group, node));
+            record_lost(name_of(module, group, node));
         }
-        return give_up(module, comm, group, wait);
+        return fail_wait(module, comm, group, wait);
     }
     if (nicbarr_dead_member(comm) >= 0) { /* a dead member's NIC would answer for it for ever */
         myr_nic_group_fail(group, module->nodes.node);
-        return give_up(module, comm, group, wait);
+        return fail_wait(module, comm, group, wait);
     }
     find_missing(group, wait, &silent);
     const uint32_t longest_ms = longest_silence(&silent, &node);
     if (0 != timeout_ms &&
         (longest_ms >= timeout_ms || find_still_lost(module, group, &silent, &node))) {
-        remember_lost(name_of(module, group, node));
+        record_lost(name_of(module, group, node));
         myr_nic_group_fail(group, node);
-        return give_up(module, comm, group, wait);
+        return fail_wait(module, comm, group, wait);
     }
     if (0 != warn_ms && longest_ms >= warn_ms && !wait->warned) {
-        keep_silent(&silent, warn_ms);
-        warn(module, comm, group, &silent, wait);
+        remove_recent(&silent, warn_ms);
+        print_warning(module, comm, group, &silent, wait);
         wait->warned = true;
     }
     return OMPI_SUCCESS;
@@ -367,7 +367,7 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
 
 /* ---- waiting ---- */
 
-static bool is_over(const struct myr_nic_group *group, const struct nicbarr_wait *wait)
+static bool is_wait_over(const struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     return wait->block ? myr_nic_bcast_test(group) : myr_nic_group_test(group, wait->epoch);
 }
@@ -378,8 +378,8 @@ bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait
                        : myr_nic_group_wait(group, wait->epoch, NICBARR_CHECK_US);
 }
 
-static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct myr_nic_group *group, struct nicbarr_wait wait)
+static int continue_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            struct myr_nic_group *group, struct nicbarr_wait wait)
 {
     const struct myr_key key = nicbarr_record_key(module, comm, 0);
     struct myr_shown_wait *shown = nicbarr_wait_show(comm, &key);
@@ -390,7 +390,7 @@ static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     } while (OMPI_SUCCESS == rc && !nicbarr_overdue_more(group, &wait));
     myr_wait_hide(shown);
     if (OMPI_SUCCESS != rc) { /* it may have completed just before the failure */
-        return is_over(group, &wait) ? OMPI_SUCCESS : rc;
+        return is_wait_over(group, &wait) ? OMPI_SUCCESS : rc;
     }
     nicbarr_overdue_end(comm, group, &wait);
     return OMPI_SUCCESS;
@@ -399,11 +399,11 @@ static int go_on_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch)
 {
-    return go_on_waiting(module, comm, group, (struct nicbarr_wait){.epoch = epoch});
+    return continue_waiting(module, comm, group, (struct nicbarr_wait){.epoch = epoch});
 }
 
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group)
 {
-    return go_on_waiting(module, comm, group, (struct nicbarr_wait){.block = true});
+    return continue_waiting(module, comm, group, (struct nicbarr_wait){.block = true});
 }

@@ -185,7 +185,7 @@ static const char *help_of(const struct myr_option *option, char *text, size_t b
 }
 
 /* Register one option. The value initially contains the default, which Open MPI overwrites. */
-static void register_one(const struct myr_option *option, const char *help, void *value)
+static void register_option(const struct myr_option *option, const char *help, void *value)
 {
     mca_base_var_type_t type = MCA_BASE_VAR_TYPE_STRING;
     switch (option->type) {
@@ -210,13 +210,13 @@ void nicbarr_parameters_register(void)
 {
     char help[1000];
     for (int p = 0; p < PARAMETERS; ++p) {
-        register_one(&table[p].option, help_of(&table[p].option, help, sizeof(help)),
-                     (uint8_t *)&registered + table[p].offset);
+        register_option(&table[p].option, help_of(&table[p].option, help, sizeof(help)),
+                        (uint8_t *)&registered + table[p].offset);
     }
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         const struct myr_option *option = nicbarr_kind(nic)->options;
         for (int o = 0; NULL != option[o].name; ++o) {
-            register_one(&option[o], option[o].help, &registered_of[nic][o]);
+            register_option(&option[o], option[o].help, &registered_of[nic][o]);
         }
     }
 }
@@ -235,7 +235,7 @@ void nicbarr_complain(const char *format, ...)
     }
 }
 
-static int number_of(const struct myr_option *option, int given)
+static int checked_number(const struct myr_option *option, int given)
 {
     const struct nicbarr_number number = nicbarr_number_of("coll_nicbarr", option->name, given);
     if (!number.is_number) {
@@ -253,11 +253,11 @@ static int number_of(const struct myr_option *option, int given)
     return taken;
 }
 
-static void take_one(const struct myr_option *option, const void *from, void *to)
+static void read_option(const struct myr_option *option, const void *from, void *to)
 {
     switch (option->type) {
     case MYR_OPTION_NUMBER:
-        *(int *)to = number_of(option, *(const int *)from);
+        *(int *)to = checked_number(option, *(const int *)from);
         break;
     case MYR_OPTION_FLAG:
         *(bool *)to = *(const bool *)from;
@@ -275,7 +275,7 @@ static void take_one(const struct myr_option *option, const void *from, void *to
     }
 }
 
-static void free_one(const struct myr_option *option, void *value)
+static void free_option(const struct myr_option *option, void *value)
 {
     if (MYR_OPTION_TEXT == option->type) {
         free(*(char **)value);
@@ -283,11 +283,11 @@ static void free_one(const struct myr_option *option, void *value)
     }
 }
 
-void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics)
+void nicbarr_parameters_read(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics)
 {
     for (int p = 0; p < PARAMETERS; ++p) {
-        take_one(&table[p].option, (const uint8_t *)&registered + table[p].offset,
-                 (uint8_t *)parameters + table[p].offset);
+        read_option(&table[p].option, (const uint8_t *)&registered + table[p].offset,
+                    (uint8_t *)parameters + table[p].offset);
     }
     if (0 == parameters->tune_share) {
         parameters->tune_share = '\0' == parameters->report[0] ? 1 : 100;
@@ -295,7 +295,7 @@ void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicba
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         const struct myr_option *option = nicbarr_kind(nic)->options;
         for (int o = 0; NULL != option[o].name; ++o) {
-            take_one(&option[o], &registered_of[nic][o], &nics->values[nic][o]);
+            read_option(&option[o], &registered_of[nic][o], &nics->values[nic][o]);
         }
     }
 }
@@ -328,12 +328,12 @@ uint64_t nicbarr_parameters_digest(const struct nicbarr_parameters *parameters)
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics)
 {
     for (int p = 0; p < PARAMETERS; ++p) {
-        free_one(&table[p].option, (uint8_t *)parameters + table[p].offset);
+        free_option(&table[p].option, (uint8_t *)parameters + table[p].offset);
     }
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         const struct myr_option *option = nicbarr_kind(nic)->options;
         for (int o = 0; NULL != option[o].name; ++o) {
-            free_one(&option[o], &nics->values[nic][o]);
+            free_option(&option[o], &nics->values[nic][o]);
         }
     }
 }

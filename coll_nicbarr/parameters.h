@@ -34,7 +34,7 @@ void nicbarr_parameters_register(void);
 
 /* Read the values. A number outside its bounds is reported. It is replaced by the bound if it is an
  * amount, else by the default. The caller frees the values with nicbarr_parameters_free(). */
-void nicbarr_parameters_take(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
+void nicbarr_parameters_read(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 
 /* Returns a digest of all parameters that must be equal on the members of a communicator. */

@@ -49,25 +49,25 @@ static uint64_t key_of(const opal_process_name_t *name)
  * entry of the key-value table contains its offset. Each process stores its own hello, and those
  * that it has read from the modex. Therefore a node queries the modex about once for each process,
  * or slightly more often if several processes of the node do so at the same time. */
-struct roll {
+struct hello_table {
     uint32_t size;
     /* by process: the offset of its hello in the segment; 0: not stored yet */
     _Atomic uint32_t at[];
 };
 
-struct words {
+struct encoded {
     uint32_t count;
     uint8_t bytes[];
 };
 
-static struct roll *own_roll; /* the table of this process's job; NULL: out of memory */
+static struct hello_table *own_table; /* the table of this process's job; NULL: out of memory */
 
 /* Memory for the hellos of other processes, allocated in larger chunks, because each allocation
  * takes at least 128 bytes. */
 static struct {
     uint8_t *at;
     size_t left, step;
-} shelf;
+} chunk;
 
 /* Returns the key of the entry for a job's table. It changes whenever a process opens the component
  * again, because the process then has another hello. */
@@ -89,97 +89,99 @@ static void *memory_at(uint64_t offset)
 }
 
 /* Create the table of a job, unless another process of the node has done so. */
-static void make_roll(opal_jobid_t job, uint32_t size)
+static void create_table(opal_jobid_t job, uint32_t size)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    const size_t bytes = sizeof(struct roll) + size * sizeof(own_roll->at[0]);
-    struct roll *roll =
+    const size_t bytes = sizeof(struct hello_table) + size * sizeof(own_table->at[0]);
+    struct hello_table *table =
         0 != myr_kv_get(segment, kv_key(job)) ? NULL : myr_segment_alloc_if_plenty(segment, bytes);
-    if (NULL != roll) {
-        memset(roll, 0, bytes);
-        roll->size = size;
-        (void)myr_kv_add(segment, kv_key(job), offset_of(roll));
-        if (offset_of(roll) != myr_kv_get(segment, kv_key(job))) {
-            myr_segment_free(segment, roll);
+    if (NULL != table) {
+        memset(table, 0, bytes);
+        table->size = size;
+        (void)myr_kv_add(segment, kv_key(job), offset_of(table));
+        if (offset_of(table) != myr_kv_get(segment, kv_key(job))) {
+            myr_segment_free(segment, table);
         }
     }
 }
 
 /* Returns the table of a job, or NULL if no process of that job is on this node, or if out of
  * memory. */
-static struct roll *roll_of(opal_jobid_t job)
+static struct hello_table *table_of(opal_jobid_t job)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
-    if (NULL != own_roll && job == opal_proc_local_get()->proc_name.jobid) {
-        return own_roll;
+    if (NULL != own_table && job == opal_proc_local_get()->proc_name.jobid) {
+        return own_table;
     }
     const uint64_t offset = NULL == segment ? 0 : myr_kv_get(segment, kv_key(job));
     return 0 == offset ? NULL : memory_at(offset);
 }
 
-static struct words *room_for(size_t count)
+static struct encoded *allocate_encoded(size_t count)
 {
     enum { FIRST = 1024, MOST = 65536, BESIDES = 128, ALIGNED = sizeof(uint64_t) };
-    const size_t bytes = (sizeof(struct words) + count + ALIGNED - 1) / ALIGNED * ALIGNED;
-    if (bytes > shelf.left) {
-        shelf.step = 0 == shelf.step ? FIRST : shelf.step < MOST ? 2 * shelf.step : MOST;
-        shelf.left = shelf.step - BESIDES;
-        shelf.at = myr_segment_alloc_if_plenty(mca_coll_nicbarr_component.segment, shelf.left);
-        shelf.left = NULL == shelf.at ? 0 : shelf.left;
+    const size_t bytes = (sizeof(struct encoded) + count + ALIGNED - 1) / ALIGNED * ALIGNED;
+    if (bytes > chunk.left) {
+        chunk.step = 0 == chunk.step ? FIRST : chunk.step < MOST ? 2 * chunk.step : MOST;
+        chunk.left = chunk.step - BESIDES;
+        chunk.at = myr_segment_alloc_if_plenty(mca_coll_nicbarr_component.segment, chunk.left);
+        chunk.left = NULL == chunk.at ? 0 : chunk.left;
     }
-    if (bytes > shelf.left) {
+    if (bytes > chunk.left) {
         return NULL;
     }
-    struct words *room = (struct words *)shelf.at;
-    shelf.at += bytes;
-    shelf.left -= bytes;
+    struct encoded *room = (struct encoded *)chunk.at;
+    chunk.at += bytes;
+    chunk.left -= bytes;
     return room;
 }
 
-/* Store a hello for the other processes of this node. If there was no memory (`words` is NULL),
+/* Store a hello for the other processes of this node. If there was no memory (`encoded` is NULL),
  * they query the modex. */
-static void tell_node(struct roll *roll, uint32_t process, struct words *words,
-                      const uint8_t *bytes, size_t count)
+static void store_hello(struct hello_table *table, uint32_t process, struct encoded *encoded,
+                        const uint8_t *bytes, size_t count)
 {
-    if (NULL != words) {
-        words->count = (uint32_t)count;
-        memcpy(words->bytes, bytes, count);
-        atomic_store_explicit(&roll->at[process], (uint32_t)offset_of(words), memory_order_release);
+    if (NULL != encoded) {
+        encoded->count = (uint32_t)count;
+        memcpy(encoded->bytes, bytes, count);
+        atomic_store_explicit(&table->at[process], (uint32_t)offset_of(encoded),
+                              memory_order_release);
     }
 }
 
-static void tell_own(const uint8_t *bytes, size_t count)
+static void store_own_hello(const uint8_t *bytes, size_t count)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     const opal_process_name_t name = opal_proc_local_get()->proc_name;
-    memset(&shelf, 0, sizeof(shelf));
+    memset(&chunk, 0, sizeof(chunk));
     if (NULL != segment) {
-        make_roll(name.jobid, own_job_size);
-        own_roll = roll_of(name.jobid);
+        create_table(name.jobid, own_job_size);
+        own_table = table_of(name.jobid);
     }
-    if (NULL != own_roll && name.vpid < own_roll->size) {
-        tell_node(own_roll, name.vpid,
-                  myr_segment_alloc_if_plenty(segment, sizeof(struct words) + count), bytes, count);
+    if (NULL != own_table && name.vpid < own_table->size) {
+        store_hello(own_table, name.vpid,
+                    myr_segment_alloc_if_plenty(segment, sizeof(struct encoded) + count), bytes,
+                    count);
     }
 }
 
 /* Get the hello of a process, from the segment or from the modex. Called with the lock held. */
 static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hello)
 {
-    struct roll *roll = roll_of(name->jobid);
-    const bool listed = NULL != roll && name->vpid < roll->size;
+    struct hello_table *table = table_of(name->jobid);
+    const bool listed = NULL != table && name->vpid < table->size;
     const uint32_t offset =
-        listed ? atomic_load_explicit(&roll->at[name->vpid], memory_order_acquire) : 0;
+        listed ? atomic_load_explicit(&table->at[name->vpid], memory_order_acquire) : 0;
     if (0 != offset) {
-        const struct words *words = memory_at(offset);
-        return nicbarr_hello_read(words->bytes, words->count, hello);
+        const struct encoded *encoded = memory_at(offset);
+        return nicbarr_hello_read(encoded->bytes, encoded->count, hello);
     }
     uint8_t bytes[NICBARR_HELLO_BYTES];
     const size_t count = nicbarr_modex_get(&mca_coll_nicbarr_component.super.collm_version, name,
                                            bytes, sizeof(bytes));
     const bool good = 0 != count && nicbarr_hello_read(bytes, count, hello);
     if (good && listed) {
-        tell_node(roll, name->vpid, room_for(count), bytes, count);
+        store_hello(table, name->vpid, allocate_encoded(count), bytes, count);
     }
     return good;
 }
@@ -223,7 +225,7 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
 
 /* Store the key of a segment when it is first read. If out of memory, the segment has no key, and
  * its processes cannot unseal secrets. */
-static void keep_key(uint32_t segment, const struct myr_public_key *public)
+static void store_key(uint32_t segment, const struct myr_public_key *public)
 {
     if (segment > node_key_room) {
         const uint32_t room = 2 * segment;
@@ -269,12 +271,12 @@ static void describe_peer(struct nicbarr_peer *peer, const struct nicbarr_hello 
     peer->number = hello->number;
     peer->later = hello->later;
     peer->sealed = myr_has_key(&hello->key);
-    keep_key(peer->segment, &hello->key);
+    store_key(peer->segment, &hello->key);
     describe_nics(peer, hello);
 }
 
 /* Returns the entry of a process, which may be empty, or NULL if out of memory. */
-static struct nicbarr_peer *entry(const opal_process_name_t *name)
+static struct nicbarr_peer *peer_entry(const opal_process_name_t *name)
 {
     const uint64_t key = key_of(name);
     void *known = NULL;
@@ -295,14 +297,14 @@ static struct nicbarr_peer *lookup_peer(const opal_process_name_t *name)
 {
     struct nicbarr_hello hello;
     pthread_mutex_lock(&lock);
-    struct nicbarr_peer *peer = ready ? entry(name) : NULL;
-    if (NULL != peer && !peer->met) {
+    struct nicbarr_peer *peer = ready ? peer_entry(name) : NULL;
+    if (NULL != peer && !peer->hello_read) {
         if (get_hello(name, &hello)) {
             describe_peer(peer, &hello);
         } else {
             peer->trouble = NICBARR_NO_COMPONENT;
         }
-        peer->met = true;
+        peer->hello_read = true;
     }
     pthread_mutex_unlock(&lock);
     return peer;
@@ -382,7 +384,7 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
 
 /* Returns the rank whose hello this process reads first. The processes of a node begin with
  * different members, so that they find most other hellos in the segment. */
-static int first_to_ask(int size)
+static int first_to_query(int size)
 {
     const uint64_t locals = (uint64_t)ompi_process_info.num_local_peers + 1;
     return (int)((uint64_t)size * (ompi_process_info.my_local_rank % locals) / locals);
@@ -390,7 +392,7 @@ static int first_to_ask(int size)
 
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm)
 {
-    const int size = ompi_comm_size(comm), first = first_to_ask(size);
+    const int size = ompi_comm_size(comm), first = first_to_query(size);
     const struct nicbarr_peer **list = malloc((size_t)size * sizeof(*list));
     for (int asked = 0; NULL != list && asked < size; ++asked) {
         const int r = (first + asked) % size;
@@ -408,16 +410,16 @@ enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list
                                           ompi_communicator_t *comm, uint32_t by_segment,
                                           struct nicbarr_nodes *nodes)
 {
-    struct nicbarr_met met;
+    struct nicbarr_known known_ids;
     pthread_mutex_lock(&lock);
-    met.segments = segments.count;
+    known_ids.segments = segments.count;
     for (uint32_t nic = 0; nic < NICBARR_NICS_MOST; ++nic) {
-        met.nics[nic] = nics[nic].count;
-        met.names[nic] = nics[nic].names;
+        known_ids.nics[nic] = nics[nic].count;
+        known_ids.names[nic] = nics[nic].names;
     }
     const enum nicbarr_counted counted =
-        nicbarr_census(list, (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm), &met,
-                       by_segment, nodes);
+        nicbarr_census(list, (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm),
+                       &known_ids, by_segment, nodes);
     pthread_mutex_unlock(&lock);
     return counted;
 }
@@ -487,7 +489,7 @@ int nicbarr_peers_open(const struct nicbarr_hello *hello, const struct myr_key_p
     }
     own_job_size = (uint32_t)ompi_process_info.num_procs;
     const size_t count = nicbarr_hello_write(&own, bytes);
-    tell_own(bytes, count);
+    store_own_hello(bytes, count);
     return nicbarr_modex_put(&mca_coll_nicbarr_component.super.collm_version, bytes, count);
 }
 
@@ -499,7 +501,7 @@ void nicbarr_peers_close(void)
         return;
     }
     ready = false;
-    own_roll = NULL;
+    own_table = NULL;
     for (int rc = opal_hash_table_get_first_key_uint64(&peers, &key, &peer, &at); 0 == rc;
          rc = opal_hash_table_get_next_key_uint64(&peers, &key, &peer, at, &at)) {
         free(((struct nicbarr_peer *)peer)->why);

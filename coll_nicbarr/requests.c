@@ -9,20 +9,20 @@
 #include "coll_nicbarr/failures.h"
 #include "libmyr/groups/nic_bcast.h"
 
-enum { REMIND_EVERY = 64 /* number of calls of progress(), a power of two */ };
+enum { REMIND_EVERY = 64 /* number of calls of progress_requests(), a power of two */ };
 
 static opal_free_list_t requests;
 static opal_list_t active;
 static opal_mutex_t lock;
-static uint32_t calls;      /* number of calls of progress() */
+static uint32_t calls;      /* number of calls of progress_requests() */
 static uint32_t checked_ms; /* time of the last check for missing nodes; see overdue.h */
-static bool going_through;  /* a thread is processing the active requests */
-static bool progressing;    /* progress() is registered */
+static bool scanning;       /* a thread is processing the active requests */
+static bool progressing;    /* progress_requests() is registered */
 
 /* ---- progress ---- */
 
 /* Returns whether a check for missing nodes is due. */
-static bool check_due(void)
+static bool is_check_due(void)
 {
     const uint32_t now_ms = nicbarr_now_ms();
     if (now_ms - checked_ms < NICBARR_CHECK_MS) {
@@ -34,7 +34,7 @@ static bool check_due(void)
 
 /* In programs that survive failures, returns whether the request has failed; then it is complete,
  * with the error. */
-static bool fails(nicbarr_request_t *request)
+static bool has_failed(nicbarr_request_t *request)
 {
     const int failure = nicbarr_known_failure(request->super.req_mpi_object.comm);
     if (OMPI_SUCCESS != failure) {
@@ -43,7 +43,7 @@ static bool fails(nicbarr_request_t *request)
     return OMPI_SUCCESS != failure;
 }
 
-static int progress(void)
+static int progress_requests(void)
 {
     if (opal_list_is_empty(&active)) {
         return 0;
@@ -52,12 +52,12 @@ static int progress(void)
     if (0 != OPAL_THREAD_TRYLOCK(&lock)) {
         return 0;
     }
-    if (going_through) {
+    if (scanning) {
         OPAL_THREAD_UNLOCK(&lock);
         return 0;
     }
-    going_through = true;
-    const bool slow = 0 == ++calls % REMIND_EVERY, check = slow && check_due();
+    scanning = true;
+    const bool slow = 0 == ++calls % REMIND_EVERY, check = slow && is_check_due();
     opal_list_t complete;
     OBJ_CONSTRUCT(&complete, opal_list_t);
     opal_list_item_t *item, *next;
@@ -69,13 +69,13 @@ static int progress(void)
             nicbarr_end_if_member_died(request->super.req_mpi_object.comm,
                                        "a non-blocking collective");
         }
-        if (fails(request) || operation->test(request) ||
+        if (has_failed(request) || operation->test(request) ||
             (slow && NULL != operation->remind && operation->remind(request, check))) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);
         }
     }
-    going_through = false;
+    scanning = false;
     OPAL_THREAD_UNLOCK(&lock);
 
     /* Complete the requests without the lock, because completing a request may run a callback, and
@@ -100,7 +100,7 @@ void nicbarr_request_start(nicbarr_request_t *request)
         request->super.req_complete = REQUEST_PENDING;
         opal_list_append(&active, &request->super.super.super);
         if (!progressing) {
-            opal_progress_register(progress);
+            opal_progress_register(progress_requests);
             progressing = true;
         }
     }
@@ -135,7 +135,7 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
     return OMPI_SUCCESS != rc;
 }
 
-void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group)
+void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group)
 {
     nicbarr_overdue_end(request->super.req_mpi_object.comm, group, &request->wait);
     request->reminded = false;
@@ -202,9 +202,9 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
     return request;
 }
 
-int nicbarr_request_hand_out(nicbarr_request_t *request,
-                             int (*fill_in)(nicbarr_request_t *request, const void *what),
-                             const void *what, ompi_request_t **handle)
+int nicbarr_request_issue(nicbarr_request_t *request,
+                          int (*fill_in)(nicbarr_request_t *request, const void *what),
+                          const void *what, ompi_request_t **handle)
 {
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -237,7 +237,7 @@ int nicbarr_requests_open(void)
 void nicbarr_requests_close(void)
 {
     if (progressing) {
-        opal_progress_unregister(progress);
+        opal_progress_unregister(progress_requests);
         progressing = false;
     }
     OBJ_DESTRUCT(&lock);

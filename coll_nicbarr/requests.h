@@ -52,7 +52,7 @@ struct nicbarr_request {
         } barrier;
         struct nicbarr_reduction reduction;
         struct {
-            struct nicbarr_taker taker;
+            struct nicbarr_consumer consumer;
             struct nicbarr_reduction rounds;
             struct nicbarr_side own; /* this process's contribution */
             struct nicbarr_side all; /* destination of all blocks; type NULL: another process's */
@@ -67,7 +67,7 @@ struct nicbarr_request {
         } across;
         struct {
             struct nicbarr_carrier *carrier;
-            struct nicbarr_handed handed;
+            struct nicbarr_carried_bcast carried;
             void *buffer, *packed; /* for a type with gaps: packed memory; else NULL */
             nicbarr_count_t count;
             int root;
@@ -99,17 +99,17 @@ void nicbarr_request_start(nicbarr_request_t *request);
 /* The common part of remind() across nodes: sends retransmission requests for missing messages of
  * the group that the request waits for, and, with `check`, checks whether these messages can still
  * arrive. Returns true if they cannot. `wait` describes the wait. When the request completes, or
- * begins to wait for another group, call nicbarr_request_came(). */
+ * begins to wait for another group, call nicbarr_request_wait_ended(). */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool check);
-void nicbarr_request_came(nicbarr_request_t *request, const struct myr_nic_group *group);
+void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);
 
 /* Hand the request out to the program: fill in its parameters, and begin it, unless it is
  * persistent. `request` may be NULL, which means out of memory. `fill_in` and this function return
  * Open MPI's error; on error there is no request. */
-int nicbarr_request_hand_out(nicbarr_request_t *request,
-                             int (*fill_in)(nicbarr_request_t *request, const void *what),
-                             const void *what, ompi_request_t **handle);
+int nicbarr_request_issue(nicbarr_request_t *request,
+                          int (*fill_in)(nicbarr_request_t *request, const void *what),
+                          const void *what, ompi_request_t **handle);
 
 opal_mutex_t *nicbarr_requests_lock(void);
 

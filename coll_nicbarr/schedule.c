@@ -2,7 +2,7 @@
 /* See schedule.h for callers and invariants.
  *
  * Each algorithm is a row of a table, with one function that emits its steps. The function runs
- * twice: first into a sheet without storage, to count the steps, then into one of the right size.
+ * twice: first into a builder without storage, to count the steps, then into one of the right size.
  * Therefore a schedule is a single allocation, and no algorithm has to compute its size. */
 #include "coll_nicbarr/schedule.h"
 
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sheet;
+struct builder;
 /* Emit the steps of `rank`. The parameter is from 1 to size - 1, and ignored by algorithms without
  * one. */
-typedef void emit_steps(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank);
+typedef void emit_steps(struct builder *builder, uint32_t parameter, uint32_t size, uint32_t rank);
 /* Returns the maximum of messages that any rank waits for. */
 typedef uint32_t count_waits(uint32_t parameter, uint32_t size);
 
-static emit_steps emit_star, emit_everybody, emit_tree, emit_dissemination, emit_pairwise,
+static emit_steps emit_star, emit_all_to_all, emit_tree, emit_dissemination, emit_pairwise,
     emit_gather;
 static count_waits tree_waits, dissemination_waits, pairwise_waits;
 
@@ -31,7 +31,7 @@ static const struct {
 } algorithms[NICBARR_ALGORITHMS] = {
     [NICBARR_OPENMPI] = {"openmpi", NULL, 0, 0, 0, NULL, NULL},
     [NICBARR_COUNTER] = {"counter", "leaves", 1, 4096, 1, emit_star, NULL},
-    [NICBARR_FLAGS] = {"flags", "bytes apart: 4, 8 to 128", 4, 128, 4, emit_everybody, NULL},
+    [NICBARR_FLAGS] = {"flags", "bytes apart: 4, 8 to 128", 4, 128, 4, emit_all_to_all, NULL},
     [NICBARR_TREE] = {"tree", "degree", 1, 4096, 4, emit_tree, tree_waits},
     [NICBARR_DISSEMINATION] = {"dissemination", "n", 1, 4096, 1, emit_dissemination,
                                dissemination_waits},
@@ -157,7 +157,7 @@ uint32_t nicbarr_parameter_max(enum nicbarr_algorithm algorithm, uint32_t size)
 
 /* Returns the parameter, limited to the greatest value that makes a difference, and at least 1,
  * because algorithms divide by it. */
-static uint32_t effective(struct nicbarr_choice choice, uint32_t size)
+static uint32_t effective_parameter(struct nicbarr_choice choice, uint32_t size)
 {
     const uint32_t others = size > 1 ? size - 1 : 1;
     const uint32_t parameter = choice.parameter < others ? choice.parameter : others;
@@ -167,47 +167,47 @@ static uint32_t effective(struct nicbarr_choice choice, uint32_t size)
 uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size)
 {
     count_waits *waits = algorithms[choice.algorithm].waits;
-    return NULL == waits ? 0 : waits(effective(choice, size), size);
+    return NULL == waits ? 0 : waits(effective_parameter(choice, size), size);
 }
 
 /* The schedule under construction; without storage (steps is NULL), it only counts. */
-struct sheet {
+struct builder {
     uint32_t nsteps, npeers;
     struct mcp_step *steps;
     uint32_t *peers;
 };
 
-static void new_step(struct sheet *sheet)
+static void new_step(struct builder *builder)
 {
-    if (NULL != sheet->steps) {
-        sheet->steps[sheet->nsteps] = (struct mcp_step){0, 0};
+    if (NULL != builder->steps) {
+        builder->steps[builder->nsteps] = (struct mcp_step){0, 0};
     }
-    ++sheet->nsteps;
+    ++builder->nsteps;
 }
 
-static void add_peer(struct sheet *sheet, uint32_t peer)
+static void add_peer(struct builder *builder, uint32_t peer)
 {
-    if (NULL != sheet->peers) {
-        sheet->peers[sheet->npeers] = peer;
+    if (NULL != builder->peers) {
+        builder->peers[builder->npeers] = peer;
     }
-    ++sheet->npeers;
+    ++builder->npeers;
 }
 
 /* Within a step, all sends precede all waits. */
-static void send_to(struct sheet *sheet, uint32_t peer)
+static void send_to(struct builder *builder, uint32_t peer)
 {
-    if (NULL != sheet->steps) {
-        ++sheet->steps[sheet->nsteps - 1].sends;
+    if (NULL != builder->steps) {
+        ++builder->steps[builder->nsteps - 1].sends;
     }
-    add_peer(sheet, peer);
+    add_peer(builder, peer);
 }
 
-static void wait_for(struct sheet *sheet, uint32_t peer)
+static void wait_for(struct builder *builder, uint32_t peer)
 {
-    if (NULL != sheet->steps) {
-        ++sheet->steps[sheet->nsteps - 1].waits;
+    if (NULL != builder->steps) {
+        ++builder->steps[builder->nsteps - 1].waits;
     }
-    add_peer(sheet, peer);
+    add_peer(builder, peer);
 }
 
 static uint32_t dissemination_waits(uint32_t n, uint32_t size)
@@ -222,25 +222,26 @@ static uint32_t dissemination_waits(uint32_t n, uint32_t size)
 /* Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
  * After step r, a rank has learned the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a
  * message from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
-static void emit_dissemination(struct sheet *sheet, uint32_t n, uint32_t size, uint32_t rank)
+static void emit_dissemination(struct builder *builder, uint32_t n, uint32_t size, uint32_t rank)
 {
     for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
-        new_step(sheet);
+        new_step(builder);
         for (uint64_t i = 1; i <= n && i * distance < size; ++i) {
-            send_to(sheet, (uint32_t)((rank + i * distance) % size));
+            send_to(builder, (uint32_t)((rank + i * distance) % size));
         }
         for (uint64_t i = 1; i <= n && i * distance < size; ++i) {
-            wait_for(sheet, (uint32_t)((rank + size - i * distance) % size));
+            wait_for(builder, (uint32_t)((rank + size - i * distance) % size));
         }
     }
 }
 
 /* Emit one step in which all ranks send to all others, which is dissemination with the largest
  * n. */
-static void emit_everybody(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
+static void emit_all_to_all(struct builder *builder, uint32_t parameter, uint32_t size,
+                            uint32_t rank)
 {
     (void)parameter;
-    emit_dissemination(sheet, size > 1 ? size - 1 : 1, size, rank);
+    emit_dissemination(builder, size > 1 ? size - 1 : 1, size, rank);
 }
 
 /* Returns the number of exchanges, plus the messages of the partner in S' before and after them. */
@@ -257,7 +258,7 @@ static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
 /* Buntinas et al., "Fast NIC-Based Barrier over Myrinet/GM": recursive doubling in the set S of the
  * first 2^k ranks. Each of the remaining ranks (S') sends to its partner in S at the beginning, and
  * receives from it at the end. */
-static void emit_pairwise(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
+static void emit_pairwise(struct builder *builder, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     uint32_t core = 1;
     (void)parameter;
@@ -265,52 +266,52 @@ static void emit_pairwise(struct sheet *sheet, uint32_t parameter, uint32_t size
         core *= 2;
     }
     if (rank >= core) {
-        new_step(sheet);
-        send_to(sheet, rank - core);
-        wait_for(sheet, rank - core);
+        new_step(builder);
+        send_to(builder, rank - core);
+        wait_for(builder, rank - core);
         return;
     }
     const bool partner = rank + core < size;
     if (partner) {
-        new_step(sheet);
-        wait_for(sheet, rank + core);
+        new_step(builder);
+        wait_for(builder, rank + core);
     }
     for (uint32_t mask = 1; mask < core; mask *= 2) {
-        new_step(sheet);
-        send_to(sheet, rank ^ mask);
-        wait_for(sheet, rank ^ mask);
+        new_step(builder);
+        send_to(builder, rank ^ mask);
+        wait_for(builder, rank ^ mask);
     }
     if (partner) {
-        new_step(sheet);
-        send_to(sheet, rank + core);
+        new_step(builder);
+        send_to(builder, rank + core);
     }
 }
 
 /* Gather over the tree in which the children of p are d p + 1 ... d p + d, then broadcast, unless
  * it is `rooted`. */
-static void emit_over_tree(struct sheet *sheet, uint64_t degree, uint32_t size, uint32_t rank,
+static void emit_over_tree(struct builder *builder, uint64_t degree, uint32_t size, uint32_t rank,
                            bool rooted)
 {
     const uint64_t first = degree * rank + 1;
     const uint64_t end = first + degree < size ? first + degree : size;
     if (first < end) {
-        new_step(sheet);
+        new_step(builder);
         for (uint64_t child = first; child < end; ++child) {
-            wait_for(sheet, (uint32_t)child);
+            wait_for(builder, (uint32_t)child);
         }
     }
     if (0 != rank) {
         const uint32_t parent = (uint32_t)((rank - 1) / degree);
-        new_step(sheet);
-        send_to(sheet, parent);
+        new_step(builder);
+        send_to(builder, parent);
         if (!rooted) {
-            wait_for(sheet, parent);
+            wait_for(builder, parent);
         }
     }
     if (first < end && !rooted) {
-        new_step(sheet);
+        new_step(builder);
         for (uint64_t child = first; child < end; ++child) {
-            send_to(sheet, (uint32_t)child);
+            send_to(builder, (uint32_t)child);
         }
     }
 }
@@ -322,85 +323,87 @@ static uint32_t tree_waits(uint32_t degree, uint32_t size)
     return degree + 1;
 }
 
-static void emit_tree(struct sheet *sheet, uint32_t degree, uint32_t size, uint32_t rank)
+static void emit_tree(struct builder *builder, uint32_t degree, uint32_t size, uint32_t rank)
 {
-    emit_over_tree(sheet, degree, size, rank, false);
+    emit_over_tree(builder, degree, size, rank, false);
 }
 
-static void emit_gather(struct sheet *sheet, uint32_t degree, uint32_t size, uint32_t rank)
+static void emit_gather(struct builder *builder, uint32_t degree, uint32_t size, uint32_t rank)
 {
-    emit_over_tree(sheet, degree, size, rank, true);
+    emit_over_tree(builder, degree, size, rank, true);
 }
 
 /* Emit a star, as the schedule of a counter, whose last process to arrive acts as the root. */
-static void emit_star(struct sheet *sheet, uint32_t parameter, uint32_t size, uint32_t rank)
+static void emit_star(struct builder *builder, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;
-    emit_over_tree(sheet, size > 1 ? size - 1 : 1, size, rank, false);
+    emit_over_tree(builder, size > 1 ? size - 1 : 1, size, rank, false);
 }
 
-static void emit_ping_pong(struct sheet *sheet, uint32_t peers, uint32_t rank)
+static void emit_ping_pong(struct builder *builder, uint32_t peers, uint32_t rank)
 {
     if (0 == rank) {
-        new_step(sheet);
+        new_step(builder);
         for (uint32_t peer = 1; peer <= peers; ++peer) {
-            send_to(sheet, peer);
+            send_to(builder, peer);
         }
         for (uint32_t peer = 1; peer <= peers; ++peer) {
-            wait_for(sheet, peer);
+            wait_for(builder, peer);
         }
     } else if (rank <= peers) {
-        new_step(sheet);
-        wait_for(sheet, 0);
-        new_step(sheet);
-        send_to(sheet, 0);
+        new_step(builder);
+        wait_for(builder, 0);
+        new_step(builder);
+        send_to(builder, 0);
     }
 }
 
 /* The arguments of a schedule. */
-struct order {
+struct schedule_arguments {
     bool ping_pong; /* the ping-pong; otherwise the schedule of the choice */
     struct nicbarr_choice choice;
     uint32_t size, rank;
 };
 
-static void emit(struct sheet *sheet, const struct order *order)
+static void emit_schedule(struct builder *builder, const struct schedule_arguments *arguments)
 {
-    if (order->ping_pong) {
-        emit_ping_pong(sheet, order->size - 1, order->rank);
-    } else if (NULL != algorithms[order->choice.algorithm].emit) {
-        algorithms[order->choice.algorithm].emit(sheet, effective(order->choice, order->size),
-                                                 order->size, order->rank);
+    if (arguments->ping_pong) {
+        emit_ping_pong(builder, arguments->size - 1, arguments->rank);
+    } else if (NULL != algorithms[arguments->choice.algorithm].emit) {
+        algorithms[arguments->choice.algorithm].emit(
+            builder, effective_parameter(arguments->choice, arguments->size), arguments->size,
+            arguments->rank);
     }
 }
 
-static bool write_down(const struct order *order, struct myr_schedule *schedule)
+static bool create_schedule(const struct schedule_arguments *arguments,
+                            struct myr_schedule *schedule)
 {
-    struct sheet count = {0};
-    emit(&count, order);
+    struct builder count = {0};
+    emit_schedule(&count, arguments);
 
-    struct sheet sheet = {0};
-    sheet.steps =
-        malloc(count.nsteps * sizeof(*sheet.steps) + count.npeers * sizeof(*sheet.peers) + 1);
-    if (NULL == sheet.steps) {
+    struct builder builder = {0};
+    builder.steps =
+        malloc(count.nsteps * sizeof(*builder.steps) + count.npeers * sizeof(*builder.peers) + 1);
+    if (NULL == builder.steps) {
         return false;
     }
-    sheet.peers = (uint32_t *)(sheet.steps + count.nsteps);
-    emit(&sheet, order);
-    *schedule = (struct myr_schedule){sheet.nsteps, sheet.steps, sheet.npeers, sheet.peers};
+    builder.peers = (uint32_t *)(builder.steps + count.nsteps);
+    emit_schedule(&builder, arguments);
+    *schedule = (struct myr_schedule){builder.nsteps, builder.steps, builder.npeers, builder.peers};
     return true;
 }
 
 bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
                              struct myr_schedule *schedule)
 {
-    return write_down(&(struct order){false, choice, size, rank}, schedule);
+    return create_schedule(&(struct schedule_arguments){false, choice, size, rank}, schedule);
 }
 
 bool nicbarr_schedule_ping_pong(uint32_t peers, uint32_t rank, struct myr_schedule *schedule)
 {
-    return write_down(&(struct order){.ping_pong = true, .size = peers + 1, .rank = rank},
-                      schedule);
+    return create_schedule(
+        &(struct schedule_arguments){.ping_pong = true, .size = peers + 1, .rank = rank}, schedule);
 }
 
 bool nicbarr_schedule_of(const void *among, uint32_t rank, struct myr_schedule *schedule)

@@ -33,7 +33,7 @@ static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
     return most;
 }
 
-static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static const char *set_up_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     static char trouble[sizeof(((struct myr_error *)0)->text)];
@@ -41,7 +41,7 @@ static const char *try_to_set_up(mca_coll_nicbarr_module_t *module, ompi_communi
     if (NULL != why) {
         return why;
     }
-    why = nicbarr_forced_in_vain(&module->shape);
+    why = nicbarr_forced_unusable(&module->shape);
     if (NULL != why) {
         return why;
     }
@@ -76,7 +76,7 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (NULL != module->group.record || module->declined) {
         return !module->declined;
     }
-    const char *why = try_to_set_up(module, comm);
+    const char *why = set_up_record(module, comm);
     if (NULL != why) {
         nicbarr_decline(module, comm, why);
         return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See sharing.h.
  *
- * Rank 0 broadcasts one message (struct letter), which contains the caller's words, a nonce, and
- * for each node a copy of the secret, encrypted for that node. Processes that share a segment count
- * as one node here, because the key pair is in the segment. All members number the nodes by their
- * lowest ranks, so each finds the copy of its node. */
+ * Rank 0 broadcasts one message (struct secret_message), which contains the caller's words, a
+ * nonce, and for each node a copy of the secret, encrypted for that node. Processes that share a
+ * segment count as one node here, because the key pair is in the segment. All members number the
+ * nodes by their lowest ranks, so each finds the copy of its node. */
 #include "coll_nicbarr/sharing.h"
 
 #include <stdlib.h>
@@ -24,8 +24,8 @@ struct addressees {
 };
 
 /* Returns false if out of memory. */
-static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank,
-                        struct addressees *nodes)
+static bool number_nodes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank,
+                         struct addressees *nodes)
 {
     uint32_t most = 0;
     for (uint32_t r = 0; r < size; ++r) {
@@ -50,84 +50,86 @@ static bool count_nodes(const struct nicbarr_peer *const *peers, uint32_t size, 
 
 /* The head of the message. The sealed copies follow, or the secret itself if not all nodes have a
  * key. */
-struct letter {
+struct secret_message {
     uint64_t words[NICBARR_SHARED_WORDS];
     struct myr_nonce nonce;
 };
 
-static size_t letter_bytes(const struct addressees *nodes)
+static size_t message_bytes(const struct addressees *nodes)
 {
-    return sizeof(struct letter) +
+    return sizeof(struct secret_message) +
            (nodes->all_have ? nodes->count * sizeof(struct myr_sealed) : sizeof(struct mcp_secret));
 }
 
-static void write_letter(const struct addressees *nodes, const uint64_t *words,
-                         const struct mcp_secret *secret, struct letter *letter)
+static void write_message(const struct addressees *nodes, const uint64_t *words,
+                          const struct mcp_secret *secret, struct secret_message *message)
 {
-    struct myr_sealed *sealed = (struct myr_sealed *)(letter + 1);
+    struct myr_sealed *sealed = (struct myr_sealed *)(message + 1);
     struct myr_agreed_key key;
-    memcpy(letter->words, words, sizeof(letter->words));
+    memcpy(message->words, words, sizeof(message->words));
     if (!nodes->all_have) {
-        memcpy(letter + 1, secret, sizeof(*secret));
+        memcpy(message + 1, secret, sizeof(*secret));
         return;
     }
-    myr_nonce_draw(&letter->nonce);
+    myr_nonce_draw(&message->nonce);
     for (uint32_t n = 0; n < nodes->count; ++n) {
         /* otherwise the node cannot unseal its copy */
         if (nicbarr_peer_agree(nodes->first[n], &key)) {
-            myr_seal(&key, &letter->nonce, secret, &sealed[n]);
+            myr_seal(&key, &message->nonce, secret, &sealed[n]);
         }
     }
 }
 
 /* Returns false if the secret or a key has been changed in transit. */
-static bool read_letter(const struct addressees *nodes, const struct letter *letter,
-                        uint64_t *words, struct mcp_secret *secret)
+static bool read_message(const struct addressees *nodes, const struct secret_message *message,
+                         uint64_t *words, struct mcp_secret *secret)
 {
-    const struct myr_sealed *sealed = (const struct myr_sealed *)(letter + 1);
+    const struct myr_sealed *sealed = (const struct myr_sealed *)(message + 1);
     struct myr_agreed_key key;
-    memcpy(words, letter->words, sizeof(letter->words));
+    memcpy(words, message->words, sizeof(message->words));
     if (!nodes->all_have) {
-        memcpy(secret, letter + 1, sizeof(*secret));
+        memcpy(secret, message + 1, sizeof(*secret));
         return true;
     }
     return nicbarr_peer_agree(nodes->first[0], &key) &&
-           myr_unseal(&key, &letter->nonce, &sealed[nodes->own], secret);
+           myr_unseal(&key, &message->nonce, &sealed[nodes->own], secret);
 }
 
-static int send_letter(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                       const struct addressees *nodes, uint64_t *words, struct mcp_secret *secret)
+static int broadcast_message(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             const struct addressees *nodes, uint64_t *words,
+                             struct mcp_secret *secret)
 {
-    const size_t bytes = letter_bytes(nodes);
-    struct letter *letter = calloc(1, bytes);
-    if (NULL == letter) {
+    const size_t bytes = message_bytes(nodes);
+    struct secret_message *message = calloc(1, bytes);
+    if (NULL == message) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (0 == ompi_comm_rank(comm)) {
-        write_letter(nodes, words, secret, letter);
+        write_message(nodes, words, secret, message);
     }
-    const int rc =
-        module->own.bcast.function(letter, (int)bytes, MPI_BYTE, 0, comm, module->own.bcast.module);
-    if (OMPI_SUCCESS == rc && !read_letter(nodes, letter, words, secret)) {
+    const int rc = module->own.bcast.function(message, (int)bytes, MPI_BYTE, 0, comm,
+                                              module->own.bcast.module);
+    if (OMPI_SUCCESS == rc && !read_message(nodes, message, words, secret)) {
         nicbarr_complain(
             "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "
             "will not work on it. Can others modify this job's network traffic?");
         (void)myr_secret_draw(secret);
     }
-    free(letter);
+    free(message);
     return rc;
 }
 
-int nicbarr_share(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                  uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret, bool *sealed)
+int nicbarr_share_secret(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret,
+                         bool *sealed)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     struct addressees nodes = {NULL};
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
-    if (NULL != peers && count_nodes(peers, (uint32_t)ompi_comm_size(comm),
-                                     (uint32_t)ompi_comm_rank(comm), &nodes)) {
+    if (NULL != peers && number_nodes(peers, (uint32_t)ompi_comm_size(comm),
+                                      (uint32_t)ompi_comm_rank(comm), &nodes)) {
         *sealed = nodes.all_have;
-        rc = send_letter(module, comm, &nodes, words, secret);
+        rc = broadcast_message(module, comm, &nodes, words, secret);
     }
     free(nodes.first);
     free(peers);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* Record whether packets of a kind of NIC have got through, after all members have tried. */
-void nicbarr_suspect_nic(uint32_t nic, bool good);
+void nicbarr_record_nic_test(uint32_t nic, bool good);
 
 /* Returns those of the kinds `players` (bit n: NIC n) that the next communicator must exclude.
  * Called by rank 0 of each communicator, once per attempt that would be made. */

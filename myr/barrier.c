@@ -93,13 +93,13 @@ static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struc
 {
     const uint32_t size = barrier->members.size, nic = barrier->host->nic;
     const bool by_segment = 0 != (nicbarr_kind(nic)->caps.flags & MYR_SHARES_SEGMENT);
-    struct nicbarr_met met = {.segments = size};
+    struct nicbarr_known known = {.segments = size};
     struct nicbarr_peer *peers = calloc(size, sizeof(*peers));
     /* The array consists of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
     const struct nicbarr_peer **list = calloc(size, sizeof(*list));
     enum nicbarr_counted counted = NICBARR_NO_MEMORY;
-    met.nics[nic] = size;
-    met.names[nic] = names;
+    known.nics[nic] = size;
+    known.names[nic] = names;
     if (NULL != peers && NULL != list) {
         for (uint32_t r = 0; r < size; ++r) {
             peers[r].segment = number_of_segment(cards, r);
@@ -108,7 +108,7 @@ static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struc
             list[r] = &peers[r];
             names[r] = &cards[r].name;
         }
-        counted = nicbarr_census(list, size, barrier->members.rank, &met,
+        counted = nicbarr_census(list, size, barrier->members.rank, &known,
                                  (by_segment ? UINT32_C(1) : 0) << nic, &barrier->nodes);
     }
     free(list);

@@ -23,7 +23,7 @@ bool myr_refuse(char *why, const char *format, ...)
 static bool choose_nic(struct myr_host *host, const char *word, char *why)
 {
     uint32_t wanted = 0;
-    const bool known = nicbarr_nics_want(&host->nics, NULL == word ? myr_soft_kind.name : word);
+    const bool known = nicbarr_nics_parse(&host->nics, NULL == word ? myr_soft_kind.name : word);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         host->nic = host->nics.wanted[nic] ? nic : host->nic;
         wanted += host->nics.wanted[nic];

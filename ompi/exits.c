@@ -30,7 +30,7 @@ static _Atomic uint64_t poll_us;
 
 /* Returns the first descriptor that must not be used. The program needs descriptors, too, so at
  * most half of its limit is used. */
-static int first_too_many(void)
+static int descriptor_limit(void)
 {
     struct rlimit limit;
     return 0 != getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT32_MAX
@@ -38,7 +38,7 @@ static int first_too_many(void)
                : (int)(limit.rlim_cur / 2);
 }
 
-static void report(const struct watched *process)
+static void report_death(const struct watched *process)
 {
     if (0 != myr_segment_pid_of(segment, process->number)) {
         nicbarr_process_failed(&process->name);
@@ -47,7 +47,7 @@ static void report(const struct watched *process)
 
 /* Removes a process whose pidfd is readable from the set. Returns false if another thread has
  * already done so. */
-static bool take_off(uint32_t index, struct watched *process)
+static bool remove_watched(uint32_t index, struct watched *process)
 {
     pthread_mutex_lock(&lock);
     *process = table[index];
@@ -72,8 +72,8 @@ static int poll_deaths(void)
     }
     for (struct epoll_event event; 1 == epoll_wait(deaths, &event, 1, 0);) {
         struct watched process;
-        if (take_off(event.data.u32, &process)) {
-            report(&process);
+        if (remove_watched(event.data.u32, &process)) {
+            report_death(&process);
             ++found;
         }
     }
@@ -139,7 +139,7 @@ static int open_pidfd(uint32_t pid, uint32_t index, bool *ended)
     const int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     *ended = pidfd < 0 && ESRCH == errno;
     if (pidfd >= 0 &&
-        (pidfd >= first_too_many() || 0 != epoll_ctl(deaths, EPOLL_CTL_ADD, pidfd, &event))) {
+        (pidfd >= descriptor_limit() || 0 != epoll_ctl(deaths, EPOLL_CTL_ADD, pidfd, &event))) {
         close(pidfd);
         return -1;
     }
@@ -161,6 +161,6 @@ void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
     }
     pthread_mutex_unlock(&lock);
     if (ended) {
-        report(&process);
+        report_death(&process);
     }
 }

@@ -21,7 +21,8 @@ int nicbarr_modex_put(const mca_base_component_t *component, const void *data, s
 #if OMPI_MAJOR_VERSION == 4
 
 /* Gets the data from this node's server, if it already has them. */
-static void lookup(const opal_process_name_t *peer, const char *key, uint8_t **data, size_t *bytes)
+static void lookup_local(const opal_process_name_t *peer, const char *key, uint8_t **data,
+                         size_t *bytes)
 {
     int rc;
     opal_byte_object_t *object = NULL;
@@ -90,7 +91,7 @@ static void free_query(struct query *query)
 }
 
 /* Completes a query. Called by PMIx's thread. */
-static void answer(int status, opal_value_t *value, void *context)
+static void complete_query(int status, opal_value_t *value, void *context)
 {
     struct query *query = context;
     pthread_mutex_lock(&query->lock);
@@ -133,10 +134,11 @@ static void query_server(const opal_process_name_t *peer, const char *key, uint8
     if (NULL == query) {
         return;
     }
-    const bool under_way = NULL != query->key &&
-                           OPAL_SUCCESS == opal_pmix.get_nb(peer, query->key, NULL, answer, query);
+    const bool under_way =
+        NULL != query->key &&
+        OPAL_SUCCESS == opal_pmix.get_nb(peer, query->key, NULL, complete_query, query);
     if (under_way && !wait_for_answer(query)) {
-        return; /* answer() then frees it */
+        return; /* complete_query() then frees it */
     }
     *data = query->data;
     *bytes = query->bytes;
@@ -144,14 +146,14 @@ static void query_server(const opal_process_name_t *peer, const char *key, uint8
     free_query(query);
 }
 
-static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
-                    uint8_t **data, size_t *bytes)
+static void receive_data(const mca_base_component_t *component, const opal_process_name_t *peer,
+                         uint8_t **data, size_t *bytes)
 {
     char *key = mca_base_component_to_string(component);
     if (NULL == key) {
         return;
     }
-    lookup(peer, key, data, bytes);
+    lookup_local(peer, key, data, bytes);
     if (NULL == *data && NULL != opal_pmix.get_nb && !has_published_here(peer)) {
         query_server(peer, key, data, bytes);
     }
@@ -164,8 +166,8 @@ static void receive(const mca_base_component_t *component, const opal_process_na
  * lacks the component, it waits forever, hence the timeout. (PMIX_IMMEDIATE is no alternative,
  * because some processes would be informed that there are no data just before others receive
  * them.) */
-static void receive(const mca_base_component_t *component, const opal_process_name_t *peer,
-                    uint8_t **data, size_t *bytes)
+static void receive_data(const mca_base_component_t *component, const opal_process_name_t *peer,
+                         uint8_t **data, size_t *bytes)
 {
     int seconds = WAITED_SECONDS;
     char *key = mca_base_component_to_string(component);
@@ -195,7 +197,7 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
 {
     uint8_t *got = NULL;
     size_t bytes = 0;
-    receive(component, peer, &got, &bytes);
+    receive_data(component, peer, &got, &bytes);
     if (NULL == got || bytes > room) {
         bytes = 0;
     }

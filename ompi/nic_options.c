@@ -43,8 +43,8 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
     }
 }
 
-static bool fits(nicbarr_complain_fn complain, const char *component, const char *name, int value,
-                 bool may_be_zero, int least, int most)
+static bool option_fits(nicbarr_complain_fn complain, const char *component, const char *name,
+                        int value, bool may_be_zero, int least, int most)
 {
     const struct nicbarr_number number = nicbarr_number_of(component, name, value);
     if (!number.is_number) {
@@ -63,13 +63,13 @@ static bool fits(nicbarr_complain_fn complain, const char *component, const char
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most)
 {
-    return fits(complain, component, name, value, false, least, most);
+    return option_fits(complain, component, name, value, false, least, most);
 }
 
 bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
                             int value, int least, int most)
 {
-    return fits(complain, component, name, value, true, least, most);
+    return option_fits(complain, component, name, value, true, least, most);
 }
 
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static long long scaled(long long value, long long unit)
+static long long scaled_number(long long value, long long unit)
 {
     return value > LLONG_MAX / unit   ? LLONG_MAX
            : value < LLONG_MIN / unit ? LLONG_MIN
@@ -16,7 +16,7 @@ static long long scaled(long long value, long long unit)
 
 /* Parses a number like Open MPI does, but without truncation. Returns false if the text is not a
  * number. */
-static bool parse(const char *text, long long *value)
+static bool parse_number(const char *text, long long *value)
 {
     static const char units[] = "kmgKMG";
     char *end;
@@ -26,7 +26,7 @@ static bool parse(const char *text, long long *value)
         return false;
     }
     if (NULL != unit) {
-        *value = scaled(*value, 1LL << 10 * (1 + (unit - units) % 3));
+        *value = scaled_number(*value, 1LL << 10 * (1 + (unit - units) % 3));
     }
     return true;
 }
@@ -41,7 +41,7 @@ struct nicbarr_number nicbarr_number_of(const char *component, const char *name,
     if (NULL == number.text) {
         return number;
     }
-    number.is_number = parse(number.text, &value);
+    number.is_number = parse_number(number.text, &value);
     if (number.is_number && (value < INT_MIN || value > INT_MAX)) {
         number.value = value; /* otherwise Open MPI's value is kept, which a file may have
                                  overridden */

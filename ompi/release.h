@@ -115,7 +115,7 @@ static inline bool nicbarr_host_memory_only(void)
  * with Open MPI 5.0: with 5.0.7 each communicator then leaks 7 KiB, because coll/adapt never
  * releases modules of coll/tuned in the communicators that coll/han creates. (There is no leak
  * without coll/adapt or without coll/han.) With 6.0.0rc2 the heap does not grow. */
-static inline bool nicbarr_may_take_rooted(void)
+static inline bool nicbarr_may_replace_rooted(void)
 {
     return 5 != OMPI_MAJOR_VERSION;
 }

@@ -38,7 +38,7 @@ void nicbarr_batches_record(struct nicbarr_batches *batches, const struct nicbar
 bool nicbarr_batches_left(const struct nicbarr_batches *batches,
                           const struct nicbarr_contest *contest)
 {
-    return 0 == batches->least ? nicbarr_contest_wants(contest, batches->played)
+    return 0 == batches->least ? nicbarr_contest_wants_batch(contest, batches->played)
                                : contest->provisional && nicbarr_contest_open(contest);
 }
 
@@ -52,9 +52,9 @@ void nicbarr_batches_pause(struct nicbarr_batches *batches)
     batches->pause += batches->pause / 2;
 }
 
-void nicbarr_batches_put_off(struct nicbarr_batches *batches)
+void nicbarr_batches_postpone(struct nicbarr_batches *batches)
 {
-    batches->until = nicbarr_remeasure_put_off(&batches->pause);
+    batches->until = nicbarr_remeasure_postpone(&batches->pause);
 }
 
 bool nicbarr_batches_due(struct nicbarr_batches *batches)

@@ -47,7 +47,7 @@ bool nicbarr_batches_left(const struct nicbarr_batches *batches,
 /* Start counting the calls until the next batch. */
 void nicbarr_batches_pause(struct nicbarr_batches *batches);
 /* Double the pause until the next attempt, because the batch was not affordable. */
-void nicbarr_batches_put_off(struct nicbarr_batches *batches);
+void nicbarr_batches_postpone(struct nicbarr_batches *batches);
 /* Count a call. Returns whether the next batch is due. */
 bool nicbarr_batches_due(struct nicbarr_batches *batches);
 

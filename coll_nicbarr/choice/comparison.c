@@ -23,12 +23,12 @@ static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 /* Lower limit of a measured time, because ratios require positive values. */
 static const double least_us = 0.001;
 
-static double more(double a, double b)
+static double greater_of(double a, double b)
 {
     return a > b ? a : b;
 }
 
-static int counted(const struct nicbarr_comparison *comparison)
+static int counted_barriers(const struct nicbarr_comparison *comparison)
 {
     return comparison->preliminary_done ? NICBARR_COMPARISON_BARRIERS : PRELIMINARY;
 }
@@ -64,7 +64,7 @@ bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double com
         sample[0] = comparison->shared_clock ? left_us : left_us - come_us;
         sample[1] = comparison->shared_clock ? come_us : come_us - left_us;
     }
-    if (n + 1 < counted(comparison)) {
+    if (n + 1 < counted_barriers(comparison)) {
         return false;
     }
     comparison->number = 0;
@@ -76,7 +76,7 @@ int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, doubl
 {
     int count = 0;
     for (int d = 0; d < comparison->count; ++d) {
-        for (int n = 0; !comparison->out[d] && n < counted(comparison); ++n) {
+        for (int n = 0; !comparison->out[d] && n < counted_barriers(comparison); ++n) {
             values[count++] = comparison->sample[d][n][0];
             values[count++] = comparison->sample[d][n][1];
         }
@@ -86,13 +86,13 @@ int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, doubl
 
 /* Compute a variant's times for each barrier, of both kinds described in comparison.h, from its
  * agreed values. Returns a pointer past these values. */
-static const double *figures_of(const struct nicbarr_comparison *comparison, const double *value,
-                                double us[2][NICBARR_COMPARISON_BARRIERS])
+static const double *compute_times(const struct nicbarr_comparison *comparison, const double *value,
+                                   double us[2][NICBARR_COMPARISON_BARRIERS])
 {
-    for (int n = 0; n < counted(comparison); ++n) {
+    for (int n = 0; n < counted_barriers(comparison); ++n) {
         const double first = *value++, second = *value++;
-        us[0][n] = more(comparison->shared_clock ? first - second : first, least_us);
-        us[1][n] = more(comparison->shared_clock ? first - second : -second, least_us);
+        us[0][n] = greater_of(comparison->shared_clock ? first - second : first, least_us);
+        us[1][n] = greater_of(comparison->shared_clock ? first - second : -second, least_us);
     }
     return value;
 }
@@ -120,7 +120,7 @@ static bool beats_chosen(const struct nicbarr_comparison *comparison, int challe
 }
 
 /* Returns a value that combines both kinds of times, to compare challengers that have won. */
-static double product(const struct nicbarr_comparison *comparison, int variant)
+static double time_product(const struct nicbarr_comparison *comparison, int variant)
 {
     double us[2][NICBARR_COMPARISON_ROUNDS];
     memcpy(us[0], comparison->us[0][variant], sizeof(us[0]));
@@ -133,7 +133,7 @@ static int find_winner(const struct nicbarr_comparison *comparison)
     int winner = 0;
     for (int d = 1; d < comparison->count; ++d) {
         if (!comparison->out[d] && beats_chosen(comparison, d) &&
-            (0 == winner || product(comparison, d) < product(comparison, winner))) {
+            (0 == winner || time_product(comparison, d) < time_product(comparison, winner))) {
             winner = d;
         }
     }
@@ -157,7 +157,7 @@ static void drop_variants(struct nicbarr_comparison *comparison)
 }
 
 /* Returns whether all challengers have been dropped. */
-static bool alone(const struct nicbarr_comparison *comparison)
+static bool is_unchallenged(const struct nicbarr_comparison *comparison)
 {
     return next_variant(comparison, 1) == comparison->count;
 }
@@ -167,12 +167,12 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
     double us[2][NICBARR_COMPARISON_BARRIERS];
     for (int d = 0; d < comparison->count; ++d) {
         if (!comparison->out[d]) {
-            values = figures_of(comparison, values, us);
+            values = compute_times(comparison, values, us);
             for (int kind = 0; kind < 2; ++kind) {
                 /* The preliminary round counts by its minimum, because disturbances only ever make
                  * a barrier slower. */
                 comparison->us[kind][d][comparison->rounds] =
-                    comparison->preliminary_done ? median(us[kind], counted(comparison))
+                    comparison->preliminary_done ? median(us[kind], counted_barriers(comparison))
                     : us[kind][0] < us[kind][1]  ? us[kind][0]
                                                  : us[kind][1];
             }
@@ -184,8 +184,10 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
     }
     comparison->preliminary_done = true;
     comparison->current = 0;
-    comparison->over = alone(comparison) || NICBARR_COMPARISON_ROUNDS == comparison->rounds;
-    comparison->winner = comparison->over && !alone(comparison) ? find_winner(comparison) : 0;
+    comparison->over =
+        is_unchallenged(comparison) || NICBARR_COMPARISON_ROUNDS == comparison->rounds;
+    comparison->winner =
+        comparison->over && !is_unchallenged(comparison) ? find_winner(comparison) : 0;
 }
 
 double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant)

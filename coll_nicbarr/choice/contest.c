@@ -41,12 +41,12 @@ static const double beyond_hope = 4.0, hopeless = 2.0, unlikely = 1.25, tie = 1.
  * unlimited number of repetitions. */
 static const double least_us = 0.01;
 
-static double more(double a, double b)
+static double greater_of(double a, double b)
 {
     return a > b ? a : b;
 }
 
-static double less(double a, double b)
+static double lesser_of(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -80,11 +80,11 @@ static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
 
 /* Returns the best estimate of a candidate's time. With few rounds it is the minimum, because
  * disturbances only ever make a measurement slower; with enough rounds it is the median. */
-static double known_us(const struct nicbarr_contestant *one)
+static double estimate_us(const struct nicbarr_contestant *one)
 {
     double least = one->preliminary_us;
     for (int r = 0; r < one->rounds && one->rounds < LEAST_ROUNDS; ++r) {
-        least = less(least, one->round_us[r]);
+        least = lesser_of(least, one->round_us[r]);
     }
     return one->rounds < LEAST_ROUNDS ? least : one->us.median;
 }
@@ -96,18 +96,19 @@ static int find_best(const struct nicbarr_contest *contest)
     int best = 0;
     for (int c = 1; c < contest->count; ++c) {
         const struct nicbarr_contestant *one = &contest->of[c];
-        best = !one->dropped && known_us(one) < known_us(&contest->of[best]) ? c : best;
+        best = !one->dropped && estimate_us(one) < estimate_us(&contest->of[best]) ? c : best;
     }
     return best;
 }
 
 /* Returns an upper bound of the best candidate's time after the preliminary round and one round:
  * the minimum over all candidates of the slower of both. */
-static double surely_us(const struct nicbarr_contest *contest)
+static double upper_bound_us(const struct nicbarr_contest *contest)
 {
-    double surely = more(contest->of[0].preliminary_us, contest->of[0].round_us[0]);
+    double surely = greater_of(contest->of[0].preliminary_us, contest->of[0].round_us[0]);
     for (int c = 1; c < contest->count; ++c) {
-        surely = less(surely, more(contest->of[c].preliminary_us, contest->of[c].round_us[0]));
+        surely = lesser_of(surely,
+                           greater_of(contest->of[c].preliminary_us, contest->of[c].round_us[0]));
     }
     return surely;
 }
@@ -123,17 +124,17 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
            nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
 }
 
-/* Drop candidates that cannot win. Called after each round for which decides() is true. */
+/* Drop candidates that cannot win. Called after each round for which ends_stage() is true. */
 static void drop_contestants(struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
-    const double surely = surely_us(contest);
+    const double surely = upper_bound_us(contest);
     for (int c = 1; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
         if (c != best && !one->dropped) {
-            one->dropped = 1 == contest->rounds
-                               ? less(one->preliminary_us, one->round_us[0]) > beyond_hope * surely
-                               : is_slower(one, &contest->of[best]);
+            one->dropped = 1 == contest->rounds ? lesser_of(one->preliminary_us, one->round_us[0]) >
+                                                      beyond_hope * surely
+                                                : is_slower(one, &contest->of[best]);
         }
     }
 }
@@ -146,10 +147,10 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
         left += !contest->of[c].dropped;
     }
     const double sample_us = budget_us / (left * STAGES * STAGE);
-    const double best_us = more(known_us(&contest->of[find_best(contest)]), least_us);
+    const double best_us = greater_of(estimate_us(&contest->of[find_best(contest)]), least_us);
     for (int c = 0; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
-        const double us = more(known_us(one), least_us), fit = sample_us / us;
+        const double us = greater_of(estimate_us(one), least_us), fit = sample_us / us;
         const int usual = us <= hopeless * best_us ? LEAST_REPETITIONS : 1;
         const int least = usual < contest->in_a_row ? contest->in_a_row : usual;
         one->repetitions = fit < least              ? least
@@ -179,7 +180,7 @@ static int next_position(const struct nicbarr_contest *contest, int rounds, int 
 }
 
 /* Returns whether candidates are dropped, and repetitions adjusted, after this round. */
-static bool decides(int rounds)
+static bool ends_stage(int rounds)
 {
     return 1 == rounds || 0 == rounds % STAGE;
 }
@@ -188,12 +189,12 @@ static bool decides(int rounds)
  * is assumed to take as long as an agreement. The first sample of a batch (`begun` is false) starts
  * whenever any time is left, so that each batch makes progress even if an earlier measurement was
  * slow only because of a disturbance. */
-static bool fits(const struct nicbarr_contest *contest, int candidate, double left_us,
-                 double agreement_us, bool begun)
+static bool sample_fits(const struct nicbarr_contest *contest, int candidate, double left_us,
+                        double agreement_us, bool begun)
 {
     const struct nicbarr_contestant *one = &contest->of[candidate];
     const bool known = contest->preliminary_done || one->preliminary_us > 0;
-    const double us = (one->repetitions + SET_OFF) * (known ? known_us(one) : agreement_us);
+    const double us = (one->repetitions + SET_OFF) * (known ? estimate_us(one) : agreement_us);
     return left_us > 0 && (!begun || us <= left_us);
 }
 
@@ -211,10 +212,10 @@ static void end_round(struct nicbarr_contest *contest, double budget_us)
             one->us = quartiles(one);
         }
     }
-    if (contest->preliminary_done && decides(contest->rounds)) {
+    if (contest->preliminary_done && ends_stage(contest->rounds)) {
         drop_contestants(contest);
     }
-    if (!contest->preliminary_done || decides(contest->rounds)) {
+    if (!contest->preliminary_done || ends_stage(contest->rounds)) {
         set_repetitions(contest, budget_us);
     }
     contest->preliminary_done = true;
@@ -238,10 +239,10 @@ static void record_sample(struct nicbarr_contest *contest, int position, double 
 static int choose_winner(const struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
-    const double limit = tie * known_us(&contest->of[best]);
+    const double limit = tie * estimate_us(&contest->of[best]);
     int chosen = 0;
     while (chosen < best &&
-           (contest->of[chosen].dropped || !(known_us(&contest->of[chosen]) <= limit))) {
+           (contest->of[chosen].dropped || !(estimate_us(&contest->of[chosen]) <= limit))) {
         ++chosen;
     }
     return chosen;
@@ -264,7 +265,7 @@ static double find_confidence(const struct nicbarr_contest *contest)
     return confidence;
 }
 
-static void conclude(struct nicbarr_contest *contest)
+static void evaluate_contest(struct nicbarr_contest *contest)
 {
     contest->chosen = contest->preliminary_done ? choose_winner(contest) : 0;
     contest->confidence = find_confidence(contest);
@@ -281,7 +282,7 @@ void nicbarr_contest_begin(struct nicbarr_contest *contest, int count)
     for (int c = 0; c < count; ++c) {
         contest->of[c].repetitions = 1;
     }
-    conclude(contest);
+    evaluate_contest(contest);
 }
 
 bool nicbarr_contest_open(const struct nicbarr_contest *contest)
@@ -289,7 +290,7 @@ bool nicbarr_contest_open(const struct nicbarr_contest *contest)
     return contest->count > 1 && contest->rounds < NICBARR_CONTEST_ROUNDS;
 }
 
-bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int batch)
+bool nicbarr_contest_wants_batch(const struct nicbarr_contest *contest, int batch)
 {
     return 0 == batch || (contest->provisional && nicbarr_contest_open(contest) &&
                           batch <= LATER_SHARES * (NICBARR_CONTEST_TOTAL - 1));
@@ -300,8 +301,9 @@ double nicbarr_contest_batch_us(int batch, double budget_us)
     return 0 == batch ? budget_us : budget_us / LATER_SHARES;
 }
 
-int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
-                          double since_us, double budget_us)
+int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
+                              const struct nicbarr_contest_user *user, double since_us,
+                              double budget_us)
 {
     double before_us = 0, spent_us = 0, us = 0;
     bool begun = false;
@@ -316,7 +318,7 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     while (0 == error && nicbarr_contest_open(contest)) {
         const int position = next_position(contest, contest->rounds, contest->next);
         const int c = candidate_at(contest, contest->rounds, position);
-        if (!fits(contest, c, budget_us - spent_us, agreement_us, begun)) {
+        if (!sample_fits(contest, c, budget_us - spent_us, agreement_us, begun)) {
             break;
         }
         us = 0;
@@ -329,7 +331,7 @@ int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_
     }
     contest->spent_us += spent_us;
     if (0 == error) {
-        conclude(contest);
+        evaluate_contest(contest);
     }
     return error;
 }

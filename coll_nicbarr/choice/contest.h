@@ -95,19 +95,20 @@ void nicbarr_contest_begin(struct nicbarr_contest *contest, int count);
  * Returns 0 or an error. After an error in a sample, all ranks return the same error. An error of
  * agree() is returned at once, because the ranks have no other means to agree on it. After an error
  * there is no result, and the contest is over. */
-int nicbarr_contest_go_on(struct nicbarr_contest *contest, const struct nicbarr_contest_user *user,
-                          double since_us, double budget_us);
+int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
+                              const struct nicbarr_contest_user *user, double since_us,
+                              double budget_us);
 
 /* Returns whether there are samples left. */
 bool nicbarr_contest_open(const struct nicbarr_contest *contest);
 
 /* A contest is run in batches, numbered from 0, so that a contest with an uncertain result can
- * continue later. nicbarr_contest_wants() returns whether another batch is worthwhile, given the
- * present result, and nicbarr_contest_batch_us() its time budget, if the budget of the first
+ * continue later. nicbarr_contest_wants_batch() returns whether another batch is worthwhile, given
+ * the present result, and nicbarr_contest_batch_us() its time budget, if the budget of the first
  * batch is `budget_us`. All batches together may take NICBARR_CONTEST_TOTAL times
  * `budget_us`. */
 enum { NICBARR_CONTEST_TOTAL = 8 };
-bool nicbarr_contest_wants(const struct nicbarr_contest *contest, int batch);
+bool nicbarr_contest_wants_batch(const struct nicbarr_contest *contest, int batch);
 double nicbarr_contest_batch_us(int batch, double budget_us);
 
 #endif

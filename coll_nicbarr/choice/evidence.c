@@ -33,7 +33,7 @@ static int find_candidate(const struct nicbarr_measurement *m, const char *name)
     return -1;
 }
 
-static bool dropped(const struct nicbarr_measurement *m, uint32_t c)
+static bool was_dropped(const struct nicbarr_measurement *m, uint32_t c)
 {
     return m->of[c].rounds < m->of[0].rounds;
 }
@@ -42,23 +42,24 @@ static double best_us(const struct nicbarr_measurement *m)
 {
     double best = m->of[0].us.median;
     for (uint32_t c = 1; c < m->count; ++c) {
-        best = !dropped(m, c) && m->of[c].us.median < best ? m->of[c].us.median : best;
+        best = !was_dropped(m, c) && m->of[c].us.median < best ? m->of[c].us.median : best;
     }
     return best;
 }
 
 /* Returns the candidate's time in microseconds, corrected if it was dropped. */
-static double fair_us(const struct nicbarr_measurement *m, uint32_t c)
+static double corrected_us(const struct nicbarr_measurement *m, uint32_t c)
 {
     const double least = left_behind * best_us(m), us = m->of[c].us.median;
-    return dropped(m, c) && us < least ? least : us;
+    return was_dropped(m, c) && us < least ? least : us;
 }
 
 /* ---- all measurements ---- */
 
 /* Returns the measurement with the most candidates. Its order of simplicity is used for all of
  * them. */
-static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *evidence)
+static const struct nicbarr_measurement *
+fullest_measurement(const struct nicbarr_evidence *evidence)
 {
     const struct nicbarr_measurement *full = &evidence->of[0];
     for (uint32_t i = 1; i < evidence->count; ++i) {
@@ -69,7 +70,7 @@ static const struct nicbarr_measurement *fullest(const struct nicbarr_evidence *
 
 /* Returns the logarithm of a candidate's time relative to the reference, or infinity if less than
  * half of the evidence contains the candidate. */
-static double figure(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
+static double relative_log(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
 {
     double all = 0, known = 0, sum = 0;
     for (uint32_t i = 0; i < evidence->count; ++i) {
@@ -79,14 +80,15 @@ static double figure(const struct nicbarr_evidence *evidence, int64_t now, const
         all += weight;
         if (c >= 0) {
             known += weight;
-            sum += weight * log(fair_us(m, (uint32_t)c) / m->of[0].us.median);
+            sum += weight * log(corrected_us(m, (uint32_t)c) / m->of[0].us.median);
         }
     }
     return known > 0 && 2 * known >= all ? sum / known : INFINITY;
 }
 
 /* Returns the combined confidence that the candidate is within `tie` of the best. */
-static double confidence(const struct nicbarr_evidence *evidence, int64_t now, const char *name)
+static double combined_confidence(const struct nicbarr_evidence *evidence, int64_t now,
+                                  const char *name)
 {
     double odds = 0; /* log-odds */
     for (uint32_t i = 0; i < evidence->count; ++i) {
@@ -96,22 +98,22 @@ static double confidence(const struct nicbarr_evidence *evidence, int64_t now, c
         if (c >= 0 && sure > 0.5) {
             const double contribution =
                 log(sure / (1 - sure)) * nicbarr_evidence_weight(m->when, now);
-            odds += fair_us(m, (uint32_t)c) <= tie * best_us(m) ? contribution : -contribution;
+            odds += corrected_us(m, (uint32_t)c) <= tie * best_us(m) ? contribution : -contribution;
         }
     }
     return 1 / (1 + exp(-odds));
 }
 
-bool nicbarr_evidence_weigh(const struct nicbarr_evidence *evidence, int64_t now,
-                            struct nicbarr_finding *finding)
+bool nicbarr_evidence_conclude(const struct nicbarr_evidence *evidence, int64_t now,
+                               struct nicbarr_finding *finding)
 {
     if (0 == evidence->count) {
         return false;
     }
-    const struct nicbarr_measurement *list = fullest(evidence);
+    const struct nicbarr_measurement *list = fullest_measurement(evidence);
     double figures[NICBARR_CONTESTANTS], best = INFINITY;
     for (uint32_t c = 0; c < list->count; ++c) {
-        figures[c] = figure(evidence, now, list->of[c].name);
+        figures[c] = relative_log(evidence, now, list->of[c].name);
         best = fmin(best, figures[c]);
     }
     uint32_t chosen = 0;
@@ -122,7 +124,7 @@ bool nicbarr_evidence_weigh(const struct nicbarr_evidence *evidence, int64_t now
         return false;
     }
     memcpy(finding->name, list->of[chosen].name, sizeof(finding->name));
-    finding->confidence = confidence(evidence, now, finding->name);
+    finding->confidence = combined_confidence(evidence, now, finding->name);
     finding->sure = finding->confidence >= NICBARR_CONTEST_SURE;
     return true;
 }

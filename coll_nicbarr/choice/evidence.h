@@ -63,7 +63,7 @@ double nicbarr_evidence_weight(int64_t when, int64_t now);
 
 /* Compute the choice and its confidence. Returns false if there is no evidence, or all of it is too
  * old to count. */
-bool nicbarr_evidence_weigh(const struct nicbarr_evidence *evidence, int64_t now,
-                            struct nicbarr_finding *finding);
+bool nicbarr_evidence_conclude(const struct nicbarr_evidence *evidence, int64_t now,
+                               struct nicbarr_finding *finding);
 
 #endif

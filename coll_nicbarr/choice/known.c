@@ -21,22 +21,22 @@ enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
     return (enum nicbarr_source)(word >> 40 & 0xff);
 }
 
-uint64_t nicbarr_recall(const struct nicbarr_shape *shape)
+uint64_t nicbarr_choice_of_job(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
     const uint64_t value = myr_kv_get(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape));
     return 0 == value || NICBARR_UNDECIDED == nicbarr_unpack(value, &choice) ? 0 : value;
 }
 
-void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven)
+void nicbarr_store_choice(uint64_t key, struct nicbarr_choice choice, bool proven)
 {
     myr_kv_set(mca_coll_nicbarr_component.segment, key,
                nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
 /* Across nodes, the default NIC is the first usable one. */
-static struct nicbarr_choice resolve(const struct nicbarr_shape *shape,
-                                     struct nicbarr_choice choice)
+static struct nicbarr_choice resolve_nic(const struct nicbarr_shape *shape,
+                                         struct nicbarr_choice choice)
 {
     if (0 == choice.nic && shape->nodes > 1 && nicbarr_algorithm_messages(choice.algorithm)) {
         choice.nic = (uint32_t)__builtin_ctz(shape->players);
@@ -44,12 +44,13 @@ static struct nicbarr_choice resolve(const struct nicbarr_shape *shape,
     return choice;
 }
 
-const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape)
+const char *nicbarr_forced_unusable(const struct nicbarr_shape *shape)
 {
     static char why[300];
     char name[NICBARR_CHOICE_TEXT];
     const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
-    if (NICBARR_ALGORITHMS == forced.algorithm || nicbarr_playable(shape, resolve(shape, forced)) ||
+    if (NICBARR_ALGORITHMS == forced.algorithm ||
+        nicbarr_playable(shape, resolve_nic(shape, forced)) ||
         1 == shape->processes) { /* a single process needs no barrier */
         return NULL;
     }
@@ -75,7 +76,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     if (NICBARR_ALGORITHMS != component->forced.algorithm) {
-        *choice = resolve(shape, component->forced);
+        *choice = resolve_nic(shape, component->forced);
         return NICBARR_FORCED;
     }
     const uint64_t value = myr_kv_get(component->segment, nicbarr_shape_key(shape));

@@ -15,15 +15,15 @@ uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
 enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
 
 /* Returns the job's choice for a shape, as such a word, or 0 if nothing was measured. */
-uint64_t nicbarr_recall(const struct nicbarr_shape *shape);
+uint64_t nicbarr_choice_of_job(const struct nicbarr_shape *shape);
 /* Store the best choice for a shape (nicbarr_shape_key()) or for a size class
  * (nicbarr_data_kv_key()), for all communicators of the job. `proven`: it was measured with
  * sufficient confidence. */
-void nicbarr_remember(uint64_t key, struct nicbarr_choice choice, bool proven);
+void nicbarr_store_choice(uint64_t key, struct nicbarr_choice choice, bool proven);
 
 /* Returns the reason why the forced choice cannot be used on a communicator of `shape`, or NULL if
  * it can. All members get the same result. */
-const char *nicbarr_forced_in_vain(const struct nicbarr_shape *shape);
+const char *nicbarr_forced_unusable(const struct nicbarr_shape *shape);
 
 /* Determine the choice that this process proposes for a communicator of `shape`. Returns its
  * source. */

@@ -48,7 +48,7 @@ static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     /* Done on all ranks, because the probes left their epochs in the words, and no later barrier
      * may use these epochs. */
     group->epoch += REPETITIONS * PROBES;
-    return nicbarr_meet(module, comm);
+    return nicbarr_synchronise(module, comm);
 }
 
 /* Measure a context switch: all processes of a core yield it in turn. */
@@ -76,7 +76,7 @@ int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     if (OMPI_SUCCESS == rc && 0 == shared) { /* otherwise it would measure context switches */
         rc = probe_line(module, comm, &raw[0]);
     }
-    rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_synchronise(module, comm) : rc;
     raw[1] = probe_switch(module);
     rc = OMPI_SUCCESS == rc ? nicbarr_maximum(module, comm, raw, 2) : rc;
     *limits = (struct nicbarr_limits){raw[0], raw[1]};

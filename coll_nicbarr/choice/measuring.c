@@ -12,7 +12,7 @@ double nicbarr_now_us(void)
     return (double)os_now_ns() * 1e-3;
 }
 
-int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+int nicbarr_synchronise(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int failure = nicbarr_known_failure(comm);
     return OMPI_SUCCESS == failure ? module->own.barrier.function(comm, module->own.barrier.module)
@@ -34,7 +34,7 @@ int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
 
 /* ---- races ---- */
 
-static int take_sample(void *context, int candidate, int calls, double *us)
+static int measure_sample(void *context, int candidate, int calls, double *us)
 {
     const struct nicbarr_race *race = context;
     int rc = OMPI_SUCCESS;
@@ -60,9 +60,10 @@ static double now_us(void *context)
     return nicbarr_now_us();
 }
 
-int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
-                       double since_us, double budget_us)
+int nicbarr_race_run_batch(struct nicbarr_contest *contest, const struct nicbarr_race *race,
+                           double since_us, double budget_us)
 {
-    const struct nicbarr_contest_user user = {take_sample, agree_on_values, now_us, (void *)race};
-    return nicbarr_contest_go_on(contest, &user, since_us, budget_us);
+    const struct nicbarr_contest_user user = {measure_sample, agree_on_values, now_us,
+                                              (void *)race};
+    return nicbarr_contest_run_batch(contest, &user, since_us, budget_us);
 }

@@ -17,7 +17,7 @@ double nicbarr_now_us(void);
  * count calls that the program has not made. */
 
 /* Execute a barrier. */
-int nicbarr_meet(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+int nicbarr_synchronise(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Replace each of `values` by its maximum over all ranks. No rank returns before all have
  * entered. */
@@ -36,8 +36,8 @@ struct nicbarr_race {
     void *context;
 };
 
-/* Run one batch of a contest that has begun, by nicbarr_contest_go_on(). */
-int nicbarr_race_go_on(struct nicbarr_contest *contest, const struct nicbarr_race *race,
-                       double since_us, double budget_us);
+/* Run one batch of a contest that has begun, by nicbarr_contest_run_batch(). */
+int nicbarr_race_run_batch(struct nicbarr_contest *contest, const struct nicbarr_race *race,
+                           double since_us, double budget_us);
 
 #endif

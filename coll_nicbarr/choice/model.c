@@ -85,8 +85,8 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
 /* Predict when a receiver receives a message that was sent at time `left`, as one of the `sends`
  * messages of its sender's step. The receiver waits for `waits` messages in its own step, and has
  * received the previous ones by `time`. */
-static double heard(const struct play *play, double time, double left, uint32_t sends,
-                    uint32_t waits)
+static double arrival_time(const struct play *play, double time, double left, uint32_t sends,
+                           uint32_t waits)
 {
     if (NULL == play->trips) {
         return (left > time ? left : time) + play->line_us;
@@ -97,7 +97,7 @@ static double heard(const struct play *play, double time, double left, uint32_t 
 
 /* Advance a rank until it has to wait or has completed all barriers. Returns true if it made
  * progress. */
-static bool advance(struct play *play, uint32_t rank)
+static bool advance_rank(struct play *play, uint32_t rank)
 {
     struct player *p = &play->players[rank];
     bool moved = false;
@@ -124,8 +124,8 @@ static bool advance(struct play *play, uint32_t rank)
             if (post->count <= p->barriers) {
                 return moved;
             }
-            time = heard(play, time, post->time[p->barriers % 2], post->sends[p->barriers % 2],
-                         step->waits);
+            time = arrival_time(play, time, post->time[p->barriers % 2],
+                                post->sends[p->barriers % 2], step->waits);
         }
         p->time = time;
         p->peer += step->sends + step->waits;
@@ -144,7 +144,7 @@ static double chain_us(struct play *play)
     while (moved) {
         moved = false;
         for (uint32_t r = 0; r < play->size; ++r) {
-            moved = advance(play, r) || moved;
+            moved = advance_rank(play, r) || moved;
         }
     }
     double latest = 0;
@@ -164,7 +164,7 @@ static double context_switches(struct play *play, uint32_t processors)
         ++count;
         for (uint32_t p = 0; p < processors; ++p) {
             const uint32_t residents = (play->size - p + processors - 1) / processors;
-            advance(play, p + next[p] * processors);
+            advance_rank(play, p + next[p] * processors);
             next[p] = (next[p] + 1) % residents;
         }
         done = 0;

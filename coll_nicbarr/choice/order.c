@@ -12,14 +12,14 @@ struct maker {
     struct nicbarr_order *order;
 };
 
-static uint32_t end_of(const struct maker *maker, uint32_t first, uint32_t width)
+static uint32_t subtree_end(const struct maker *maker, uint32_t first, uint32_t width)
 {
     return maker->size - first < width ? maker->size : first + width;
 }
 
 /* List the ranks of one of this node's partial results: a subtree of `width` ranks, or fewer at the
  * end of the communicator. */
-static void list_own(struct maker *maker, uint32_t first, uint32_t width, uint32_t partial)
+static void list_own_ranks(struct maker *maker, uint32_t first, uint32_t width, uint32_t partial)
 {
     struct nicbarr_order *order = maker->order;
     if (1 == width) {
@@ -27,29 +27,29 @@ static void list_own(struct maker *maker, uint32_t first, uint32_t width, uint32
         ++order->nown;
         return;
     }
-    list_own(maker, first, width / 2, partial);
+    list_own_ranks(maker, first, width / 2, partial);
     if (first + width / 2 < maker->size) {
-        list_own(maker, first + width / 2, width / 2, partial);
+        list_own_ranks(maker, first + width / 2, width / 2, partial);
         ++order->own[order->nown - 1].merges;
     }
 }
 
 /* List the partial results of a subtree. */
-static void list(struct maker *maker, uint32_t first, uint32_t width)
+static void list_partials(struct maker *maker, uint32_t first, uint32_t width)
 {
     struct nicbarr_order *order = maker->order;
-    if (maker->same_until[first] >= end_of(maker, first, width)) {
+    if (maker->same_until[first] >= subtree_end(maker, first, width)) {
         const uint32_t node = maker->node_of[first], partial = maker->count[node]++;
         order->partials[order->npartials++] = (struct nicbarr_term){node, partial, 0};
         order->most = maker->count[node] > order->most ? maker->count[node] : order->most;
         if (node == maker->node) {
-            list_own(maker, first, width, partial);
+            list_own_ranks(maker, first, width, partial);
         }
         return;
     }
-    list(maker, first, width / 2);
+    list_partials(maker, first, width / 2);
     if (first + width / 2 < maker->size) {
-        list(maker, first + width / 2, width / 2);
+        list_partials(maker, first + width / 2, width / 2);
         ++order->partials[order->npartials - 1].merges;
     }
 }
@@ -81,7 +81,7 @@ bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, 
         for (; width < size; width *= 2) {
             ++order->depth;
         }
-        list(&maker, 0, width);
+        list_partials(&maker, 0, width);
     } else {
         nicbarr_order_free(order);
     }

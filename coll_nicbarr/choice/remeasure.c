@@ -10,21 +10,21 @@ enum {
                       measuring takes 0.4 % */
 };
 
-static uint32_t twice(uint32_t pause)
+static uint32_t doubled_pause(uint32_t pause)
 {
     return pause < MOST / 2 ? 2 * pause : MOST;
 }
 
 uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven)
 {
-    const uint32_t least = proven ? PROVEN : UNKNOWN, next = twice(before);
+    const uint32_t least = proven ? PROVEN : UNKNOWN, next = doubled_pause(before);
     return next > least ? next : least;
 }
 
-uint32_t nicbarr_remeasure_put_off(uint32_t *pause)
+uint32_t nicbarr_remeasure_postpone(uint32_t *pause)
 {
     if (*pause < PROVEN) {
-        *pause = twice(*pause);
+        *pause = doubled_pause(*pause);
     }
     return *pause < PROVEN ? *pause : PROVEN;
 }

@@ -19,7 +19,7 @@ uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven);
 
 /* Called when remeasuring was not affordable: updates the pause, and returns the number of calls
  * until the next attempt. */
-uint32_t nicbarr_remeasure_put_off(uint32_t *pause);
+uint32_t nicbarr_remeasure_postpone(uint32_t *pause);
 
 /* Returns by how much (microseconds) a job would exceed its share if it spent `us` more on
  * measuring: it has run for `job_us`, has spent `spent_us` of them on measuring, and may spend at

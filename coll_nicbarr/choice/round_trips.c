@@ -25,7 +25,7 @@ struct trips {
     int repetitions[NICBARR_NICS_MOST];
 };
 
-static bool takes_part(const struct trips *trips, uint32_t peers)
+static bool participates(const struct trips *trips, uint32_t peers)
 {
     const struct nicbarr_nodes *nodes = &trips->module->nodes;
     return 0 == nodes->local && nodes->node <= peers;
@@ -49,7 +49,7 @@ static int join_groups(struct trips *trips)
             list[count++] = (struct nicbarr_joining){
                 .choice = {.nic = nic},
                 .peers = peers,
-                .group = takes_part(trips, peers) ? &trips->groups[nic][i] : NULL,
+                .group = participates(trips, peers) ? &trips->groups[nic][i] : NULL,
             };
         }
     }
@@ -91,7 +91,7 @@ static int measure_round_trip(struct trips *trips, uint32_t nic, uint32_t i)
     return rc;
 }
 
-static int measure_all(struct trips *trips)
+static int measure_round_trips(struct trips *trips)
 {
     int rc = OMPI_SUCCESS;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -115,7 +115,7 @@ int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                                                              : repetitions[nic];
     }
     int rc = join_groups(&trips);
-    rc = OMPI_SUCCESS == rc ? measure_all(&trips) : rc;
+    rc = OMPI_SUCCESS == rc ? measure_round_trips(&trips) : rc;
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         for (uint32_t i = 0; i < NICBARR_ROUND_TRIPS; ++i) {
             nicbarr_group_leave(&trips.groups[nic][i]);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static int ascending(const void *left, const void *right)
+static int compare_samples(const void *left, const void *right)
 {
     const double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
@@ -13,7 +13,7 @@ static int ascending(const void *left, const void *right)
 
 void nicbarr_sort(double *samples, size_t count)
 {
-    qsort(samples, count, sizeof(*samples), ascending);
+    qsort(samples, count, sizeof(*samples), compare_samples);
 }
 
 double nicbarr_quantile(const double *sorted, size_t count, double fraction)
@@ -42,7 +42,7 @@ struct difference {
     bool positive;
 };
 
-static int by_size(const void *left, const void *right)
+static int compare_differences(const void *left, const void *right)
 {
     const struct difference *a = left, *b = right;
     return (a->size > b->size) - (a->size < b->size);
@@ -62,7 +62,7 @@ static size_t find_differences(struct difference *of, const double *left, const 
                 (struct difference){difference > 0 ? difference : -difference, difference > 0};
         }
     }
-    qsort(of, found, sizeof(*of), by_size);
+    qsort(of, found, sizeof(*of), compare_differences);
     return found;
 }
 
@@ -88,7 +88,7 @@ enum { SUMS = NICBARR_PAIRS * (NICBARR_PAIRS + 1) / 2 + 1 };
 /* Returns the probability that a random subset of the ranks has a sum of `most` or less. Single
  * precision is sufficient, and halves the stack usage, which matters on threads with small
  * stacks. */
-static double chance(const size_t *ranks, size_t count, size_t most)
+static double tail_probability(const size_t *ranks, size_t count, size_t most)
 {
     float of[SUMS] = {1}; /* probability by sum */
     for (size_t i = 0; i < count; ++i) {
@@ -113,6 +113,6 @@ double nicbarr_rank_test(const double *left, const double *right, size_t count, 
         return 1;
     }
     /* The distribution is symmetric, so the probability is computed from the smaller tail. */
-    return positive < all / 2 ? chance(ranks, found, positive)
-                              : 1 - chance(ranks, found, all - positive - 1);
+    return positive < all / 2 ? tail_probability(ranks, found, positive)
+                              : 1 - tail_probability(ranks, found, all - positive - 1);
 }

@@ -49,10 +49,10 @@ struct nicbarr_tuner {
     struct myr_plan plans[NICBARR_CANDIDATES];  /* plans of the candidates on one node */
     struct nicbarr_contest contest;
     struct nicbarr_batches batches;
-    int lent; /* the candidate whose plan or group the module uses */
+    int installed; /* the candidate whose plan or group the module uses */
 };
 
-static bool is_own(const struct nicbarr_tuner *tuner, int candidate)
+static bool is_own_function(const struct nicbarr_tuner *tuner, int candidate)
 {
     return NICBARR_OPENMPI == tuner->contenders.choice[candidate].algorithm;
 }
@@ -64,8 +64,8 @@ static int enter_barrier(void *context, int candidate, int number)
     if (0 == number) {
         tuner->module->group.plan = tuner->plans[candidate];
     }
-    if (is_own(tuner, candidate)) {
-        return nicbarr_meet(tuner->module, tuner->comm);
+    if (is_own_function(tuner, candidate)) {
+        return nicbarr_synchronise(tuner->module, tuner->comm);
     }
     if (tuner->module->across) {
         return nicbarr_nic_barrier(tuner->module, tuner->comm, &tuner->contenders.group[candidate]);
@@ -101,7 +101,7 @@ static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 
 /* ---- batches ---- */
 
-static void predict(struct nicbarr_tuner *tuner)
+static void predict_times(struct nicbarr_tuner *tuner)
 {
     const mca_coll_nicbarr_module_t *module = tuner->module;
     struct nicbarr_tuning *tuning = &tuner->tuning;
@@ -119,7 +119,7 @@ static void predict(struct nicbarr_tuner *tuner)
 /* Measure the raw limits. Only the report needs them, so they are measured only if rank 0 writes
  * one. This happens after the contest, so that they cannot affect the choice. Across nodes, a
  * ping-pong takes about as long as a candidate's sample. */
-static int probe(struct nicbarr_tuner *tuner)
+static int measure_limits(struct nicbarr_tuner *tuner)
 {
     int repetitions[NICBARR_NICS_MOST] = {0};
     double wanted = tuner->root && nicbarr_report_wanted();
@@ -144,7 +144,7 @@ static double involuntary_switches(void)
 }
 
 /* Returns the index of the candidate that the module uses at present. */
-static int in_use(const struct nicbarr_tuner *tuner)
+static int candidate_in_use(const struct nicbarr_tuner *tuner)
 {
     int c = tuner->contenders.count - 1;
     while (c > 0 && !nicbarr_choice_equal(tuner->contenders.choice[c], tuner->module->choice)) {
@@ -154,13 +154,14 @@ static int in_use(const struct nicbarr_tuner *tuner)
 }
 
 /* Run a batch, whose time counts from `start_us`. */
-static int compete(struct nicbarr_tuner *tuner, double start_us)
+static int run_batch(struct nicbarr_tuner *tuner, double start_us)
 {
     const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
     struct nicbarr_contest *contest = &tuner->contest;
     struct nicbarr_tuning *tuning = &tuner->tuning;
     double busy[] = {0, -involuntary_switches()};
-    int rc = nicbarr_race_go_on(contest, &race, start_us, nicbarr_batches_next_us(&tuner->batches));
+    int rc =
+        nicbarr_race_run_batch(contest, &race, start_us, nicbarr_batches_next_us(&tuner->batches));
     nicbarr_batches_record(&tuner->batches, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
@@ -174,7 +175,7 @@ static int compete(struct nicbarr_tuner *tuner, double start_us)
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_STAGE)) {
         /* keep the choice in use, because there are too few measurements, and the next batch may
          * be far away */
-        contest->chosen = in_use(tuner);
+        contest->chosen = candidate_in_use(tuner);
     }
     return rc;
 }
@@ -190,9 +191,9 @@ static int begin_tuning(struct nicbarr_tuner *tuner)
     struct myr_plan before = module->group.plan;
     int rc = module->across ? make_groups(tuner) : make_plans(tuner);
     nicbarr_contest_begin(&tuner->contest, contenders->count);
-    rc = OMPI_SUCCESS == rc ? compete(tuner, start_us) : rc;
+    rc = OMPI_SUCCESS == rc ? run_batch(tuner, start_us) : rc;
     if (contenders->count > 1) {
-        rc = OMPI_SUCCESS == rc ? probe(tuner) : rc;
+        rc = OMPI_SUCCESS == rc ? measure_limits(tuner) : rc;
     }
     tuner->tuning.spent_us = nicbarr_now_us() - start_us;
     module->group.plan = before;
@@ -205,10 +206,10 @@ static int begin_tuning(struct nicbarr_tuner *tuner)
 /* ---- results ---- */
 
 /* Install the chosen candidate's plan or group in the module. */
-static void lend(struct nicbarr_tuner *tuner)
+static void install_chosen(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    const int best = tuner->lent = tuner->contest.chosen;
+    const int best = tuner->installed = tuner->contest.chosen;
     module->choice = tuner->contenders.choice[best];
     module->source = NICBARR_MEASURED;
     module->group.plan = tuner->plans[best];
@@ -217,11 +218,11 @@ static void lend(struct nicbarr_tuner *tuner)
     tuner->contenders.group[best] = (struct myr_nic_group){0};
 }
 
-static void take_back(struct nicbarr_tuner *tuner)
+static void uninstall_chosen(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    tuner->plans[tuner->lent] = module->group.plan;
-    tuner->contenders.group[tuner->lent] = module->nic;
+    tuner->plans[tuner->installed] = module->group.plan;
+    tuner->contenders.group[tuner->installed] = module->nic;
     module->group.plan = (struct myr_plan){.nsteps = 0};
     module->nic = (struct myr_nic_group){0};
 }
@@ -236,7 +237,7 @@ static void free_tuner(struct nicbarr_tuner *tuner)
 }
 
 /* Leave the groups of dropped candidates, so that they do not occupy the memory of NICs. */
-static void leave_dropped(struct nicbarr_tuner *tuner)
+static void leave_dropped_groups(struct nicbarr_tuner *tuner)
 {
     for (int c = 1; c < tuner->contenders.count; ++c) {
         if (tuner->contest.of[c].dropped) {
@@ -249,9 +250,9 @@ static void leave_dropped(struct nicbarr_tuner *tuner)
 static void publish_choice(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    predict(tuner);
-    nicbarr_remember(nicbarr_shape_key(&module->shape), module->choice,
-                     !tuner->contest.provisional);
+    predict_times(tuner);
+    nicbarr_store_choice(nicbarr_shape_key(&module->shape), module->choice,
+                         !tuner->contest.provisional);
     nicbarr_report_record(module, tuner->comm, &tuner->tuning, NULL);
     nicbarr_report_write();
 }
@@ -274,12 +275,12 @@ void nicbarr_tune_end(mca_coll_nicbarr_module_t *module)
 }
 
 /* Install the choice after a batch, provisionally or finally. */
-static int settle(struct nicbarr_tuner *tuner)
+static int install_result(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
     int rc = OMPI_SUCCESS;
-    lend(tuner);
-    leave_dropped(tuner);
+    install_chosen(tuner);
+    leave_dropped_groups(tuner);
     const bool more = nicbarr_batches_left(&tuner->batches, &tuner->contest);
     module->tuner = more ? tuner : NULL;
     tuner->tuning.in_between = more && 1 < tuner->batches.played;
@@ -304,60 +305,61 @@ bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module)
     return nicbarr_batches_due(&module->tuner->batches);
 }
 
-int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+int nicbarr_tune_continue(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_tuner *tuner = module->tuner;
     const double start_us = nicbarr_now_us();
     module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     if (!nicbarr_affordable(module, comm, nicbarr_batches_next_us(&tuner->batches), false)) {
-        nicbarr_batches_put_off(&tuner->batches);
+        nicbarr_batches_postpone(&tuner->batches);
         module->tuning = false;
-        return nicbarr_meet(module, comm);
+        return nicbarr_synchronise(module, comm);
     }
-    take_back(tuner);
-    int rc = compete(tuner, start_us);
+    uninstall_chosen(tuner);
+    int rc = run_batch(tuner, start_us);
     nicbarr_expense_record(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
     module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner owns the plan */
-    rc = OMPI_SUCCESS == rc ? settle(tuner) : rc;
+    rc = OMPI_SUCCESS == rc ? install_result(tuner) : rc;
     module->tuning = false;
     return rc;
 }
 
 /* The data about the shape that rank 0 broadcasts. */
-struct word {
+struct stored {
     /* the choice from the cache or from another communicator of this shape, or 0 */
     uint64_t known;
     /* if there is no choice: NICs whose packets got lost on another communicator */
-    uint64_t doubted;
+    uint64_t suspect;
     uint64_t reading; /* if there is no choice: the cache has not been read yet */
 };
 
 /* Returns rank 0's stored choice for a shape, or 0. */
-static uint64_t lookup(const struct nicbarr_shape *shape)
+static uint64_t lookup_choice(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
     (void)nicbarr_propose(shape, &choice); /* stores the cache's choice in the segment */
-    return nicbarr_recall(shape);
+    return nicbarr_choice_of_job(shape);
 }
 
-static int ask_root(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, struct word *word)
+static int get_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             struct stored *stored)
 {
     if (0 == ompi_comm_rank(comm)) {
         struct nicbarr_shape shape = module->shape;
-        word->known = lookup(&shape);
-        word->doubted =
-            0 == word->known && module->across ? nicbarr_suspect_nics(shape.players) : 0;
-        if (0 != word->doubted && nicbarr_shape_without(&shape, (uint32_t)word->doubted)) {
-            word->known = lookup(&shape);
+        stored->known = lookup_choice(&shape);
+        stored->suspect =
+            0 == stored->known && module->across ? nicbarr_suspect_nics(shape.players) : 0;
+        if (0 != stored->suspect && nicbarr_shape_without(&shape, (uint32_t)stored->suspect)) {
+            stored->known = lookup_choice(&shape);
         }
-        word->reading = 0 == word->known && !nicbarr_cache_ready();
+        stored->reading = 0 == stored->known && !nicbarr_cache_ready();
     }
-    return module->own.bcast.function(word, 3, MPI_UINT64_T, 0, comm, module->own.bcast.module);
+    return module->own.bcast.function(stored, 3, MPI_UINT64_T, 0, comm, module->own.bcast.module);
 }
 
 /* Set the module's choice to `known`. Returns false if out of memory. */
-static bool take_over(mca_coll_nicbarr_module_t *module, uint64_t known)
+static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
     struct myr_plan plan = {.nsteps = 0};
@@ -385,10 +387,11 @@ static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
 
 /* Use the choice of another communicator or an earlier job. Across nodes, groups are set up only
  * after a number of barriers that justifies the cost. */
-static int adopt(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, uint64_t known)
+static int adopt_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                        uint64_t known)
 {
-    int rc = take_over(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
-    rc = OMPI_SUCCESS == rc ? nicbarr_meet(module, comm) : rc;
+    int rc = set_choice(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    rc = OMPI_SUCCESS == rc ? nicbarr_synchronise(module, comm) : rc;
     if (OMPI_SUCCESS == rc && module->across) {
         nicbarr_barrier_event(module, comm, NICBARR_EVENT_SHAPE_KNOWN);
     } else if (OMPI_SUCCESS == rc) {
@@ -428,7 +431,7 @@ static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicat
     const int rc = begin_tuning(tuner);
     nicbarr_expense_record(tuner->tuning.spent_us, false);
     if (OMPI_SUCCESS == rc && 1 < tuner->contenders.count) {
-        return settle(tuner);
+        return install_result(tuner);
     }
     if (OMPI_SUCCESS == rc) {
         nicbarr_across_decline(module, comm, main_error(tuner));
@@ -452,36 +455,36 @@ static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicat
 
 /* Postpone measuring, each time by twice as many barriers up to a maximum. Executes this barrier by
  * Open MPI's own function. */
-static int put_off(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int postpone_tuning(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     enum { LEAST = 10, MOST = 20000 };
     const uint32_t more = module->tune_at < LEAST ? LEAST : module->tune_at;
     module->tune_at += more < MOST ? more : MOST;
-    return nicbarr_meet(module, comm);
+    return nicbarr_synchronise(module, comm);
 }
 
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    struct word word = {0, 0, 0};
+    struct stored stored = {0, 0, 0};
 
     module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
-    int rc = ask_root(module, comm, &word);
-    if (OMPI_SUCCESS == rc && 0 != word.known && !can_adopt(module, word.known)) {
-        word.known = 0;
+    int rc = get_stored_choice(module, comm, &stored);
+    if (OMPI_SUCCESS == rc && 0 != stored.known && !can_adopt(module, stored.known)) {
+        stored.known = 0;
     }
-    if (OMPI_SUCCESS == rc && 0 == (word.known | word.doubted) &&
-        (0 != word.reading || !may_measure(module, comm))) {
-        rc = put_off(module, comm);
+    if (OMPI_SUCCESS == rc && 0 == (stored.known | stored.suspect) &&
+        (0 != stored.reading || !may_measure(module, comm))) {
+        rc = postpone_tuning(module, comm);
         module->tuning = false;
         return rc;
     }
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
     }
-    if (OMPI_SUCCESS == rc && !nicbarr_shape_without(&module->shape, (uint32_t)word.doubted)) {
-        nicbarr_across_leave_out(module, comm);
-    } else if (OMPI_SUCCESS == rc && 0 != word.known) {
-        rc = adopt(module, comm, word.known);
+    if (OMPI_SUCCESS == rc && !nicbarr_shape_without(&module->shape, (uint32_t)stored.suspect)) {
+        nicbarr_across_decline_suspect(module, comm);
+    } else if (OMPI_SUCCESS == rc && 0 != stored.known) {
+        rc = adopt_choice(module, comm, stored.known);
     } else if (OMPI_SUCCESS == rc) {
         rc = measure_candidates(module, comm);
     }

@@ -12,10 +12,10 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* For modules whose choice is provisional, so that their contest continues (module->tuner):
  * nicbarr_tune_due() counts a barrier, and returns whether the next batch is due; the result is
- * the same on all members. nicbarr_tune_on() then runs that batch within the barrier, if the job
- * can afford it. */
+ * the same on all members. nicbarr_tune_continue() then runs that batch within the barrier, if the
+ * job can afford it. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
-int nicbarr_tune_on(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+int nicbarr_tune_continue(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Measure all candidates on this communicator, although a choice from elsewhere is in use.
  * Collective over `comm`, and a barrier of it; returns Open MPI's error. */

@@ -146,7 +146,7 @@ void nicbarr_watch_end(mca_coll_nicbarr_module_t *module)
 
 /* Install the plan of variant `d`, which uses the record's memory. The caller ensures that no
  * process is in a barrier of the previous plan. */
-static void take_memory(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run,
+static void switch_plan(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run,
                         int d)
 {
     run->plans[run->in_use] = module->group.plan;
@@ -166,13 +166,13 @@ static int run_variant(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 {
     struct nicbarr_comparison_run *run = module->watch.run;
     if (NICBARR_COMPARISON_APART == d || NICBARR_OPENMPI == run->choice[d].algorithm) {
-        return nicbarr_meet(module, comm);
+        return nicbarr_synchronise(module, comm);
     }
     if (module->across) {
         return nicbarr_nic_barrier(module, comm, group_of(module, run, d));
     }
     if (d != run->in_use) {
-        take_memory(module, run, d);
+        switch_plan(module, run, d);
     }
     myr_group_barrier(&module->group);
     return OMPI_SUCCESS;
@@ -182,12 +182,12 @@ static int run_variant(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* Install the winner in the module. The group of the previous choice, if any, is left with those of
  * the other variants. */
-static void take_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run)
+static void install_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run)
 {
     const int winner = run->comparison.winner;
     const bool own = NICBARR_OPENMPI == run->choice[winner].algorithm;
     if (!module->across) {
-        take_memory(module, run, winner);
+        switch_plan(module, run, winner);
     } else if (0 != winner) {
         nicbarr_group_leave(&module->nic);
         if (!own) {
@@ -200,7 +200,7 @@ static void take_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_compar
 }
 
 /* Apply the result of a comparison: switch to the winner, or confirm the choice. */
-static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int finish_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_comparison_run *run = module->watch.run;
     const bool lost = 0 != run->comparison.winner;
@@ -210,7 +210,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (NULL == module->entry) {
         nicbarr_report_retract(module, comm, NULL);
     }
-    take_winner(module, run);
+    install_winner(module, run);
     module->watch.run = NULL;
     ++module->watch.comparisons;
     module->watch.switches += lost;
@@ -225,7 +225,7 @@ static int conclude(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     if (lost && unmeasured) {
         rc = nicbarr_retune(module, comm);
     } else {
-        nicbarr_remember(nicbarr_shape_key(&module->shape), module->choice, true);
+        nicbarr_store_choice(nicbarr_shape_key(&module->shape), module->choice, true);
         rc = nicbarr_install_choice(module, comm);
     }
     return rc;
@@ -243,7 +243,7 @@ static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         nicbarr_comparison_agreed(comparison, values);
     }
     if (OMPI_SUCCESS == rc && comparison->over) {
-        rc = conclude(module, comm);
+        rc = finish_comparison(module, comm);
     }
     module->tuning = false;
     return rc;
@@ -297,7 +297,7 @@ int nicbarr_watch_compare(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (NULL == module->watch.run) {
         module->watch.pause = next_pause(module);
         module->watch.until = module->watch.pause;
-        return nicbarr_meet(module, comm);
+        return nicbarr_synchronise(module, comm);
     }
     nicbarr_barrier_event(module, comm, NICBARR_EVENT_COMPARISON);
     return nicbarr_watch_play(module, comm);

@@ -27,8 +27,9 @@ static __attribute__((noinline)) int reduce_packed(struct nicbarr_reducer *reduc
     return rc;
 }
 
-static inline int reduce_now(struct nicbarr_reducer *reducer, const void *from, void *to,
-                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root)
+static inline int reduce_blocking(struct nicbarr_reducer *reducer, const void *from, void *to,
+                                  nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+                                  int root)
 {
     struct nicbarr_reduction reduction;
     if (nicbarr_is_packed(type, op)) {
@@ -53,8 +54,8 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
         return module->own.allreduce.function(from, to, count, type, op, comm,
                                               module->own.allreduce.module);
     }
-    return reduce_now(nicbarr_data_reducer(module, bytes), from, to, count, type, op,
-                      NICBARR_NO_ROOT);
+    return reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op,
+                           NICBARR_NO_ROOT);
 }
 
 MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -69,7 +70,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
         return module->own.reduce.function(from, to, count, type, op, root, comm,
                                            module->own.reduce.module);
     }
-    return reduce_now(nicbarr_data_reducer(module, bytes), from, to, count, type, op, root);
+    return reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op, root);
 }
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */
@@ -82,14 +83,14 @@ static void begin_reduction(nicbarr_request_t *request)
 
 static bool test_reduction(nicbarr_request_t *request)
 {
-    return nicbarr_reduction_go_on(nicbarr_reducer_of(request), &request->of.reduction);
+    return nicbarr_reduction_progress(nicbarr_reducer_of(request), &request->of.reduction);
 }
 
 static const struct nicbarr_operation reduce = {begin_reduction, test_reduction, NULL, NULL};
 
 /* ---- MPI_Iallreduce, MPI_Ireduce with user-defined operations, or types with gaps ---- */
 
-static void begin_packed(nicbarr_request_t *request)
+static void begin_packed_reduction(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     request->of.user.started = false;
@@ -98,7 +99,7 @@ static void begin_packed(nicbarr_request_t *request)
 
 /* Advance the request. The first test, in the call that starts the request, only writes: it must
  * not run a user-defined function, because the program may hold a lock that the function takes. */
-static bool test_packed(nicbarr_request_t *request)
+static bool test_packed_reduction(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     struct nicbarr_user_op *user = &request->of.user.reduction;
@@ -107,16 +108,16 @@ static bool test_packed(nicbarr_request_t *request)
         nicbarr_reduction_write(reducer, &user->rounds);
         return false;
     }
-    return nicbarr_user_op_go_on(reducer, user);
+    return nicbarr_user_op_progress(reducer, user);
 }
 
-static void drop_packed(nicbarr_request_t *request)
+static void free_packed_reduction(nicbarr_request_t *request)
 {
     nicbarr_user_op_close(&request->of.user.reduction);
 }
 
-static const struct nicbarr_operation packed_reduction = {begin_packed, test_packed, NULL,
-                                                          drop_packed};
+static const struct nicbarr_operation packed_reduction = {
+    begin_packed_reduction, test_packed_reduction, NULL, free_packed_reduction};
 
 static int start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -175,7 +176,7 @@ int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_data
 
 /* ---- MPI_Allreduce_init, MPI_Reduce_init ---- */
 
-static void begin_again(nicbarr_request_t *request)
+static void begin_persistent(nicbarr_request_t *request)
 {
     const struct nicbarr_persistent *p = request->persistent;
     nicbarr_reduction_init(&request->of.reduction, p->from, p->to, p->count, p->type, p->op,
@@ -183,21 +184,21 @@ static void begin_again(nicbarr_request_t *request)
     begin_reduction(request);
 }
 
-static const struct nicbarr_operation reduce_again = {begin_again, test_reduction, NULL, NULL};
+static const struct nicbarr_operation reduce_again = {begin_persistent, test_reduction, NULL, NULL};
 
 /* Packing cannot fail here, because MPI has checked the type already. */
-static void begin_packed_again(nicbarr_request_t *request)
+static void begin_packed_persistent(nicbarr_request_t *request)
 {
     (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
-    begin_packed(request);
+    begin_packed_reduction(request);
 }
 
-static const struct nicbarr_operation packed_reduction_again = {begin_packed_again, test_packed,
-                                                                NULL, drop_packed};
+static const struct nicbarr_operation packed_reduction_again = {
+    begin_packed_persistent, test_packed_reduction, NULL, free_packed_reduction};
 
 /* Create a persistent reduction from `what`, whose exchange has been allocated. */
-static int make_persistent(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const struct nicbarr_persistent *what, ompi_request_t **handle)
+static int make_persistent_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     const struct nicbarr_persistent *what, ompi_request_t **handle)
 {
     const bool packed = nicbarr_is_packed(what->type, what->op);
     nicbarr_request_t *request = nicbarr_persistent_new(
@@ -230,7 +231,7 @@ int nicbarr_allreduce_init(const void *from, void *to, nicbarr_count_t count, om
         return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
                                                module->allreduce_init.module);
     }
-    return make_persistent(module, comm, &what, handle);
+    return make_persistent_reduction(module, comm, &what, handle);
 }
 
 int nicbarr_reduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -245,5 +246,5 @@ int nicbarr_reduce_init(const void *from, void *to, nicbarr_count_t count, ompi_
         return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
                                             module->reduce_init.module);
     }
-    return make_persistent(module, comm, &what, handle);
+    return make_persistent_reduction(module, comm, &what, handle);
 }

@@ -23,8 +23,8 @@
 enum { USERS_RANKS = 32 /* maximum for user-defined operations */ };
 
 /* Returns the bytes of a vector, or 0 if NICs cannot carry it. */
-static size_t carriable(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
-                        ompi_communicator_t *comm)
+static size_t carriable_bytes(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+                              ompi_communicator_t *comm)
 {
     const bool too_much =
         nicbarr_is_users(op) && (ompi_comm_size(comm) > USERS_RANKS ||
@@ -45,7 +45,7 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
             }
         }
         if (NULL == carrier->back) {
-            nicbarr_carrier_take(carrier, carried);
+            nicbarr_carrier_finish(carrier, carried);
             continue;
         }
         const int rc = nicbarr_rooted_finish(module, comm, carrier, carried);
@@ -109,8 +109,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
                                      ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = carriable(count, type, op, comm);
-    nicbarr_data_attend(module, comm);
+    const size_t bytes = carriable_bytes(count, type, op, comm);
+    nicbarr_data_check_pending(module, comm);
     /* While candidates are measured, this must be Open MPI's own function, because the ranks agree
      * by it. */
     if (0 == bytes || module->tuning ||
@@ -127,8 +127,8 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
                           mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = carriable(count, type, op, comm);
-    nicbarr_data_attend(module, comm);
+    const size_t bytes = carriable_bytes(count, type, op, comm);
+    nicbarr_data_check_pending(module, comm);
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes, root)) {
         return module->own.reduce.function(from, to, count, type, op, root, comm,
@@ -140,12 +140,12 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
 
 /* ---- MPI_Iallreduce ---- */
 
-/* Returns the bytes of a vector, or 0 if a request cannot carry it. Unlike carriable(), it excludes
- * user-defined functions, which a request must not run, and packing. */
-static size_t carriable_later(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
-                              ompi_communicator_t *comm)
+/* Returns the bytes of a vector, or 0 if a request cannot carry it. Unlike carriable_bytes(), it
+ * excludes user-defined functions, which a request must not run, and packing. */
+static size_t carriable_by_request(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+                                   ompi_communicator_t *comm)
 {
-    return nicbarr_is_packed(type, op) ? 0 : carriable(count, type, op, comm);
+    return nicbarr_is_packed(type, op) ? 0 : carriable_bytes(count, type, op, comm);
 }
 
 static void begin_allreduce_across(nicbarr_request_t *request)
@@ -171,22 +171,22 @@ static struct myr_nic_group *group_of(const nicbarr_request_t *request)
                                               : (struct myr_nic_group *)&carrier->group;
 }
 
-static bool go_on(nicbarr_request_t *request)
+static bool progress_allreduce(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.across.carrier;
     struct nicbarr_carried *carried = &request->of.across.carried;
     return NULL == carrier->back
-               ? nicbarr_carrier_go_on(carrier, carried)
-               : nicbarr_rooted_go_on(request->module, request->super.req_mpi_object.comm, carrier,
-                                      carried, &request->of.across.returning);
+               ? nicbarr_carrier_progress(carrier, carried)
+               : nicbarr_rooted_progress(request->module, request->super.req_mpi_object.comm,
+                                         carrier, carried, &request->of.across.returning);
 }
 
 static bool test_allreduce_across(nicbarr_request_t *request)
 {
     const struct myr_nic_group *group = group_of(request);
-    const bool complete = go_on(request);
+    const bool complete = progress_allreduce(request);
     if (request->reminded && (complete || group != group_of(request))) {
-        nicbarr_request_came(request, group);
+        nicbarr_request_wait_ended(request, group);
     }
     if (!complete) {
         return false;
@@ -201,7 +201,7 @@ static bool remind_allreduce_across(nicbarr_request_t *request, bool check)
     const struct nicbarr_returning *returning = &request->of.across.returning;
     const struct nicbarr_wait wait = {
         .epoch = request->of.across.carried.epoch,
-        .block = returning->begun && returning->handed.sent,
+        .block = returning->begun && returning->bcast.sent,
     };
     if (!nicbarr_request_remind(request, group_of(request), wait, check)) {
         return false;
@@ -218,7 +218,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
                               ompi_request_t **handle, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t bytes = carriable_later(count, type, op, comm);
+    const size_t bytes = carriable_by_request(count, type, op, comm);
     const bool own = nicbarr_from_progress(bytes) && (MPI_MAX == op || MPI_MIN == op);
     struct nicbarr_carrier *carrier =
         nicbarr_data_carrier_for_call(module, NICBARR_ALLREDUCE, own ? 0 : bytes, NICBARR_NO_ROOT);
@@ -240,7 +240,7 @@ int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
 
 /* ---- MPI_Allreduce_init ---- */
 
-static void begin_again(nicbarr_request_t *request)
+static void begin_persistent(nicbarr_request_t *request)
 {
     const struct nicbarr_persistent *p = request->persistent;
     request->of.across.carried = (struct nicbarr_carried){
@@ -248,7 +248,7 @@ static void begin_again(nicbarr_request_t *request)
     begin_allreduce_across(request);
 }
 
-static const struct nicbarr_operation across_again = {begin_again, test_allreduce_across,
+static const struct nicbarr_operation across_again = {begin_persistent, test_allreduce_across,
                                                       remind_allreduce_across, NULL};
 
 int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t count,
@@ -259,8 +259,9 @@ int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t co
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     struct nicbarr_persistent what = {
         .from = from, .to = to, .count = count, .type = type, .op = op};
-    const int rc = nicbarr_data_own_carrier(module, comm, NICBARR_ALLREDUCE,
-                                            carriable_later(count, type, op, comm), &what.carrier);
+    const int rc =
+        nicbarr_data_own_carrier(module, comm, NICBARR_ALLREDUCE,
+                                 carriable_by_request(count, type, op, comm), &what.carrier);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -28,11 +28,12 @@ uint32_t nicbarr_bcast_unit(uint32_t bytes)
 
 /* ---- progress ---- */
 
-void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
-                          struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
-                          void *data, size_t bytes, int root)
+void nicbarr_carried_bcast_begin(const mca_coll_nicbarr_module_t *module,
+                                 const ompi_communicator_t *comm, struct nicbarr_carrier *carrier,
+                                 struct nicbarr_carried_bcast *carried, void *data, size_t bytes,
+                                 int root)
 {
-    *handed = (struct nicbarr_handed){
+    *carried = (struct nicbarr_carried_bcast){
         .data = data,
         .left = bytes,
         .node = module->nodes.of[root],
@@ -41,70 +42,72 @@ void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_co
     };
 }
 
-static inline void send_block(struct myr_nic_group *group, struct nicbarr_handed *handed)
+static inline void send_block(struct myr_nic_group *group, struct nicbarr_carried_bcast *carried)
 {
     const uint32_t most = myr_nic_bcast_most(group);
-    handed->bytes = handed->left < most ? (uint32_t)handed->left : most;
-    memcpy(myr_nic_bcast_data(group), handed->data, handed->bytes);
-    myr_nic_bcast_send(group, handed->bytes);
-    handed->sent = true;
+    carried->bytes = carried->left < most ? (uint32_t)carried->left : most;
+    memcpy(myr_nic_bcast_data(group), carried->data, carried->bytes);
+    myr_nic_bcast_send(group, carried->bytes);
+    carried->sent = true;
 }
 
 /* Take the block from its slot. Returns true if it was the last one. */
-static inline bool take_block(const struct myr_nic_group *group, struct nicbarr_handed *handed)
+static inline bool receive_block(const struct myr_nic_group *group,
+                                 struct nicbarr_carried_bcast *carried)
 {
-    uint32_t bytes = handed->bytes;
-    const void *block = handed->root ? NULL : myr_nic_bcast_check(group, &bytes);
-    if (__builtin_expect(bytes > handed->left, 0)) {
-        handed->rc = MPI_ERR_TRUNCATE; /* continue nevertheless, to stay in step */
+    uint32_t bytes = carried->bytes;
+    const void *block = carried->root ? NULL : myr_nic_bcast_check(group, &bytes);
+    if (__builtin_expect(bytes > carried->left, 0)) {
+        carried->rc = MPI_ERR_TRUNCATE; /* continue nevertheless, to stay in step */
     } else {
         if (NULL != block) {
-            memcpy(handed->data, block, bytes);
+            memcpy(carried->data, block, bytes);
         }
-        handed->data += bytes;
-        handed->left -= bytes;
+        carried->data += bytes;
+        carried->left -= bytes;
     }
     return bytes < myr_nic_bcast_most(group);
 }
 
 /* The root's NIC usually takes the block at once. If the doorbell got lost, waiting rings it
  * again. */
-bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed)
+bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
+                                    struct nicbarr_carried_bcast *carried)
 {
     struct myr_nic_group *group = &carrier->group;
     bool complete = false;
-    if (handed->ticket != carrier->served) {
+    if (carried->ticket != carrier->served) {
         return false;
     }
     do {
-        if (!handed->begun) {
-            myr_nic_bcast_begin(group, handed->node);
-            handed->begun = true;
-            handed->sent = !handed->root;
+        if (!carried->begun) {
+            myr_nic_bcast_begin(group, carried->node);
+            carried->begun = true;
+            carried->sent = !carried->root;
         }
-        if (!handed->sent) {
+        if (!carried->sent) {
             if (!myr_nic_bcast_room(group)) {
                 return false;
             }
-            send_block(group, handed);
+            send_block(group, carried);
         }
         if (!myr_nic_bcast_test(group)) {
             return false;
         }
-        complete = take_block(group, handed);
+        complete = receive_block(group, carried);
         myr_nic_bcast_end(group);
-        handed->begun = false;
+        carried->begun = false;
     } while (!complete);
     ++carrier->served;
     return true;
 }
 
 /* Wait for space in the window, or for the next block. */
-static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                struct myr_nic_group *group, const struct nicbarr_handed *handed)
+static int wait_for_block(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          struct myr_nic_group *group, const struct nicbarr_carried_bcast *carried)
 {
     const uint32_t epoch = group->epoch - 1;
-    if (handed->sent) {
+    if (carried->sent) {
         return myr_nic_group_wait_bcast(group, NICBARR_CHECK_US)
                    ? OMPI_SUCCESS
                    : nicbarr_overdue_bcast(module, comm, group);
@@ -117,21 +120,21 @@ static int wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root)
 {
-    struct nicbarr_handed handed;
+    struct nicbarr_carried_bcast carried;
     while (0 != myr_load_acquire(&carrier->outstanding)) {
         /* non-blocking operations must complete first; the other processes have begun them, too */
         opal_progress();
     }
-    nicbarr_handed_begin(module, comm, carrier, &handed, data, *bytes, root);
-    while (!nicbarr_handed_go_on(carrier, &handed)) {
-        const int rc = wait(module, comm, &carrier->group, &handed);
+    nicbarr_carried_bcast_begin(module, comm, carrier, &carried, data, *bytes, root);
+    while (!nicbarr_carried_bcast_progress(carrier, &carried)) {
+        const int rc = wait_for_block(module, comm, &carrier->group, &carried);
         if (OMPI_SUCCESS != rc) {
             ++carrier->served;
             return rc;
         }
     }
-    *bytes -= handed.left;
-    return handed.rc;
+    *bytes -= carried.left;
+    return carried.rc;
 }
 
 /* Broadcast data of a type with gaps: pack, broadcast and unpack. */
@@ -156,7 +159,7 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
-    nicbarr_data_attend(module, comm);
+    nicbarr_data_check_pending(module, comm);
     /* While candidates are measured, this must be Open MPI's own function, because the ranks agree
      * by it. */
     if (0 == bytes || module->tuning ||
@@ -173,19 +176,20 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
 
 /* ---- MPI_Ibcast ---- */
 
-static void begin_request(nicbarr_request_t *request)
+static void begin_bcast_across(nicbarr_request_t *request)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
-    struct nicbarr_handed *handed = &request->of.bcast.handed;
+    struct nicbarr_carried_bcast *carried = &request->of.bcast.carried;
     const ompi_datatype_t *type = request->of.bcast.type;
     void *buffer = request->of.bcast.buffer, *packed = request->of.bcast.packed;
     const nicbarr_count_t count = request->of.bcast.count;
     const size_t bytes = nicbarr_packed_bytes(count, type);
-    nicbarr_handed_begin(request->module, request->super.req_mpi_object.comm, carrier, handed,
-                         NULL != packed ? packed : buffer, bytes, request->of.bcast.root);
+    nicbarr_carried_bcast_begin(request->module, request->super.req_mpi_object.comm, carrier,
+                                carried, NULL != packed ? packed : buffer, bytes,
+                                request->of.bcast.root);
     /* even after an error, because the other processes wait for it */
-    if (handed->root && NULL != packed) {
-        handed->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
+    if (carried->root && NULL != packed) {
+        carried->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
     }
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
@@ -198,23 +202,23 @@ static void end_bcast_across(nicbarr_request_t *request)
 /* Unpack the received bytes, if the type has gaps. */
 static int unpack_bcast(const nicbarr_request_t *request)
 {
-    const struct nicbarr_handed *handed = &request->of.bcast.handed;
+    const struct nicbarr_carried_bcast *carried = &request->of.bcast.carried;
     const void *packed = request->of.bcast.packed;
-    if (OMPI_SUCCESS != handed->rc || handed->root || NULL == packed) {
-        return handed->rc;
+    if (OMPI_SUCCESS != carried->rc || carried->root || NULL == packed) {
+        return carried->rc;
     }
-    return nicbarr_from_bytes(packed, (size_t)(handed->data - (const uint8_t *)packed),
+    return nicbarr_from_bytes(packed, (size_t)(carried->data - (const uint8_t *)packed),
                               request->of.bcast.buffer, request->of.bcast.count,
                               request->of.bcast.type);
 }
 
 static bool test_bcast_across(nicbarr_request_t *request)
 {
-    if (!nicbarr_handed_go_on(request->of.bcast.carrier, &request->of.bcast.handed)) {
+    if (!nicbarr_carried_bcast_progress(request->of.bcast.carrier, &request->of.bcast.carried)) {
         return false;
     }
     if (request->reminded) {
-        nicbarr_request_came(request, &request->of.bcast.carrier->group);
+        nicbarr_request_wait_ended(request, &request->of.bcast.carrier->group);
     }
     request->super.req_status.MPI_ERROR = unpack_bcast(request);
     end_bcast_across(request);
@@ -226,9 +230,9 @@ static bool test_bcast_across(nicbarr_request_t *request)
 static bool remind_bcast_across(nicbarr_request_t *request, bool check)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
-    const struct nicbarr_handed *handed = &request->of.bcast.handed;
-    const struct nicbarr_wait wait = {.block = handed->sent};
-    if (handed->ticket != carrier->served ||
+    const struct nicbarr_carried_bcast *carried = &request->of.bcast.carried;
+    const struct nicbarr_wait wait = {.block = carried->sent};
+    if (carried->ticket != carrier->served ||
         !nicbarr_request_remind(request, &carrier->group, wait, check)) {
         return false;
     }
@@ -242,12 +246,12 @@ static void free_packed_bcast(nicbarr_request_t *request)
     free(request->of.bcast.packed);
 }
 
-static const struct nicbarr_operation across = {begin_request, test_bcast_across,
+static const struct nicbarr_operation across = {begin_bcast_across, test_bcast_across,
                                                 remind_bcast_across, free_packed_bcast};
 
 /* Fill in the request. */
-static void fill_in(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
-                    nicbarr_count_t count, ompi_datatype_t *type, int root)
+static void fill_request(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
+                         nicbarr_count_t count, ompi_datatype_t *type, int root)
 {
     const bool dense = nicbarr_is_dense(type);
     void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(count, type));
@@ -279,7 +283,7 @@ int nicbarr_ibcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    fill_in(request, carrier, buffer, count, type, root);
+    fill_request(request, carrier, buffer, count, type, root);
     nicbarr_request_start(request);
     *handle = &request->super;
     return OMPI_SUCCESS;
@@ -306,7 +310,7 @@ int nicbarr_bcast_init_across(void *buffer, nicbarr_count_t count, ompi_datatype
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    fill_in(request, &request->persistent->carrier, buffer, count, type, root);
+    fill_request(request, &request->persistent->carrier, buffer, count, type, root);
     *handle = &request->super;
     return OMPI_SUCCESS;
 }

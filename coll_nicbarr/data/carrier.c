@@ -15,14 +15,14 @@ struct head {
 /* ---- blocks ---- */
 
 /* Returns the space of a partial result within a block, a multiple of MCP_BLOCK_UNIT. */
-static uint32_t room_of(uint32_t bytes)
+static uint32_t partial_space(uint32_t bytes)
 {
     return (bytes + MCP_BLOCK_UNIT - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
 }
 
 uint32_t nicbarr_carrier_unit(uint32_t partials, uint32_t bytes)
 {
-    return (uint32_t)sizeof(struct head) + partials * room_of(bytes);
+    return (uint32_t)sizeof(struct head) + partials * partial_space(bytes);
 }
 
 static uint32_t bytes_of(const struct nicbarr_carried *carried)
@@ -120,12 +120,12 @@ struct building {
 };
 
 /* Combine the parts of the node's processes into the partial results of its block. */
-static void build(void *context, uint32_t epoch, uint8_t *block)
+static void build_block(void *context, uint32_t epoch, uint8_t *block)
 {
     const struct building *b = context;
     const struct nicbarr_order *order = b->carrier->order;
     const struct head head = {epoch, b->unit};
-    const uint32_t room = room_of(bytes_of(b->carried));
+    const uint32_t room = partial_space(bytes_of(b->carried));
     struct stack stack;
     memcpy(block, &head, sizeof(head));
     stack_begin(b->carrier, &stack);
@@ -185,13 +185,13 @@ void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carr
     struct building building = {carrier, carried,
                                 nicbarr_carrier_unit(carrier->order->most, bytes_of(carried))};
     memcpy(myr_nic_data_part(&carrier->group), carried->from, bytes_of(carried));
-    carried->epoch = myr_nic_data_arrive(&carrier->group, building.unit, build, &building);
+    carried->epoch = myr_nic_data_arrive(&carrier->group, building.unit, build_block, &building);
 }
 
 /* Returns whether all blocks belong to this epoch, and have the expected length. If not, the
  * program is erroneous: its processes passed vectors of different lengths. */
-static bool sound(const struct nicbarr_carrier *carrier, const struct nicbarr_carried *carried,
-                  uint32_t unit)
+static bool blocks_match(const struct nicbarr_carrier *carrier,
+                         const struct nicbarr_carried *carried, uint32_t unit)
 {
     const struct head expected = {carried->epoch, unit};
     const struct nicbarr_order *order = carrier->order;
@@ -211,7 +211,7 @@ static const uint8_t *value_of(const struct nicbarr_carrier *carrier,
                                const struct nicbarr_term *term, uint32_t unit)
 {
     return myr_nic_data_block(&carrier->group, carried->epoch, unit, term->source) +
-           sizeof(struct head) + (size_t)term->partial * room_of(bytes_of(carried));
+           sizeof(struct head) + (size_t)term->partial * partial_space(bytes_of(carried));
 }
 
 static uint32_t unit_of(const struct nicbarr_carrier *carrier,
@@ -226,7 +226,7 @@ uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
     const struct nicbarr_order *order = carrier->order;
     const uint32_t unit = unit_of(carrier, carried);
     struct stack stack;
-    if (!sound(carrier, carried, unit)) {
+    if (!blocks_match(carrier, carried, unit)) {
         return NULL;
     }
     stack_begin(carrier, &stack);
@@ -237,8 +237,8 @@ uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
     return stack.value[0];
 }
 
-static void put_side_by_side(const struct nicbarr_carrier *carrier,
-                             const struct nicbarr_carried *carried, uint32_t unit)
+static void concatenate_vectors(const struct nicbarr_carrier *carrier,
+                                const struct nicbarr_carried *carried, uint32_t unit)
 {
     for (uint32_t rank = 0; rank < carrier->order->npartials; ++rank) {
         memcpy(carried->to + rank * carried->apart,
@@ -247,13 +247,13 @@ static void put_side_by_side(const struct nicbarr_carrier *carrier,
     }
 }
 
-void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
     const uint32_t unit = unit_of(carrier, carried);
-    if (!sound(carrier, carried, unit)) {
+    if (!blocks_match(carrier, carried, unit)) {
         carried->rc = MPI_ERR_TRUNCATE;
     } else if (carried->reads && 0 != carried->apart) {
-        put_side_by_side(carrier, carried, unit);
+        concatenate_vectors(carrier, carried, unit);
     } else if (carried->reads) {
         memcpy(carried->to, nicbarr_carrier_combine(carrier, carried), bytes_of(carried));
     }
@@ -270,7 +270,7 @@ void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carrie
     carrier->served += 0 == carried->left;
 }
 
-bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+bool nicbarr_carrier_progress(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
     if (carried->ticket != carrier->served) {
         return false;
@@ -282,7 +282,7 @@ bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carri
         if (!myr_nic_group_test(&carrier->group, carried->epoch)) {
             return false;
         }
-        nicbarr_carrier_take(carrier, carried);
+        nicbarr_carrier_finish(carrier, carried);
     }
     return true;
 }

@@ -61,7 +61,7 @@ struct nicbarr_carried {
 };
 
 /* A broadcast under way. */
-struct nicbarr_handed {
+struct nicbarr_carried_bcast {
     uint8_t *data;    /* at the root: data not sent yet; else destination of the remaining data */
     size_t left;      /* number of bytes of this remainder */
     uint32_t bytes;   /* bytes of the current block, if this process is the root */
@@ -79,7 +79,7 @@ struct nicbarr_returning {
         uint8_t *at; /* source or destination on this process */
         size_t bytes;
     } result;
-    struct nicbarr_handed handed;
+    struct nicbarr_carried_bcast bcast;
     bool begun;
 };
 
@@ -109,16 +109,16 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
 
 /* Advance the operation as far as possible. Returns whether it is complete; then carried->rc is its
  * result. */
-bool nicbarr_carrier_go_on(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+bool nicbarr_carrier_progress(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
 /* Arrive in the next epoch, and take its result once it is complete. These are for callers that
  * wait in between, which requires that all earlier reductions are complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
-void nicbarr_carrier_take(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
+void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* The two parts of nicbarr_carrier_take(), for rooted carriers. The first one combines the received
- * blocks, on the combining rank. Its result is valid until the next call, and is NULL if processes
- * passed vectors of different lengths. The second one proceeds to the next epoch. */
+/* The two parts of nicbarr_carrier_finish(), for rooted carriers. The first one combines the
+ * received blocks, on the combining rank. Its result is valid until the next call, and is NULL if
+ * processes passed vectors of different lengths. The second one proceeds to the next epoch. */
 uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
                                  const struct nicbarr_carried *carried);
 void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);

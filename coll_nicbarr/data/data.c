@@ -16,13 +16,14 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
     const int most = across ? NICBARR_DATA_RANKS : NICBARR_DATA_PROCESSES;
     const bool rooted = NICBARR_REDUCE == collective || NICBARR_GATHER == collective;
     const bool may =
-        !across || !rooted || nicbarr_may_take_rooted() || nicbarr_data_forced(collective);
+        !across || !rooted || nicbarr_may_replace_rooted() || nicbarr_data_forced(collective);
     return may && processes > 1 && processes <= most &&
            NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] &&
            nicbarr_host_memory_only();
 }
 
-bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record)
+bool nicbarr_data_window_suffices(enum nicbarr_collective collective,
+                                  const struct myr_record *record)
 {
     return 0 == record->creator_value || nicbarr_data_forced(collective);
 }
@@ -30,8 +31,8 @@ bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_
 /* Returns whether this class can be carried by an exchange. Classes of several slots use the wide
  * exchange, which this allocates. If there is no memory for it, the slots of the other exchange
  * carry vectors of up to 4 KiB. */
-static bool wide_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_collective collective, uint32_t size_class)
+static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                 enum nicbarr_collective collective, uint32_t size_class)
 {
     if (nicbarr_data_by_ring(collective) || nicbarr_size_classes[size_class] <= MYR_SLOT_BYTES ||
         nicbarr_data_widen(module, comm) ||
@@ -45,8 +46,8 @@ static bool wide_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* Returns whether this class can be carried. On the ring, classes of more than one slot use chunks,
  * which this allocates. If there is no memory for chunks, only classes of a few slots can be
  * carried; larger ones use Open MPI's own function, on all members. */
-static bool chunks_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             enum nicbarr_collective collective, uint32_t size_class)
+static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                          enum nicbarr_collective collective, uint32_t size_class)
 {
     if (!nicbarr_data_by_ring(collective) || nicbarr_size_classes[size_class] <= MYR_SLOT_BYTES ||
         myr_ring_get_chunks(&module->streamer.ring, mca_coll_nicbarr_component.segment) ||
@@ -75,7 +76,7 @@ static bool chunks_if_needed(mca_coll_nicbarr_module_t *module, ompi_communicato
 /* If Open MPI's own function was chosen for all classes of a collective, restore it, so that it
  * runs without any overhead. The classes of user-defined operations are ignored, because nicbarr's
  * functions are not faster with user-defined operations if they are not with predefined ones. */
-static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static void restore_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective)
 {
     bool all_own = NICBARR_ALLREDUCE_USERS != collective && NICBARR_REDUCE_USERS != collective;
@@ -83,7 +84,7 @@ static void give_up_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communica
         all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
     }
     if (all_own) {
-        nicbarr_put_back_data(module, comm, collective);
+        nicbarr_restore_data(module, comm, collective);
     }
 }
 
@@ -92,10 +93,10 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     const bool forced = nicbarr_data_forced(collective);
     if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
-        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* see decide() */
+        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* see decide_class() */
     }
     if (!module->declined) {
-        give_up_if_all_own(module, comm, collective);
+        restore_if_all_own(module, comm, collective);
     }
 }
 
@@ -161,7 +162,8 @@ static void judge_roots(struct nicbarr_class *class, uint32_t calls)
  * the other processes run ahead of a constant root without bound. With 4 hosts and 8 to 1024 bytes,
  * nicbarr's were 0.3 to 0.6 times as fast with a constant root, and 1.1 to 2.0 times as fast with
  * changing roots. */
-static bool wants_roots(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective)
+static bool needs_changing_roots(const mca_coll_nicbarr_module_t *module,
+                                 enum nicbarr_collective collective)
 {
     return module->across && (NICBARR_REDUCE == collective || NICBARR_GATHER == collective);
 }
@@ -186,7 +188,7 @@ static bool is_worth_measuring(mca_coll_nicbarr_module_t *module,
         return false;
     }
     judge_roots(class, class->wanted + 1);
-    if (wants_roots(module, collective) && NICBARR_ROOTS_DIFFER != class->root_seen) {
+    if (needs_changing_roots(module, collective) && NICBARR_ROOTS_DIFFER != class->root_seen) {
         class->until = class->wanted;
         return false;
     }
@@ -237,8 +239,8 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
 }
 
 /* Decide on a class for the first time. */
-static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   enum nicbarr_collective collective, uint32_t size_class)
+static void decide_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class)
 {
     enum nicbarr_way *way = &module->ways[collective][size_class].way;
     if (module->across) {
@@ -246,8 +248,8 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
         return;
     }
     if (!nicbarr_data_set_up(module, comm, collective) ||
-        !chunks_if_needed(module, comm, collective, size_class) ||
-        !wide_if_needed(module, comm, collective, size_class)) {
+        !ensure_chunks(module, comm, collective, size_class) ||
+        !ensure_wide_exchange(module, comm, collective, size_class)) {
         return;
     }
     if (nicbarr_data_forced(collective)) {
@@ -256,12 +258,12 @@ static void decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
         *way = NICBARR_WAY_OWN; /* Open MPI's function then returns the error */
     }
-    give_up_if_all_own(module, comm, collective);
+    restore_if_all_own(module, comm, collective);
 }
 
 /* Remeasure a decided class, if the job can afford it. */
-static void remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                      enum nicbarr_collective collective, uint32_t size_class)
+static void remeasure_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            enum nicbarr_collective collective, uint32_t size_class)
 {
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
     if (!nicbarr_data_watch_due(module, comm, collective, size_class)) {
@@ -272,15 +274,15 @@ static void remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                        ? nicbarr_data_across_remeasure(module, comm, collective, size_class)
                        : nicbarr_data_tune_remeasure(module, comm, collective, size_class);
     if (OMPI_SUCCESS != rc) {
-        class->way = NICBARR_WAY_OWN; /* see decide() */
+        class->way = NICBARR_WAY_OWN; /* see decide_class() */
     }
-    give_up_if_all_own(module, comm, collective);
+    restore_if_all_own(module, comm, collective);
 }
 
-static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *module,
-                                                    ompi_communicator_t *comm,
-                                                    enum nicbarr_collective collective,
-                                                    uint32_t size_class, int root)
+static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module_t *module,
+                                                         ompi_communicator_t *comm,
+                                                         enum nicbarr_collective collective,
+                                                         uint32_t size_class, int root)
 {
     const bool watched = NICBARR_WAY_WATCHED == module->ways[collective][size_class].way;
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
@@ -289,11 +291,11 @@ static __attribute__((noinline)) bool decide_or_try(mca_coll_nicbarr_module_t *m
         nicbarr_cache_soon(comm, module->ways[collective][size_class].wanted);
     }
     if (watched) {
-        remeasure(module, comm, collective, size_class);
+        remeasure_class(module, comm, collective, size_class);
     } else if (NULL == trial && is_worth_measuring(module, collective, size_class)) {
-        decide(module, comm, collective, size_class);
+        decide_class(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {
-        give_up_if_all_own(module, comm, collective);
+        restore_if_all_own(module, comm, collective);
     }
     trial = nicbarr_trial_of(module, collective, size_class);
     return NICBARR_WAY_OURS ==
@@ -309,5 +311,5 @@ MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_commun
     if (module->tuning) { /* measuring uses collectives on this communicator */
         return NICBARR_WAY_OURS == nicbarr_data_way(module, collective, size_class);
     }
-    return decide_or_try(module, comm, collective, size_class, root);
+    return decide_or_continue(module, comm, collective, size_class, root);
 }

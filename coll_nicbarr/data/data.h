@@ -87,7 +87,8 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
  * the others by a window only. Open MPI's own lets them run ahead without bound, so it may be
  * faster if the node is oversubscribed. The first member to join `record` has stored whether it is,
  * so all members get the same answer. The user may force nicbarr's implementation in any case. */
-bool nicbarr_data_keeps_up(enum nicbarr_collective collective, const struct myr_record *record);
+bool nicbarr_data_window_suffices(enum nicbarr_collective collective,
+                                  const struct myr_record *record);
 
 /* ---- data_tune.c ---- */
 
@@ -124,7 +125,8 @@ void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_co
                               uint32_t size_class, int root);
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-static inline void nicbarr_data_attend(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static inline void nicbarr_data_check_pending(mca_coll_nicbarr_module_t *module,
+                                              ompi_communicator_t *comm)
 {
     if (__builtin_expect(0 != module->pending, 0)) {
         nicbarr_data_decide_pending(module, comm);
@@ -176,11 +178,13 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 /* Broadcast in steps: the first function begins, and reserves the broadcast's place in the order of
  * operations; the second one advances as far as possible, and returns whether the broadcast is
  * complete. */
-struct nicbarr_handed;
-void nicbarr_handed_begin(const mca_coll_nicbarr_module_t *module, const ompi_communicator_t *comm,
-                          struct nicbarr_carrier *carrier, struct nicbarr_handed *handed,
-                          void *data, size_t bytes, int root);
-bool nicbarr_handed_go_on(struct nicbarr_carrier *carrier, struct nicbarr_handed *handed);
+struct nicbarr_carried_bcast;
+void nicbarr_carried_bcast_begin(const mca_coll_nicbarr_module_t *module,
+                                 const ompi_communicator_t *comm, struct nicbarr_carrier *carrier,
+                                 struct nicbarr_carried_bcast *carried, void *data, size_t bytes,
+                                 int root);
+bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
+                                    struct nicbarr_carried_bcast *carried);
 
 /* Scatter with this carrier: the root sends the contiguous blocks at `from`, and each other rank
  * stores its own block, up to `*bytes` bytes, at `to`. `*bytes` becomes the size of a block that

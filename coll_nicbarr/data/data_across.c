@@ -48,7 +48,7 @@ struct tuner {
     struct nicbarr_vectors vectors;
     struct nicbarr_candidate_groups contenders;
     struct nicbarr_carrier carriers[NICBARR_CANDIDATES];
-    int lent; /* the candidate whose carrier the module uses; 0: none */
+    int installed; /* the candidate whose carrier the module uses; 0: none */
 };
 
 static int call_candidate(void *trial, int candidate, int number)
@@ -94,7 +94,8 @@ static int open_carriers(struct tuner *t)
 }
 
 /* Returns whether the algorithm can implement this collective. */
-static bool does(const struct nicbarr_traits *traits, enum nicbarr_algorithm algorithm)
+static bool implements_collective(const struct nicbarr_traits *traits,
+                                  enum nicbarr_algorithm algorithm)
 {
     return traits->broadcasts ? NICBARR_DISSEMINATION == algorithm
                               : nicbarr_algorithm_messages(algorithm) &&
@@ -119,7 +120,8 @@ static void list_candidates(struct tuner *t)
         contenders->count = 2;
         return;
     }
-    if (NICBARR_ALGORITHMS == choice.algorithm || !does(t->traits, choice.algorithm)) {
+    if (NICBARR_ALGORITHMS == choice.algorithm ||
+        !implements_collective(t->traits, choice.algorithm)) {
         return;
     }
     choice.nic = 0 != choice.nic ? choice.nic : contenders->choice[1].nic;
@@ -129,40 +131,40 @@ static void list_candidates(struct tuner *t)
 
 /* ---- the winner ---- */
 
-static struct nicbarr_carrier *in_use(const struct nicbarr_trial *trial)
+static struct nicbarr_carrier *carrier_in_use(const struct nicbarr_trial *trial)
 {
     return &trial->module->carriers->of[trial->collective][trial->size_class];
 }
 
 /* Install the candidate for the class. */
-static void lend(struct tuner *t, int candidate)
+static void install_candidate(struct tuner *t, int candidate)
 {
-    t->lent = candidate;
+    t->installed = candidate;
     t->trial.way = 0 == candidate ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
     if (0 != candidate) {
-        *in_use(&t->trial) = t->carriers[candidate];
+        *carrier_in_use(&t->trial) = t->carriers[candidate];
         t->carriers[candidate] = (struct nicbarr_carrier){.stack = NULL};
     }
 }
 
 /* Non-blocking operations on the carrier must complete first; the other processes have begun them,
  * too. */
-static void take_back(struct nicbarr_trial *trial)
+static void uninstall_candidate(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
-    struct nicbarr_carrier *lent = in_use(trial);
-    if (0 == t->lent) {
+    struct nicbarr_carrier *installed = carrier_in_use(trial);
+    if (0 == t->installed) {
         return;
     }
-    while (0 != myr_load_acquire(&lent->outstanding)) {
+    while (0 != myr_load_acquire(&installed->outstanding)) {
         opal_progress();
     }
-    t->carriers[t->lent] = *lent;
-    *lent = (struct nicbarr_carrier){.stack = NULL};
+    t->carriers[t->installed] = *installed;
+    *installed = (struct nicbarr_carrier){.stack = NULL};
 }
 
 /* Returns the fastest candidate, or the fastest one of nicbarr's if the user forces nicbarr's. */
-static int best(const struct tuner *t)
+static int best_candidate(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
     int chosen = t->trial.forced ? 1 : contest->chosen;
@@ -173,11 +175,11 @@ static int best(const struct tuner *t)
 }
 
 /* Close the carriers of dropped candidates, so that they do not occupy the memory of NICs. */
-static void install(struct nicbarr_trial *trial)
+static void install_best(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
-    trial->contest.chosen = best(t);
-    lend(t, trial->contest.chosen);
+    trial->contest.chosen = best_candidate(t);
+    install_candidate(t, trial->contest.chosen);
     for (int c = 1; !t->trial.forced && c < t->contenders.count; ++c) {
         if (trial->contest.of[c].dropped) {
             nicbarr_carrier_close(&t->carriers[c]);
@@ -195,8 +197,8 @@ static void free_tuner(struct nicbarr_trial *trial)
     free(t);
 }
 
-static const struct nicbarr_trial_kind across_nodes = {call_candidate, take_back, install,
-                                                       free_tuner};
+static const struct nicbarr_trial_kind across_nodes = {call_candidate, uninstall_candidate,
+                                                       install_best, free_tuner};
 
 /* ---- decisions ---- */
 
@@ -211,7 +213,7 @@ static int join_carriers(struct tuner *t)
 
 /* Determine the candidates, and create their carriers: all usable candidates, or only the one that
  * is known to be the best. There are none if the job cannot afford a contest yet. */
-static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
+static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
 {
     const struct nicbarr_trial *trial = &t->trial;
     struct nicbarr_candidate_groups *contenders = &t->contenders;
@@ -220,27 +222,27 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *put_off)
     list_candidates(t);
     *known = 0;
     if (trial->watched) {
-        rc = nicbarr_trial_ask(trial->module, trial->comm, trial->collective, trial->size_class,
-                               known);
+        rc = nicbarr_trial_stored_choice(trial->module, trial->comm, trial->collective,
+                                         trial->size_class, known);
     }
-    *put_off = OMPI_SUCCESS == rc && NICBARR_READING == *known;
-    if (*put_off) {
-        nicbarr_trial_put_off(trial->module, trial->collective, trial->size_class);
+    *postponed = OMPI_SUCCESS == rc && NICBARR_READING == *known;
+    if (*postponed) {
+        nicbarr_trial_postpone(trial->module, trial->collective, trial->size_class);
         return rc;
     }
     (void)nicbarr_unpack(*known, &choice);
     if (0 != *known && NICBARR_OPENMPI != choice.algorithm &&
-        !(does(t->traits, choice.algorithm) && nicbarr_carries_data(choice.nic))) {
+        !(implements_collective(t->traits, choice.algorithm) && nicbarr_carries_data(choice.nic))) {
         *known = 0; /* somebody has edited the cache */
     }
     if (OMPI_SUCCESS == rc && 0 != *known) {
         contenders->choice[1] = choice;
         contenders->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
-    *put_off =
+    *postponed =
         OMPI_SUCCESS == rc && 0 == *known && contenders->count > 1 && trial->watched &&
         !nicbarr_trial_affordable(trial->module, trial->comm, trial->collective, trial->size_class);
-    return OMPI_SUCCESS == rc && contenders->count > 1 && !*put_off ? join_carriers(t) : rc;
+    return OMPI_SUCCESS == rc && contenders->count > 1 && !*postponed ? join_carriers(t) : rc;
 }
 
 /* Reduce the list of candidates to the challengers of the carrier in use. */
@@ -267,16 +269,17 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
 
 /* Add the carrier in use as the first candidate after Open MPI's own function, so that it is chosen
  * if others are not better. */
-static void enter_standing(struct tuner *t, const struct nicbarr_carrier *standing)
+static void add_standing(struct tuner *t, const struct nicbarr_carrier *standing)
 {
     struct nicbarr_candidate_groups *contenders = &t->contenders;
     for (int c = contenders->count++; c > 1; --c) {
         t->carriers[c] = t->carriers[c - 1];
         contenders->choice[c] = contenders->choice[c - 1];
     }
-    t->carriers[1] = (struct nicbarr_carrier){.stack = NULL}; /* take_back() stores it here */
+    t->carriers[1] =
+        (struct nicbarr_carrier){.stack = NULL}; /* uninstall_candidate() stores it here */
     contenders->choice[1] = standing->choice;
-    t->lent = t->trial.standing = 1;
+    t->installed = t->trial.standing = 1;
 }
 
 /* Create the carriers of a remeasurement. */
@@ -291,7 +294,7 @@ static int begin_remeasurement(struct tuner *t)
     choose_challengers(standing, remeasured, &t->contenders);
     const int rc = t->contenders.count > 1 ? join_carriers(t) : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc && NULL != standing) {
-        enter_standing(t, standing);
+        add_standing(t, standing);
     }
     return rc;
 }
@@ -299,7 +302,7 @@ static int begin_remeasurement(struct tuner *t)
 /* Give up the collective's undecided classes, because no group of NICs works for this one, and the
  * others need not try. If packets were sent and did not get through, barriers are declined as well,
  * unless they have a working group. */
-static void give_up(struct tuner *t)
+static void give_up_classes(struct tuner *t)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;
     for (uint32_t c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
@@ -316,16 +319,16 @@ static void give_up(struct tuner *t)
 
 /* Decide on the class, and install the winner's carrier. `t` is freed, here or at the end of its
  * trial. */
-static int decide(struct tuner *t)
+static int decide_class(struct tuner *t)
 {
     struct nicbarr_trial *trial = &t->trial;
     const double start_us = nicbarr_now_us();
     uint64_t known;
     struct nicbarr_choice choice;
-    bool put_off;
-    const int rc = enter_contest(t, &known, &put_off);
+    bool postponed;
+    const int rc = enter_contest(t, &known, &postponed);
     const int count = t->contenders.count;
-    if (put_off) {
+    if (postponed) {
         free_tuner(trial);
         return rc;
     }
@@ -333,14 +336,14 @@ static int decide(struct tuner *t)
         trial->once = t->trial.forced && 2 == count;
         return nicbarr_trial_begin(trial, count, start_us);
     }
-    lend(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
+    install_candidate(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
     trial->module->ways[trial->collective][trial->size_class].way = trial->way;
     if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
                            NICBARR_FROM_JOB == nicbarr_unpack(known, &choice));
     }
     if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->contenders.choice[1].algorithm) {
-        give_up(t);
+        give_up_classes(t);
     }
     if (OMPI_SUCCESS == rc && 0 != known) {
         nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
@@ -409,20 +412,20 @@ int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_commun
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class, bool forced)
 {
-    bool left_out = false;
+    bool all_suspect = false;
     struct tuner *t = NULL;
     int rc = OMPI_SUCCESS;
     module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     /* no message may be sent before it is known that all members participate */
     if (NULL == module->carriers) {
-        rc = nicbarr_across_acquaint(module, comm, &left_out);
-        if (OMPI_SUCCESS == rc && !module->declined && !left_out) {
+        rc = nicbarr_across_prepare_data(module, comm, &all_suspect);
+        if (OMPI_SUCCESS == rc && !module->declined && !all_suspect) {
             rc = nicbarr_carriers_make(module, comm);
         }
     }
     if (OMPI_SUCCESS == rc && NULL != module->carriers) {
         t = make_tuner(module, comm, collective, size_class, forced);
-        rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide(t);
+        rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide_class(t);
     }
     if (NULL == t) { /* no NIC is usable, or all are suspect, or a member is out of memory */
         module->ways[collective][size_class].way = NICBARR_WAY_OWN;

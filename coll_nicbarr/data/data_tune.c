@@ -27,7 +27,7 @@ struct tuner {
     void *from, *to;
 };
 
-static bool by_users(enum nicbarr_collective collective)
+static bool has_user_op(enum nicbarr_collective collective)
 {
     return NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
 }
@@ -40,7 +40,7 @@ static bool has_blocks(enum nicbarr_collective collective)
 }
 
 /* The user-defined operation that a trial executes: a sum. */
-static void sum(void *left, void *right, int *count, MPI_Datatype *type)
+static void sum_doubles(void *left, void *right, int *count, MPI_Datatype *type)
 {
     const double *from = left;
     double *to = right;
@@ -92,14 +92,14 @@ static int call_collective(void *trial, int candidate, int number)
 
 /* ---- trials ---- */
 
-static void install(struct nicbarr_trial *trial)
+static void install_chosen(struct nicbarr_trial *trial)
 {
     trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
 }
 
 static void release_op(enum nicbarr_collective collective, ompi_op_t *op)
 {
-    if (by_users(collective) && NULL != op) {
+    if (has_user_op(collective) && NULL != op) {
         OBJ_RELEASE(op);
     }
 }
@@ -111,12 +111,13 @@ static void free_tuner(struct nicbarr_trial *trial)
     free(t);
 }
 
-static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install, free_tuner};
+static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install_chosen,
+                                                      free_tuner};
 
 /* Returns the size of a trial's payload. In the smallest class, the share of a process may be less
  * than a byte; then it is one byte. */
-static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective collective,
-                      uint32_t size_class)
+static size_t payload_bytes(const ompi_communicator_t *comm, enum nicbarr_collective collective,
+                            uint32_t size_class)
 {
     const size_t bytes = nicbarr_size_classes[size_class];
     const size_t processes = (size_t)ompi_comm_size((ompi_communicator_t *)comm);
@@ -127,10 +128,10 @@ static size_t payload(const ompi_communicator_t *comm, enum nicbarr_collective c
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
-    const size_t bytes = payload(comm, collective, size_class);
+    const size_t bytes = payload_bytes(comm, collective, size_class);
     const bool blocks = has_blocks(collective);
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
-    ompi_op_t *op = by_users(collective) ? nicbarr_op_create(sum) : MPI_SUM;
+    ompi_op_t *op = has_user_op(collective) ? nicbarr_op_create(sum_doubles) : MPI_SUM;
     double failed = NULL == t || NULL == op;
     if (OMPI_SUCCESS != nicbarr_maximum(module, comm, &failed, 1) || 0 != failed) {
         release_op(collective, op);
@@ -154,8 +155,8 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
     return t;
 }
 
-static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                  enum nicbarr_collective collective, uint32_t size_class)
+static int begin_trial(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       enum nicbarr_collective collective, uint32_t size_class)
 {
     const double start_us = nicbarr_now_us();
     struct tuner *t = make_tuner(module, comm, collective, size_class);
@@ -164,8 +165,8 @@ static int try_it(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 }
 
 /* Remeasure a class. If a member has no memory for the trial, the implementation in use stays. */
-static int try_remeasuring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_collective collective, uint32_t size_class)
+static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class)
 {
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
@@ -197,17 +198,17 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     struct nicbarr_choice choice;
     uint64_t known;
     module->tuning = true;
-    int rc = nicbarr_trial_ask(module, comm, collective, size_class, &known);
+    int rc = nicbarr_trial_stored_choice(module, comm, collective, size_class, &known);
     const enum nicbarr_source source = nicbarr_unpack(known, &choice);
     const enum nicbarr_way way = 0 == known ? NICBARR_WAY_OPEN : way_of(collective, choice);
     if (OMPI_SUCCESS == rc && NICBARR_READING == known) {
-        nicbarr_trial_put_off(module, collective, size_class);
+        nicbarr_trial_postpone(module, collective, size_class);
     } else if (OMPI_SUCCESS == rc && NICBARR_WAY_OPEN != way) {
         nicbarr_data_watch(module, collective, size_class, way, NICBARR_FROM_JOB == source);
         nicbarr_report_data(module, comm, collective, size_class, source, NULL, NULL);
     } else if (OMPI_SUCCESS == rc &&
                nicbarr_trial_affordable(module, comm, collective, size_class)) {
-        rc = try_it(module, comm, collective, size_class);
+        rc = begin_trial(module, comm, collective, size_class);
     }
     module->tuning = false;
     return rc;
@@ -217,7 +218,7 @@ int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communic
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
     module->tuning = true;
-    const int rc = try_remeasuring(module, comm, collective, size_class);
+    const int rc = begin_remeasurement(module, comm, collective, size_class);
     module->tuning = false;
     return rc;
 }

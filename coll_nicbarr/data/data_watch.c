@@ -54,7 +54,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
         nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), true);
     module->tuning = false;
     if (!due) {
-        class->until = nicbarr_remeasure_put_off(&class->pause);
+        class->until = nicbarr_remeasure_postpone(&class->pause);
     }
     return due;
 }

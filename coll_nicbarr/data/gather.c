@@ -18,12 +18,12 @@
 #include "coll_nicbarr/requests.h"
 
 /* Gather by the exchange, on one node. */
-static void exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all, size_t block,
-                     bool gets)
+static void gather_by_exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all,
+                               size_t block, bool gets)
 {
-    struct nicbarr_taker taker = nicbarr_taker_of_all(all, block);
+    struct nicbarr_consumer consumer = nicbarr_consumer_of_all(all, block);
     struct nicbarr_reduction rounds;
-    nicbarr_reduction_init_taken(&rounds, own, block, &taker, gets);
+    nicbarr_reduction_init_consumer(&rounds, own, block, &consumer, gets);
     (void)nicbarr_reduction_begin(reducer, &rounds);
     nicbarr_reduction_finish(reducer, &rounds);
 }
@@ -46,10 +46,10 @@ struct gathering {
     size_t block;
 };
 
-static int move(const struct gathering *g, const void *own, uint8_t *all)
+static int gather_packed(const struct gathering *g, const void *own, uint8_t *all)
 {
     if (!g->module->across) {
-        exchange(nicbarr_data_reducer(g->module, g->block), own, all, g->block, g->gets);
+        gather_by_exchange(nicbarr_data_reducer(g->module, g->block), own, all, g->block, g->gets);
         return OMPI_SUCCESS;
     }
     const uint32_t size_class = nicbarr_size_class(g->block * (size_t)ompi_comm_size(g->comm));
@@ -71,7 +71,7 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
         packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
         own = packed; /* even after an error, because the other processes wait for it */
     }
-    const int rc = move(g, own, direct ? to->data : all);
+    const int rc = gather_packed(g, own, direct ? to->data : all);
     if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
         return OMPI_SUCCESS != rc ? rc : packing;
     }
@@ -79,9 +79,10 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
 }
 
 /* Returns this process's contribution. */
-static inline struct nicbarr_side own_of(const void *from, nicbarr_count_t count,
-                                         ompi_datatype_t *type, const struct nicbarr_side *all,
-                                         ompi_communicator_t *comm)
+static inline struct nicbarr_side contribution_of(const void *from, nicbarr_count_t count,
+                                                  ompi_datatype_t *type,
+                                                  const struct nicbarr_side *all,
+                                                  ompi_communicator_t *comm)
 {
     return MPI_IN_PLACE == from ? nicbarr_block_of(all, (uint32_t)ompi_comm_rank(comm))
                                 : (struct nicbarr_side){(void *)from, count, type};
@@ -95,7 +96,7 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    nicbarr_data_attend(module, comm);
+    nicbarr_data_check_pending(module, comm);
     /* While candidates are measured across nodes, this must be Open MPI's own function, because the
      * ranks agree by it. */
     if (0 == bytes || (module->across && module->tuning) ||
@@ -104,7 +105,7 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
                                               comm, module->own.allgather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
+    const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);
     return gather_blocks(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own,
                          &all);
 }
@@ -118,14 +119,14 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
     const size_t block = is_root ? nicbarr_packed_bytes(to_count, to_type)
                                  : nicbarr_packed_bytes(from_count, from_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    nicbarr_data_attend(module, comm);
+    nicbarr_data_check_pending(module, comm);
     if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
         !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
         return module->own.gather.function(from, from_count, from_type, to, to_count, to_type, root,
                                            comm, module->own.gather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own = own_of(from, from_count, from_type, &all, comm);
+    const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);
     return gather_blocks(&(struct gathering){module, comm, NICBARR_GATHER, is_root, block}, &own,
                          &all);
 }
@@ -147,9 +148,9 @@ static void begin_gathering(nicbarr_request_t *request)
         from = packed + (gets ? block * reducer->exchange.size : 0);
         (void)nicbarr_to_bytes(own->data, own->count, own->type, from, block);
     }
-    request->of.gathering.taker = nicbarr_taker_of_all(to, block);
-    nicbarr_reduction_init_taken(&request->of.gathering.rounds, from, block,
-                                 &request->of.gathering.taker, gets);
+    request->of.gathering.consumer = nicbarr_consumer_of_all(to, block);
+    nicbarr_reduction_init_consumer(&request->of.gathering.rounds, from, block,
+                                    &request->of.gathering.consumer, gets);
     (void)nicbarr_reduction_begin(reducer, &request->of.gathering.rounds);
 }
 
@@ -157,7 +158,7 @@ static bool test_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
     const struct nicbarr_side *all = &request->of.gathering.all;
-    if (!nicbarr_reduction_go_on(reducer, &request->of.gathering.rounds)) {
+    if (!nicbarr_reduction_progress(reducer, &request->of.gathering.rounds)) {
         return false;
     }
     if (NULL != all->type && !nicbarr_is_dense(all->type)) {
@@ -183,22 +184,22 @@ struct given {
 };
 
 /* `gets`: this process receives the blocks. Only then are the receive arguments significant. */
-static struct given given_of(const void *from, nicbarr_count_t from_count,
-                             ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
-                             ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
+static struct given arguments_of(const void *from, nicbarr_count_t from_count,
+                                 ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
+                                 ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
 {
     const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL};
     const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
                               : nicbarr_packed_bytes(from_count, from_type);
     return (struct given){
-        .own = own_of(from, from_count, from_type, &all, comm),
+        .own = contribution_of(from, from_count, from_type, &all, comm),
         .all = gets ? all : none,
         .block = block,
         .bytes = block * (size_t)ompi_comm_size(comm),
     };
 }
 
-static int fill_in(nicbarr_request_t *request, const void *what)
+static int fill_request(nicbarr_request_t *request, const void *what)
 {
     const struct given *given = what;
     const bool gets = NULL != given->all.type;
@@ -214,8 +215,8 @@ static int fill_in(nicbarr_request_t *request, const void *what)
 static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct given *given, ompi_request_t **handle)
 {
-    return nicbarr_request_hand_out(nicbarr_request_new(&gathering, module, comm, false), fill_in,
-                                    given, handle);
+    return nicbarr_request_issue(nicbarr_request_new(&gathering, module, comm, false), fill_request,
+                                 given, handle);
 }
 
 /* Create a persistent gather. *handle becomes NULL, on all members, if there is no memory for
@@ -229,8 +230,8 @@ static int make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_com
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
         return OMPI_SUCCESS;
     }
-    return nicbarr_request_hand_out(nicbarr_persistent_new(&gathering, module, comm, &what),
-                                    fill_in, given, handle);
+    return nicbarr_request_issue(nicbarr_persistent_new(&gathering, module, comm, &what),
+                                 fill_request, given, handle);
 }
 
 int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -240,7 +241,7 @@ int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_dataty
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given =
-        given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
+        arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLGATHER)) {
         return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
@@ -255,11 +256,12 @@ int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
-                                        root == ompi_comm_rank(comm), comm);
+    const struct given given = arguments_of(from, from_count, from_type, to, to_count, to_type,
+                                            root == ompi_comm_rank(comm), comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
-        !nicbarr_data_keeps_up(NICBARR_GATHER, module->nonblocking.reducer.exchange.record)) {
+        !nicbarr_data_window_suffices(NICBARR_GATHER,
+                                      module->nonblocking.reducer.exchange.record)) {
         return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
                                         comm, handle, module->igather.module);
     }
@@ -273,7 +275,7 @@ int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_da
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const struct given given =
-        given_of(from, from_count, from_type, to, to_count, to_type, true, comm);
+        arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     const int rc = make_persistent_gathering(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc
@@ -287,8 +289,8 @@ int nicbarr_gather_init(const void *from, nicbarr_count_t from_count, ompi_datat
                         mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct given given = given_of(from, from_count, from_type, to, to_count, to_type,
-                                        root == ompi_comm_rank(comm), comm);
+    const struct given given = arguments_of(from, from_count, from_type, to, to_count, to_type,
+                                            root == ompi_comm_rank(comm), comm);
     const int rc = make_persistent_gathering(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc

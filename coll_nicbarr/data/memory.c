@@ -16,8 +16,8 @@
 
 /* Initialise a reducer with a record. Other members may use the record already, so this one can no
  * longer fall back to Open MPI, and running out of memory aborts the job. */
-static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
-                    struct myr_record *record, bool wide)
+static void init_reducer(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
+                         struct myr_record *record, bool wide)
 {
     /* Several processes' intermediate values must stay in the first-level cache. */
     enum { WIDE_PIECE = 1024 };
@@ -34,8 +34,8 @@ static void take_up(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
     }
 }
 
-static void take_up_ring(struct nicbarr_streamer *streamer, ompi_communicator_t *comm,
-                         struct myr_record *record)
+static void init_streamer(struct nicbarr_streamer *streamer, ompi_communicator_t *comm,
+                          struct myr_record *record)
 {
     myr_ring_init(&streamer->ring, record, &mca_coll_nicbarr_component.waiter,
                   (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm));
@@ -44,7 +44,7 @@ static void take_up_ring(struct nicbarr_streamer *streamer, ompi_communicator_t 
 
 /* Returns the value that the first member to join stores in the record: whether the node is
  * oversubscribed. */
-static uint64_t crowded(void)
+static uint64_t is_oversubscribed(void)
 {
     return myr_waiter_oversubscribed(&mca_coll_nicbarr_component.waiter);
 }
@@ -72,15 +72,15 @@ static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const struct myr_key key = nicbarr_record_key(module, comm, sequence + ring);
     const uint32_t size = module->shape.processes;
     struct myr_error error = {0};
-    struct myr_record *record =
-        myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
-                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), crowded(), &error);
+    struct myr_record *record = myr_record_join(
+        mca_coll_nicbarr_component.segment, &key, size,
+        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), is_oversubscribed(), &error);
     if (NULL == record) {
         warn_no_memory(comm, collective, &error);
     } else if (ring) {
-        take_up_ring(streamer, comm, record);
+        init_streamer(streamer, comm, record);
     } else {
-        take_up(reducer, comm, record, false);
+        init_reducer(reducer, comm, record, false);
     }
     return NULL != record;
 }
@@ -98,7 +98,7 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return false;
     }
     if (!join_record(module, comm, collective, BLOCKING, &module->reducer, &module->streamer)) {
-        nicbarr_put_back_data(module, comm, collective);
+        nicbarr_restore_data(module, comm, collective);
         return false;
     }
     return true;
@@ -145,8 +145,8 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 /* Returns whether the node has plenty of memory for one more record. All members must get the same
  * answer. Therefore the first member stores it in a small record, where all members
  * read it. */
-static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           size_t bytes)
+static bool agree_on_plenty(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            size_t bytes)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
@@ -162,8 +162,8 @@ static bool plenty_for_all(mca_coll_nicbarr_module_t *module, ompi_communicator_
 
 /* Join a record for one persistent collective, or for the wide exchange. Returns NULL on all
  * members or on none. */
-static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                     size_t bytes)
+static struct myr_record *join_own_record(mca_coll_nicbarr_module_t *module,
+                                          ompi_communicator_t *comm, size_t bytes)
 {
     const char *why = nicbarr_agree(module, comm);
     if (NULL != why) {
@@ -171,20 +171,20 @@ static struct myr_record *own_record(mca_coll_nicbarr_module_t *module, ompi_com
         return NULL;
     }
     const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
-    return plenty_for_all(module, comm, bytes)
+    return agree_on_plenty(module, comm, bytes)
                ? myr_record_join(mca_coll_nicbarr_component.segment, &key, module->shape.processes,
-                                 bytes, crowded(), NULL)
+                                 bytes, is_oversubscribed(), NULL)
                : NULL;
 }
 
-static bool own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct nicbarr_reducer *reducer, bool wide)
+static bool join_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                              struct nicbarr_reducer *reducer, bool wide)
 {
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
-    struct myr_record *record =
-        own_record(module, comm, wide ? myr_wide_exchange_bytes(size) : myr_exchange_bytes(size));
+    struct myr_record *record = join_own_record(
+        module, comm, wide ? myr_wide_exchange_bytes(size) : myr_exchange_bytes(size));
     if (NULL != record) {
-        take_up(reducer, comm, record, wide);
+        init_reducer(reducer, comm, record, wide);
     }
     return NULL != record;
 }
@@ -192,13 +192,13 @@ static bool own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                struct nicbarr_reducer *reducer)
 {
-    return own_exchange(module, comm, reducer, false);
+    return join_own_exchange(module, comm, reducer, false);
 }
 
 bool nicbarr_data_widen(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     if (!module->wide_decided) {
-        (void)own_exchange(module, comm, &module->wide, true);
+        (void)join_own_exchange(module, comm, &module->wide, true);
         module->wide_decided = true;
     }
     return NULL != module->wide.exchange.record;
@@ -208,9 +208,9 @@ bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_
                            struct nicbarr_streamer *streamer)
 {
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
-    struct myr_record *record = own_record(module, comm, myr_ring_bytes(size));
+    struct myr_record *record = join_own_record(module, comm, myr_ring_bytes(size));
     if (NULL != record) {
-        take_up_ring(streamer, comm, record);
+        init_streamer(streamer, comm, record);
     }
     return NULL != record;
 }

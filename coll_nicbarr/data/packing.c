@@ -7,14 +7,14 @@
 
 enum { ALIGNMENT = 16 /* alignment of malloc() */ };
 
-static size_t aligned(size_t bytes)
+static size_t aligned_size(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 /* Returns the extent of the vector in memory; `*begins` becomes its beginning relative to the
  * vector's address. */
-static size_t span(nicbarr_count_t count, const ompi_datatype_t *type, ptrdiff_t *begins)
+static size_t vector_span(nicbarr_count_t count, const ompi_datatype_t *type, ptrdiff_t *begins)
 {
     ptrdiff_t lower, extent, true_extent;
     (void)ompi_datatype_get_extent(type, &lower, &extent);
@@ -28,7 +28,7 @@ bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t co
                            const ompi_datatype_t *type, size_t more)
 {
     ptrdiff_t begins;
-    const size_t area = aligned(span(count, type, &begins) + ALIGNMENT);
+    const size_t area = aligned_size(vector_span(count, type, &begins) + ALIGNMENT);
     uint8_t *memory = malloc(2 * area + more);
     *operands = (struct nicbarr_operands){.memory = memory};
     if (NULL == memory) {

@@ -68,8 +68,8 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
 /* ---- carriers ---- */
 
 /* Join a group like that of `like`. If this fails on one member, no member joins. */
-static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                     const struct nicbarr_carrier *like, struct myr_nic_group *group)
+static int join_group_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           const struct nicbarr_carrier *like, struct myr_nic_group *group)
 {
     const bool broadcasts = NULL != like->group.bcast;
     struct nicbarr_joining joining = {
@@ -84,11 +84,11 @@ static int join_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
 
 /* Create a carrier like `like`. If its group cannot be joined, the carrier has no group, on all
  * members. */
-static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                     const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+static int open_carrier_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {
     struct myr_nic_group group = {.player = NULL};
-    const int rc = join_like(module, comm, like, &group);
+    const int rc = join_group_like(module, comm, like, &group);
     if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
         return rc;
     }
@@ -98,17 +98,17 @@ static int open_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
 
 /* Create the carrier that returns the results, if `like` is rooted. If this fails, `own` is
  * closed. */
-static int open_back_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
+static int open_back_carrier_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                  const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {
     if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
         return OMPI_SUCCESS;
     }
     struct nicbarr_carrier *back = calloc(1, sizeof(*back));
     const int rc =
-        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_like(module, comm, like->back, back);
+        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_carrier_like(module, comm, like->back, back);
     if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
-        nicbarr_rooted_put_together(own, back, like->combiner);
+        nicbarr_rooted_attach_back(own, back, like->combiner);
     } else {
         free(back);
         nicbarr_carrier_close(own);
@@ -126,6 +126,6 @@ int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicato
     }
     const struct nicbarr_carrier *like =
         nicbarr_data_carrier(module, collective, nicbarr_size_class(bytes));
-    const int rc = open_like(module, comm, like, own);
-    return OMPI_SUCCESS == rc ? open_back_like(module, comm, like, own) : rc;
+    const int rc = open_carrier_like(module, comm, like, own);
+    return OMPI_SUCCESS == rc ? open_back_carrier_like(module, comm, like, own) : rc;
 }

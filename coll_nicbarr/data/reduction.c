@@ -26,38 +26,40 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
     };
 }
 
-static void take_one(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
+static void consume_one(struct nicbarr_consumer *consumer, const struct myr_exchange *x,
+                        size_t bytes)
 {
-    memcpy(taker->to, myr_exchange_payload(x, taker->rank), bytes);
-    taker->to += bytes;
+    memcpy(consumer->to, myr_exchange_payload(x, consumer->rank), bytes);
+    consumer->to += bytes;
 }
 
-struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to)
+struct nicbarr_consumer nicbarr_consumer_of(uint32_t rank, uint8_t *to)
 {
-    return (struct nicbarr_taker){take_one, rank, to, 0};
+    return (struct nicbarr_consumer){consume_one, rank, to, 0};
 }
 
-static void take_all(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes)
+static void consume_all(struct nicbarr_consumer *consumer, const struct myr_exchange *x,
+                        size_t bytes)
 {
-    uint8_t *to = taker->to;
+    uint8_t *to = consumer->to;
     for (uint32_t rank = 0; rank < x->size; ++rank) {
         memcpy(to, myr_exchange_payload(x, rank), bytes);
-        to += taker->block;
+        to += consumer->block;
     }
-    taker->to += bytes;
+    consumer->to += bytes;
 }
 
-struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block)
+struct nicbarr_consumer nicbarr_consumer_of_all(uint8_t *to, size_t block)
 {
-    return (struct nicbarr_taker){take_all, NICBARR_EVERYBODY, to, block};
+    return (struct nicbarr_consumer){consume_all, NICBARR_EVERYBODY, to, block};
 }
 
-void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
-                                  size_t bytes, struct nicbarr_taker *taker, bool reads)
+void nicbarr_reduction_init_consumer(struct nicbarr_reduction *reduction, const void *from,
+                                     size_t bytes, struct nicbarr_consumer *consumer, bool reads)
 {
     *reduction = (struct nicbarr_reduction){
         .from = from,
-        .taker = taker,
+        .consumer = consumer,
         .extent = 1,
         .unwritten = (uint32_t)bytes,
         .unread = (uint32_t)bytes,
@@ -67,7 +69,7 @@ void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const voi
 
 /* Write as many chunks as there is space for. A chunk's source is read before its result is stored,
  * so source and destination may be the same. */
-static void write_on(struct myr_exchange *x, struct nicbarr_reduction *reduction)
+static void write_chunks(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     while (0 != reduction->unwritten && myr_exchange_room(x)) {
         const uint32_t count = next_chunk(reduction, reduction->unwritten);
@@ -132,39 +134,39 @@ static void combine_round(const struct nicbarr_reducer *reducer,
     }
 }
 
-static bool taken(const struct nicbarr_reduction *reduction)
+static bool has_consumer(const struct nicbarr_reduction *reduction)
 {
-    return __builtin_expect(NULL != reduction->taker, 0);
+    return __builtin_expect(NULL != reduction->consumer, 0);
 }
 
-static bool reads_one(const struct nicbarr_reduction *reduction)
+static bool reads_one_rank(const struct nicbarr_reduction *reduction)
 {
-    return taken(reduction) && NICBARR_EVERYBODY != reduction->taker->rank;
+    return has_consumer(reduction) && NICBARR_EVERYBODY != reduction->consumer->rank;
 }
 
 /* Returns whether the parts that this process reads in the next round have arrived. */
-static bool ready(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
+static bool have_parts_arrived(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
 {
-    return reads_one(reduction) ? myr_exchange_has(x, reduction->taker->rank)
-                                : myr_exchange_ready(x);
+    return reads_one_rank(reduction) ? myr_exchange_has(x, reduction->consumer->rank)
+                                     : myr_exchange_ready(x);
 }
 
-static void await(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
+static void await_parts(struct myr_exchange *x, const struct nicbarr_reduction *reduction)
 {
-    if (reads_one(reduction)) {
-        myr_exchange_await_one(x, reduction->taker->rank);
+    if (reads_one_rank(reduction)) {
+        myr_exchange_await_one(x, reduction->consumer->rank);
     } else {
         myr_exchange_await(x);
     }
 }
 
 /* Read a round that is ready. */
-static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+static void read_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     const uint32_t count = next_chunk(reduction, reduction->unread);
     const size_t bytes = count * reduction->extent;
-    if (taken(reduction)) {
-        reduction->taker->take(reduction->taker, &reducer->exchange, bytes);
+    if (has_consumer(reduction)) {
+        reduction->consumer->consume(reduction->consumer, &reducer->exchange, bytes);
     } else {
         combine_round(reducer, reduction, count);
     }
@@ -173,42 +175,43 @@ static void read_one(struct nicbarr_reducer *reducer, struct nicbarr_reduction *
 }
 
 /* Complete a round that this process has written, and that only other processes read. */
-static void leave_one(struct myr_exchange *x, struct nicbarr_reduction *reduction)
+static void skip_round(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     reduction->unread -= next_chunk(reduction, reduction->unread);
     myr_exchange_pass(x);
 }
 
 /* Complete a round if possible now. Returns whether it was. */
-static bool pass_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+static bool complete_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     struct myr_exchange *x = &reducer->exchange;
     if (!myr_epoch_reached(x->passed + 1, reduction->first) || x->passed == x->written) {
         return false;
     }
     if (!reduction->reads) {
-        leave_one(x, reduction);
+        skip_round(x, reduction);
         return true;
     }
-    if (!ready(x, reduction)) {
+    if (!have_parts_arrived(x, reduction)) {
         return false;
     }
-    read_one(reducer, reduction);
+    read_round(reducer, reduction);
     return true;
 }
 
 void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     if (myr_epoch_reached(reducer->exchange.written + 1, reduction->first)) {
-        write_on(&reducer->exchange, reduction);
+        write_chunks(&reducer->exchange, reduction);
     }
 }
 
-bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
+bool nicbarr_reduction_progress(struct nicbarr_reducer *reducer,
+                                struct nicbarr_reduction *reduction)
 {
     nicbarr_reduction_write(reducer, reduction);
-    while (0 != reduction->unread && pass_on(reducer, reduction)) {
-        write_on(&reducer->exchange, reduction);
+    while (0 != reduction->unread && complete_round(reducer, reduction)) {
+        write_chunks(&reducer->exchange, reduction);
     }
     return 0 == reduction->unread;
 }
@@ -217,16 +220,16 @@ void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_re
 {
     struct myr_exchange *x = &reducer->exchange;
     while (0 != reduction->unread && !x->watch.abandoned) {
-        write_on(x, reduction);
+        write_chunks(x, reduction);
         if (x->written == x->passed) {
             myr_exchange_await_room(x);
         } else if (reduction->reads) {
-            await(x, reduction);
+            await_parts(x, reduction);
             if (!x->watch.abandoned) {
-                read_one(reducer, reduction);
+                read_round(reducer, reduction);
             }
         } else {
-            leave_one(x, reduction);
+            skip_round(x, reduction);
         }
     }
 }

@@ -17,8 +17,9 @@
  * only on the data, the operation and the number of processes, and not on the order of arrival, and
  * non-commutative operations are correct.
  *
- * **Other uses of a round.** A reduction may have a taker (struct nicbarr_taker), which consumes
- * the parts instead of combining them. User-defined operations (user_op.h) and gathers use it.
+ * **Other uses of a round.** A reduction may have a consumer (struct nicbarr_consumer), which
+ * consumes the parts instead of combining them. User-defined operations (user_op.h) and gathers use
+ * it.
  *
  * Reductions of a communicator have rounds in the order in which they were begun, so a reduction
  * writes nothing before all earlier ones are written. Blocking and non-blocking reductions of a
@@ -41,24 +42,24 @@ struct nicbarr_reducer {
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
-/* A taker consumes the payload of a process in a round, `bytes` bytes, when it has arrived. */
-struct nicbarr_taker {
-    void (*take)(struct nicbarr_taker *taker, const struct myr_exchange *x, size_t bytes);
+/* A consumer consumes the payload of a process in a round, `bytes` bytes, when it has arrived. */
+struct nicbarr_consumer {
+    void (*consume)(struct nicbarr_consumer *consumer, const struct myr_exchange *x, size_t bytes);
     uint32_t rank; /* that process, or NICBARR_EVERYBODY */
     uint8_t *to;   /* destination of the next bytes */
     size_t block;  /* for NICBARR_EVERYBODY: distance of the blocks of two processes */
 };
 enum { NICBARR_EVERYBODY = UINT32_MAX };
 
-/* Returns a taker that copies the payload of `rank` to `to`. */
-struct nicbarr_taker nicbarr_taker_of(uint32_t rank, uint8_t *to);
-/* Returns a taker that concatenates the blocks of all processes, of `block` bytes each. */
-struct nicbarr_taker nicbarr_taker_of_all(uint8_t *to, size_t block);
+/* Returns a consumer that copies the payload of `rank` to `to`. */
+struct nicbarr_consumer nicbarr_consumer_of(uint32_t rank, uint8_t *to);
+/* Returns a consumer that concatenates the blocks of all processes, of `block` bytes each. */
+struct nicbarr_consumer nicbarr_consumer_of_all(uint8_t *to, size_t block);
 
 struct nicbarr_reduction {
-    const uint8_t *from;         /* the first element that is not written yet */
-    struct nicbarr_taker *taker; /* NULL: a predefined operation combines the parts */
-    uint8_t *to;                 /* the destination of the next result */
+    const uint8_t *from;               /* the first element that is not written yet */
+    struct nicbarr_consumer *consumer; /* NULL: a predefined operation combines the parts */
+    uint8_t *to;                       /* the destination of the next result */
     ompi_op_t *op;
     ompi_datatype_t *type;
     size_t extent;      /* extent of an element in a slot, bytes */
@@ -75,9 +76,9 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                             bool reads);
 
-/* Initialise a reduction of `bytes` bytes with a taker. */
-void nicbarr_reduction_init_taken(struct nicbarr_reduction *reduction, const void *from,
-                                  size_t bytes, struct nicbarr_taker *taker, bool reads);
+/* Initialise a reduction of `bytes` bytes with a consumer. */
+void nicbarr_reduction_init_consumer(struct nicbarr_reduction *reduction, const void *from,
+                                     size_t bytes, struct nicbarr_consumer *consumer, bool reads);
 
 /* Reserve the reduction's rounds. Returns their number. */
 static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
@@ -94,7 +95,8 @@ static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
 void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
 
 /* Advance as far as possible. Returns whether the reduction is complete. */
-bool nicbarr_reduction_go_on(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
+bool nicbarr_reduction_progress(struct nicbarr_reducer *reducer,
+                                struct nicbarr_reduction *reduction);
 
 /* Complete the reduction, blocking. No other reduction may be outstanding. */
 void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);

@@ -24,8 +24,8 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
 
 /* vector_most is smaller than a block of `back`, so that no empty block has to follow a full one
  * (bcast_across.c). */
-void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
-                                 int combiner)
+void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
+                                int combiner)
 {
     const uint32_t most = (myr_nic_bcast_most(&back->group) - 1) / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT;
     carrier->back = back;
@@ -35,9 +35,9 @@ void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr
 
 /* Test each carrier that all members have joined by a first broadcast, because a firewall may let
  * packets pass in one direction only. */
-static int try_out(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                   const struct nicbarr_carrier carriers[], int count, double failed[],
-                   struct myr_error errors[NICBARR_NICS_MOST])
+static int test_back_carriers(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                              const struct nicbarr_carrier carriers[], int count, double failed[],
+                              struct myr_error errors[NICBARR_NICS_MOST])
 {
     const int rc = nicbarr_maximum(module, comm, failed, count);
     for (int c = 1; OMPI_SUCCESS == rc && c < count; ++c) {
@@ -83,11 +83,12 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
             free(back[j]);
         } else {
             back[j]->choice = list[j].choice;
-            nicbarr_rooted_put_together(&carriers[of[j]], back[j],
-                                        lowest_rank_of_first_node(module));
+            nicbarr_rooted_attach_back(&carriers[of[j]], back[j],
+                                       lowest_rank_of_first_node(module));
         }
     }
-    return OMPI_SUCCESS == rc ? try_out(module, comm, carriers, count, failed, errors) : rc;
+    return OMPI_SUCCESS == rc ? test_back_carriers(module, comm, carriers, count, failed, errors)
+                              : rc;
 }
 
 /* ---- results ---- */
@@ -105,8 +106,8 @@ static struct nicbarr_result result_of(const struct nicbarr_carrier *carrier,
 }
 
 /* Store the result, of which `bytes` bytes are at `from`. */
-static void take_result(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                        const uint8_t *from, size_t bytes)
+static void store_result(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
+                         const uint8_t *from, size_t bytes)
 {
     if (bytes != carried->count * carried->extent) {
         carried->rc = MPI_ERR_TRUNCATE;
@@ -126,14 +127,14 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     /* more bytes than expected; the processes are still in step */
     const bool longer = MPI_ERR_TRUNCATE == rc;
     if (OMPI_SUCCESS == rc || longer) {
-        take_result(carrier, carried, result.at, longer ? 0 : result.bytes);
+        store_result(carrier, carried, result.at, longer ? 0 : result.bytes);
     }
     return longer ? OMPI_SUCCESS : rc;
 }
 
-bool nicbarr_rooted_go_on(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                          struct nicbarr_returning *returning)
+bool nicbarr_rooted_progress(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
+                             struct nicbarr_returning *returning)
 {
     struct nicbarr_result *result = &returning->result;
     while (carried->ticket == carrier->served) {
@@ -145,17 +146,17 @@ bool nicbarr_rooted_go_on(const mca_coll_nicbarr_module_t *module, ompi_communic
                 return false;
             }
             *result = result_of(carrier, carried, carrier->combiner == ompi_comm_rank(comm));
-            nicbarr_handed_begin(module, comm, carrier->back, &returning->handed, result->at,
-                                 result->bytes, carrier->combiner);
+            nicbarr_carried_bcast_begin(module, comm, carrier->back, &returning->bcast, result->at,
+                                        result->bytes, carrier->combiner);
             returning->begun = true;
         }
-        if (!nicbarr_handed_go_on(carrier->back, &returning->handed)) {
+        if (!nicbarr_carried_bcast_progress(carrier->back, &returning->bcast)) {
             return false;
         }
         returning->begun = false;
-        const bool longer = OMPI_SUCCESS != returning->handed.rc;
-        take_result(carrier, carried, result->at,
-                    longer ? 0 : result->bytes - returning->handed.left);
+        const bool longer = OMPI_SUCCESS != returning->bcast.rc;
+        store_result(carrier, carried, result->at,
+                     longer ? 0 : result->bytes - returning->bcast.left);
         if (0 == carried->left) {
             return true;
         }

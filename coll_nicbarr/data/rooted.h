@@ -29,18 +29,18 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 /* Make `back` the carrier that returns the results of `carrier` from rank `combiner`. `carrier`
  * then owns `back`. */
-void nicbarr_rooted_put_together(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
-                                 int combiner);
+void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
+                                int combiner);
 
 /* Finish an epoch whose blocks have arrived at this node: combine the blocks on the combining rank,
  * wait for the result on all other ranks, and proceed to the next epoch. Returns an MPI error. */
 int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Advance the operation of a rooted carrier as far as possible, like nicbarr_carrier_go_on().
+/* Advance the operation of a rooted carrier as far as possible, like nicbarr_carrier_progress().
  * `returning` is initially zero. */
-bool nicbarr_rooted_go_on(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
-                          struct nicbarr_returning *returning);
+bool nicbarr_rooted_progress(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
+                             struct nicbarr_returning *returning);
 
 #endif

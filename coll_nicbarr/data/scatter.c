@@ -101,7 +101,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
     const size_t block = is_root ? nicbarr_packed_bytes(from_count, from_type)
                                  : nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
-    nicbarr_data_attend(module, comm);
+    nicbarr_data_check_pending(module, comm);
     /* While candidates are measured across nodes, this must be Open MPI's own function, because the
      * ranks agree by it. */
     if (0 == bytes || (module->across && module->tuning) ||

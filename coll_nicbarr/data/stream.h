@@ -61,7 +61,7 @@ uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t byt
 void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes);
 
 /* Copy the next bytes, at most `most`, to `to`. Returns their number. */
-static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, uint32_t most)
+static inline uint32_t nicbarr_rest_read(struct nicbarr_rest *rest, void *to, uint32_t most)
 {
     uint32_t bytes = rest->bytes < most ? (uint32_t)rest->bytes : most;
     if (NULL != rest->convertor) {
@@ -74,7 +74,7 @@ static inline uint32_t nicbarr_rest_take(struct nicbarr_rest *rest, void *to, ui
     return bytes;
 }
 
-static inline void nicbarr_rest_put(struct nicbarr_rest *rest, const void *from, size_t bytes)
+static inline void nicbarr_rest_write(struct nicbarr_rest *rest, const void *from, size_t bytes)
 {
     if (NULL != rest->convertor) {
         nicbarr_rest_unpack(rest, from, bytes);
@@ -96,8 +96,8 @@ static inline __attribute__((always_inline)) void
 nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
 {
     void *slot = myr_ring_next(ring);
-    const uint32_t bytes = apart ? nicbarr_rest_take(rest, myr_ring_chunk(ring), MYR_RING_CHUNK)
-                                 : nicbarr_rest_take(rest, slot, MYR_SLOT_BYTES);
+    const uint32_t bytes = apart ? nicbarr_rest_read(rest, myr_ring_chunk(ring), MYR_RING_CHUNK)
+                                 : nicbarr_rest_read(rest, slot, MYR_SLOT_BYTES);
     if (0 != part) {
         myr_ring_part(ring, (uint32_t)part);
     }
@@ -132,7 +132,7 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
         *rc = MPI_ERR_TRUNCATE;
         rest->bytes = 0; /* the rest is not received */
     } else {
-        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, info), info & NICBARR_STREAM_BYTES);
+        nicbarr_rest_write(rest, nicbarr_stream_at(ring, slot, info), info & NICBARR_STREAM_BYTES);
     }
     myr_ring_pass(ring);
     return 0 != (info & NICBARR_STREAM_LAST) || ring->watch.abandoned;
@@ -177,7 +177,7 @@ nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *re
     const size_t skipped = part->before < bytes ? part->before : bytes;
     const size_t own = part->left < bytes - skipped ? part->left : bytes - skipped;
     if (0 != own) {
-        nicbarr_rest_put(rest, nicbarr_stream_at(ring, slot, info) + skipped, own);
+        nicbarr_rest_write(rest, nicbarr_stream_at(ring, slot, info) + skipped, own);
     }
     part->before -= skipped;
     part->left -= own;

@@ -52,7 +52,7 @@ static void begin_stream(nicbarr_request_t *request)
     request->of.stream.ticket = streamer->begun++;
 }
 
-static bool go_on(nicbarr_request_t *request, struct myr_ring *ring)
+static bool progress_stream(nicbarr_request_t *request, struct myr_ring *ring)
 {
     const struct nicbarr_streamed *what = &request->of.stream.what;
     struct nicbarr_rest *rest = &request->of.stream.rest;
@@ -79,7 +79,7 @@ static int unpack_stream(const nicbarr_request_t *request)
 static bool test_stream(nicbarr_request_t *request)
 {
     struct nicbarr_streamer *streamer = streamer_of(request);
-    if (request->of.stream.ticket != streamer->done || !go_on(request, &streamer->ring)) {
+    if (request->of.stream.ticket != streamer->done || !progress_stream(request, &streamer->ring)) {
         return false;
     }
     request->super.req_status.MPI_ERROR = unpack_stream(request);
@@ -96,7 +96,7 @@ static const struct nicbarr_operation streamed = {begin_stream, test_stream, NUL
                                                   free_packed_stream};
 
 /* Fill in the request. If the type has gaps, the bytes are packed into memory of the request. */
-static int fill_in(nicbarr_request_t *request, const void *given)
+static int fill_request(nicbarr_request_t *request, const void *given)
 {
     const struct nicbarr_streamed *what = given;
     const struct nicbarr_side whole = whole_of(what, streamer_of(request)->ring.size);
@@ -121,8 +121,8 @@ bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle)
 {
-    return nicbarr_request_hand_out(nicbarr_request_new(&streamed, module, comm, false), fill_in,
-                                    what, handle);
+    return nicbarr_request_issue(nicbarr_request_new(&streamed, module, comm, false), fill_request,
+                                 what, handle);
 }
 
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -138,12 +138,12 @@ int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
     struct myr_ring *ring = &own.streamer.ring;
     const bool worth_it = nicbarr_data_small(bytes, comm)
-                              ? nicbarr_data_keeps_up(collective, ring->record)
+                              ? nicbarr_data_window_suffices(collective, ring->record)
                               : myr_ring_get_chunks(ring, mca_coll_nicbarr_component.segment);
     if (!worth_it) {
         nicbarr_streamer_leave(&own.streamer);
         return OMPI_SUCCESS;
     }
-    return nicbarr_request_hand_out(nicbarr_persistent_new(&streamed, module, comm, &own), fill_in,
-                                    what, handle);
+    return nicbarr_request_issue(nicbarr_persistent_new(&streamed, module, comm, &own),
+                                 fill_request, what, handle);
 }

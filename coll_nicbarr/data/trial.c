@@ -32,15 +32,15 @@ static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)
     return &trial->module->ways[trial->collective][trial->size_class].way;
 }
 
-static bool is_root(const struct nicbarr_trial *trial)
+static bool is_rank_0(const struct nicbarr_trial *trial)
 {
     return 0 == ompi_comm_rank(trial->comm);
 }
 
 /* ---- stored results ---- */
 
-static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                       uint32_t size_class)
+static uint64_t load_choice(const mca_coll_nicbarr_module_t *module,
+                            enum nicbarr_collective collective, uint32_t size_class)
 {
     char text[NICBARR_CLASS_TEXT];
     struct nicbarr_choice choice;
@@ -65,20 +65,22 @@ static uint64_t recall(const mca_coll_nicbarr_module_t *module, enum nicbarr_col
     return word;
 }
 
-int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                      enum nicbarr_collective collective, uint32_t size_class, uint64_t *known)
+int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class,
+                                uint64_t *known)
 {
-    *known = 0 == ompi_comm_rank(comm) ? recall(module, collective, size_class) : 0;
+    *known = 0 == ompi_comm_rank(comm) ? load_choice(module, collective, size_class) : 0;
     return module->own.bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->own.bcast.module);
 }
 
 /* Publish the choice to other communicators of this shape in the job. Called after at least one
  * round. */
-static void remember(const struct nicbarr_trial *trial)
+static void store_choice(const struct nicbarr_trial *trial)
 {
     if (trial->watched) {
-        nicbarr_remember(nicbarr_data_kv_key(trial->module, trial->collective, trial->size_class),
-                         trial->choices[trial->contest.chosen], !trial->contest.provisional);
+        nicbarr_store_choice(
+            nicbarr_data_kv_key(trial->module, trial->collective, trial->size_class),
+            trial->choices[trial->contest.chosen], !trial->contest.provisional);
     }
 }
 
@@ -100,7 +102,7 @@ static void publish_trial(const struct nicbarr_trial *trial)
 
 /* ---- batches ---- */
 
-static void take_out(struct nicbarr_trial *trial)
+static void unlink_trial(struct nicbarr_trial *trial)
 {
     struct nicbarr_trial **link = &trial->module->trials;
     while (trial != *link) {
@@ -112,9 +114,9 @@ static void take_out(struct nicbarr_trial *trial)
 void nicbarr_trial_end(struct nicbarr_trial *trial)
 {
     const bool proven = !trial->contest.provisional;
-    const bool told = !trial->remeasured || trial->contest.rounds > 0;
-    take_out(trial);
-    if (trial->remeasured && told) {
+    const bool conclusive = !trial->remeasured || trial->contest.rounds > 0;
+    unlink_trial(trial);
+    if (trial->remeasured && conclusive) {
         nicbarr_data_watch_record(trial->module, trial->collective, trial->size_class,
                                   trial->standing != trial->contest.chosen, proven);
     }
@@ -123,7 +125,7 @@ void nicbarr_trial_end(struct nicbarr_trial *trial)
     } else {
         *way_of(trial) = trial->way;
     }
-    if (is_root(trial) && !trial->module->declined && told) {
+    if (is_rank_0(trial) && !trial->module->declined && conclusive) {
         publish_trial(trial);
     }
     trial->kind->free(trial);
@@ -139,7 +141,7 @@ void nicbarr_trials_end(mca_coll_nicbarr_module_t *module)
 /* End a trial after an error, which Open MPI's function then returns. */
 static void fail_trial(struct nicbarr_trial *trial)
 {
-    take_out(trial);
+    unlink_trial(trial);
     *way_of(trial) = NICBARR_WAY_OWN;
     trial->kind->free(trial);
 }
@@ -152,7 +154,7 @@ static bool is_limited(const struct nicbarr_trial *trial)
 
 /* Run a batch, and further ones as long as all of them together take no more than
  * `at_once_us`. */
-static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us)
+static int run_batches(struct nicbarr_trial *trial, double since_us, double at_once_us)
 {
     const struct nicbarr_race race = {trial->module, trial->comm, trial->kind->call, trial};
     struct nicbarr_batches *batches = &trial->batches;
@@ -162,7 +164,7 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
     *way_of(trial) = NICBARR_WAY_OURS; /* the calls of the contest use nicbarr's implementation */
     do {
         const double batch_us = nicbarr_batches_next_us(batches);
-        rc = nicbarr_race_go_on(&trial->contest, &race, since_us, batch_us);
+        rc = nicbarr_race_run_batch(&trial->contest, &race, since_us, batch_us);
         nicbarr_batches_record(batches, &trial->contest);
         more = !trial->once && nicbarr_batches_left(batches, &trial->contest);
         at_once_us -= batch_us;
@@ -181,8 +183,8 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
         trial->contest.chosen = 0;
     }
     trial->kind->install(trial);
-    if (is_root(trial) && trial->contest.rounds > 0) {
-        remember(trial);
+    if (is_rank_0(trial) && trial->contest.rounds > 0) {
+        store_choice(trial);
     }
     if (more) {
         nicbarr_batches_pause(batches);
@@ -193,10 +195,10 @@ static int go_on(struct nicbarr_trial *trial, double since_us, double at_once_us
     return rc;
 }
 
-static void take_back(struct nicbarr_trial *trial)
+static void uninstall_choice(struct nicbarr_trial *trial)
 {
-    if (NULL != trial->kind->take_back) {
-        trial->kind->take_back(trial);
+    if (NULL != trial->kind->uninstall) {
+        trial->kind->uninstall(trial);
     }
 }
 
@@ -214,18 +216,18 @@ int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double sinc
     trial->next = module->trials;
     module->trials = trial;
     if (trial->remeasured) {
-        take_back(trial);
+        uninstall_choice(trial);
     }
-    return go_on(trial, since_us, is_limited(trial) ? 0 : AT_ONCE * budget_us);
+    return run_batches(trial, since_us, is_limited(trial) ? 0 : AT_ONCE * budget_us);
 }
 
-void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                           uint32_t size_class)
+void nicbarr_trial_postpone(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                            uint32_t size_class)
 {
     enum { LEAST = 10 };
     struct nicbarr_class *class = &module->ways[collective][size_class];
     class->wanted = class->wanted < LEAST ? LEAST : class->wanted + 1;
-    (void)nicbarr_remeasure_put_off(&class->wanted);
+    (void)nicbarr_remeasure_postpone(&class->wanted);
     class->until = class->wanted;
     class->now = NICBARR_WAY_OWN;
 }
@@ -236,7 +238,7 @@ bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicat
     if (nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), false)) {
         return true;
     }
-    nicbarr_trial_put_off(module, collective, size_class);
+    nicbarr_trial_postpone(module, collective, size_class);
     return false;
 }
 
@@ -268,10 +270,10 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
                             nicbarr_affordable(module, trial->comm,
                                                nicbarr_batches_next_us(batches), trial->remeasured);
     if (affordable) {
-        take_back(trial);
-        (void)go_on(trial, nicbarr_now_us(), 0);
+        uninstall_choice(trial);
+        (void)run_batches(trial, nicbarr_now_us(), 0);
     } else {
-        nicbarr_batches_put_off(batches);
+        nicbarr_batches_postpone(batches);
     }
     module->tuning = false;
     return affordable;

@@ -53,7 +53,7 @@ struct nicbarr_trial_kind {
     int (*call)(void *trial, int candidate, int number);
     /* Called before the trial continues, to undo what was installed; NULL if there is nothing to
      * undo. */
-    void (*take_back)(struct nicbarr_trial *trial);
+    void (*uninstall)(struct nicbarr_trial *trial);
     /* installs contest.chosen, or the forced candidate */
     void (*install)(struct nicbarr_trial *trial);
     /* frees the trial, with all resources that are not installed */
@@ -64,8 +64,9 @@ struct nicbarr_trial_kind {
  * `*known` becomes a word of nicbarr_pack(), 0 if there is none, or NICBARR_READING if it is not
  * known yet. Rank 0 looks it up, and broadcasts it. Collective, with module->tuning set; returns
  * Open MPI's error. */
-int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                      enum nicbarr_collective collective, uint32_t size_class, uint64_t *known);
+int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class,
+                                uint64_t *known);
 
 /* Begin a trial with this number of candidates; the caller has filled in its first fields. Sets the
  * class's way, provisionally or finally. The trial is freed at its end, in this call or later. The
@@ -74,8 +75,8 @@ int nicbarr_trial_ask(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
 /* Postpone the decision on the class by more calls. All members do so in the same call. */
-void nicbarr_trial_put_off(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
-                           uint32_t size_class);
+void nicbarr_trial_postpone(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
+                            uint32_t size_class);
 
 /* Returns whether a trial may begin now for a class without a stored choice. If the job cannot
  * afford it, the trial is postponed. Collective, with module->tuning set. */

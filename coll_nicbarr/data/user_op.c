@@ -5,7 +5,7 @@
 
 /* ---- levels ---- */
 
-static uint32_t levels(const struct nicbarr_user_op *user)
+static uint32_t level_count(const struct nicbarr_user_op *user)
 {
     return 32 - (uint32_t)__builtin_clz(user->processes - 1);
 }
@@ -16,16 +16,16 @@ static uint32_t first_of_block(uint32_t rank, uint32_t level)
 }
 
 /* Returns the first rank of the neighbouring block at this level. */
-static uint32_t neighbour(const struct nicbarr_user_op *user)
+static uint32_t neighbour_block(const struct nicbarr_user_op *user)
 {
     return first_of_block(user->rank, user->level) ^ 1U << user->level;
 }
 
 /* Returns whether this process combines its block's value with that of the neighbouring block. */
-static bool combines(const struct nicbarr_user_op *user)
+static bool combines_here(const struct nicbarr_user_op *user)
 {
     const uint32_t block = first_of_block(user->rank, user->level + 1);
-    if (neighbour(user) >= user->processes) {
+    if (neighbour_block(user) >= user->processes) {
         return false;
     }
     return NICBARR_NO_ROOT == user->root || user->root == (int)user->rank ||
@@ -34,11 +34,11 @@ static bool combines(const struct nicbarr_user_op *user)
 
 /* Returns the rank from which the value of the neighbouring block is read. The ranks of a block
  * read from different ranks, to distribute the load. */
-static uint32_t source(const struct nicbarr_user_op *user)
+static uint32_t source_rank(const struct nicbarr_user_op *user)
 {
     const uint32_t opposite = user->rank ^ 1U << user->level;
     if (NICBARR_NO_ROOT != user->root) {
-        return neighbour(user);
+        return neighbour_block(user);
     }
     return opposite < user->processes ? opposite : user->processes - 1;
 }
@@ -48,9 +48,9 @@ static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
 {
     const bool dense = nicbarr_is_dense(user->type);
     const uint32_t chunk = user->rounds.chunk;
-    user->taker = nicbarr_taker_of(source(user), dense ? user->other : user->packed);
-    nicbarr_reduction_init_taken(&user->rounds, dense ? user->value : user->packed, user->bytes,
-                                 &user->taker, combines(user));
+    user->consumer = nicbarr_consumer_of(source_rank(user), dense ? user->other : user->packed);
+    nicbarr_reduction_init_consumer(&user->rounds, dense ? user->value : user->packed, user->bytes,
+                                    &user->consumer, combines_here(user));
     user->rounds.first = first;
     user->rounds.chunk = chunk;
 }
@@ -66,7 +66,7 @@ static void combine_pair(struct nicbarr_user_op *user)
     if (NULL != user->held) {
         OPAL_THREAD_UNLOCK(user->held);
     }
-    if (neighbour(user) < user->rank) {
+    if (neighbour_block(user) < user->rank) {
         ompi_op_reduce(user->op, other, value, (size_t)user->count, user->type);
     } else {
         ompi_op_reduce(user->op, value, other, (size_t)user->count, user->type);
@@ -87,7 +87,7 @@ static bool finish_level(struct nicbarr_user_op *user)
     if (user->rounds.reads) {
         combine_pair(user);
     }
-    if (++user->level < levels(user)) {
+    if (++user->level < level_count(user)) {
         prepare_level(user, user->rounds.first + user->rounds_each);
         return false;
     }
@@ -146,12 +146,12 @@ void nicbarr_user_op_close(struct nicbarr_user_op *user)
 void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
 {
     user->rounds_each = nicbarr_reduction_begin(reducer, &user->rounds);
-    reducer->begun += (levels(user) - 1) * user->rounds_each;
+    reducer->begun += (level_count(user) - 1) * user->rounds_each;
 }
 
-bool nicbarr_user_op_go_on(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
+bool nicbarr_user_op_progress(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user)
 {
-    while (nicbarr_reduction_go_on(reducer, &user->rounds)) {
+    while (nicbarr_reduction_progress(reducer, &user->rounds)) {
         if (finish_level(user)) {
             return true;
         }

@@ -22,7 +22,7 @@
 #include "coll_nicbarr/data/reduction.h"
 
 struct nicbarr_user_op {
-    struct nicbarr_taker taker;
+    struct nicbarr_consumer consumer;
     struct nicbarr_reduction rounds; /* rounds of the current level: */
     uint32_t rounds_each;            /* number of rounds of each level */
     ompi_op_t *op;
@@ -54,7 +54,7 @@ int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from);
 void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);
 
 /* Advance as far as possible. Returns whether the reduction is complete. */
-bool nicbarr_user_op_go_on(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);
+bool nicbarr_user_op_progress(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);
 
 /* Complete the reduction, blocking. No other reduction may be outstanding. */
 void nicbarr_user_op_finish(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);

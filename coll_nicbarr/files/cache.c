@@ -65,14 +65,14 @@ static void report_cache_failure(const char *path, bool writing, const struct my
     }
 }
 
-static void complain_of_trouble(void)
+static void report_pending_trouble(void)
 {
     char path[PATH_MAX];
     struct myr_error error;
-    if (nicbarr_cache_trouble_take(&nicbarr_node_cache_trouble, path, &error)) {
+    if (nicbarr_cache_trouble_pop(&nicbarr_node_cache_trouble, path, &error)) {
         report_cache_failure(path, false, &error);
     }
-    if (nicbarr_cache_trouble_take(&nicbarr_cache_writer_trouble, path, &error)) {
+    if (nicbarr_cache_trouble_pop(&nicbarr_cache_writer_trouble, path, &error)) {
         report_cache_failure(path, true, &error);
     }
 }
@@ -82,7 +82,7 @@ static void complain_of_trouble(void)
 bool nicbarr_cache_ready(void)
 {
     const bool ready = nicbarr_node_cache_ready();
-    complain_of_trouble();
+    report_pending_trouble();
     return ready;
 }
 
@@ -96,7 +96,7 @@ void nicbarr_cache_soon(ompi_communicator_t *comm, uint32_t calls_before)
 void nicbarr_cache_close(void)
 {
     nicbarr_cache_writer_close();
-    complain_of_trouble();
+    report_pending_trouble();
     nicbarr_node_cache_close();
 }
 
@@ -118,7 +118,8 @@ static bool read_name(const struct nicbarr_shape *shape, const char *what, char 
     if (NULL != evidence) {
         gather_evidence(shape, what, evidence);
     }
-    const bool found = NULL != evidence && nicbarr_evidence_weigh(evidence, time(NULL), &finding);
+    const bool found =
+        NULL != evidence && nicbarr_evidence_conclude(evidence, time(NULL), &finding);
     free(evidence);
     memcpy(name, finding.name, NICBARR_CHOICE_TEXT);
     *sure = finding.sure;
@@ -173,7 +174,7 @@ static void add_measurement(const struct nicbarr_shape *shape, const char *what,
     describe_machine(shape, addition->machine);
     snprintf(addition->what, sizeof(addition->what), "%s", NULL == what ? "" : what);
     nicbarr_cache_writer_add(addition);
-    complain_of_trouble();
+    report_pending_trouble();
 }
 
 void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,

@@ -121,7 +121,7 @@ static int make_folders(const char *path, const char *below)
 
 /* Returns whether the file is a cache. This is checked before the lock file is created, because the
  * lock file remains, and must not appear beside a file that does not belong to nicbarr. */
-static bool is_ours(const char *path, struct myr_error *error)
+static bool is_cache_file(const char *path, struct myr_error *error)
 {
     size_t bytes;
     char *text = nicbarr_cache_file_text(path, &bytes, error);
@@ -131,13 +131,13 @@ static bool is_ours(const char *path, struct myr_error *error)
 
 /* Create and lock the lock file. Returns its descriptor, which keeps the lock until it is closed,
  * or -1. `no_folders` is the errno of make_folders(), for the error message. */
-static int lock(const char *path, int no_folders, struct myr_error *error)
+static int lock_cache(const char *path, int no_folders, struct myr_error *error)
 {
     char name[PATH_BYTES], folder[PATH_BYTES];
     struct stat about;
     snprintf(name, sizeof(name), "%s.lock", path);
-    const int door = nicbarr_open_regular(name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
-    if (door < 0) {
+    const int lock_fd = nicbarr_open_regular(name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
+    if (lock_fd < 0) {
         if (MYR_ERR_NOT_THERE == error->status) {
             myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
                             "its directory cannot be used");
@@ -148,19 +148,19 @@ static int lock(const char *path, int no_folders, struct myr_error *error)
     char *slash = strrchr(folder, '/');
     const char *inside = NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/");
     const bool private = 0 == stat(inside, &about) && 0 == (about.st_mode & 077);
-    if (!nicbarr_lock(door, private ? OWN_LOCK_MS : FOREIGN_LOCK_MS, error)) {
-        close(door);
+    if (!nicbarr_lock(lock_fd, private ? OWN_LOCK_MS : FOREIGN_LOCK_MS, error)) {
+        close(lock_fd);
         return -1;
     }
-    return door;
+    return lock_fd;
 }
 
 /* Create the temporary file. Returns its descriptor, or -1. An existing one is removed: since only
  * the holder of the lock uses it, a process that was killed has left it. */
-static int make_fresh(const char *fresh, struct myr_error *error)
+static int create_temporary(const char *temporary, struct myr_error *error)
 {
-    (void)unlink(fresh);
-    const int out = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    (void)unlink(temporary);
+    const int out = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (out < 0) {
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
     }
@@ -168,11 +168,11 @@ static int make_fresh(const char *fresh, struct myr_error *error)
 }
 
 /* Write `text` (NULL: out of memory) to the temporary file, close it, and rename it to `path`. */
-static bool replace(const char *path, const char *fresh, int out, const char *text, size_t bytes,
-                    struct myr_error *error)
+static bool replace_file(const char *path, const char *temporary, int out, const char *text,
+                         size_t bytes, struct myr_error *error)
 {
     const bool whole = NULL != text && nicbarr_write_whole(out, text, bytes);
-    const bool written = 0 == close(out) && whole && 0 == rename(fresh, path);
+    const bool written = 0 == close(out) && whole && 0 == rename(temporary, path);
     if (!written) {
         myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
     }
@@ -180,29 +180,29 @@ static bool replace(const char *path, const char *fresh, int out, const char *te
 }
 
 /* Read the locked file, add the measurement, and replace the file. */
-static bool rewrite(const char *path, const char *key,
-                    const struct nicbarr_measurement *measurement, struct myr_error *error)
+static bool rewrite_file(const char *path, const char *key,
+                         const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
-    char fresh[PATH_BYTES];
+    char temporary[PATH_BYTES];
     size_t bytes;
     bool written = false;
-    snprintf(fresh, sizeof(fresh), "%s.new", path);
-    const int out = make_fresh(fresh, error);
+    snprintf(temporary, sizeof(temporary), "%s.new", path);
+    const int out = create_temporary(temporary, error);
     if (out < 0) {
         return false;
     }
-    /* after make_fresh(), as cache_file.h explains */
+    /* after create_temporary(), as cache_file.h explains */
     char *text = nicbarr_cache_file_text(path, &bytes, error);
     if (NULL == text) {
         close(out);
     } else {
         char *added = nicbarr_cache_lines_add(text, bytes, key, measurement, &bytes);
-        written = replace(path, fresh, out, added, bytes, error);
+        written = replace_file(path, temporary, out, added, bytes, error);
         free(added);
     }
     free(text);
     if (!written) {
-        (void)unlink(fresh);
+        (void)unlink(temporary);
     }
     return written;
 }
@@ -212,16 +212,16 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
                             const struct nicbarr_measurement *measurement, struct myr_error *error)
 {
     char key[NICBARR_CACHE_KEY];
-    if (!is_ours(file->path, error)) {
+    if (!is_cache_file(file->path, error)) {
         return false;
     }
     const int no_folders = make_folders(file->path, file->below);
-    const int door = lock(file->path, no_folders, error);
-    if (door < 0) {
+    const int lock_fd = lock_cache(file->path, no_folders, error);
+    if (lock_fd < 0) {
         return false;
     }
     const bool written =
-        rewrite(file->path, nicbarr_cache_file_key(file, shape, key), measurement, error);
-    close(door);
+        rewrite_file(file->path, nicbarr_cache_file_key(file, shape, key), measurement, error);
+    close(lock_fd);
     return written;
 }

@@ -54,7 +54,7 @@ static bool read_time(const json_t *text, int64_t *when)
 }
 
 /* Read a measured value, which must be positive. */
-static bool read_figure(const json_t *value, double *figure)
+static bool read_positive(const json_t *value, double *figure)
 {
     *figure = json_number_value(value);
     return isfinite(*figure) && *figure > 0;
@@ -79,9 +79,9 @@ static bool read_measurement(const json_t *json, struct nicbarr_measurement *mea
         const json_int_t rounds = json_integer_value(json_object_get(one, "rounds"));
         struct nicbarr_quartiles *quartiles = &measurement->of[c].us;
         good = NULL != name && strlen(name) < NICBARR_CHOICE_TEXT && rounds >= 1 &&
-               rounds <= INT_MAX && read_figure(json_array_get(us, 0), &quartiles->q1) &&
-               read_figure(json_array_get(us, 1), &quartiles->median) &&
-               read_figure(json_array_get(us, 2), &quartiles->q3);
+               rounds <= INT_MAX && read_positive(json_array_get(us, 0), &quartiles->q1) &&
+               read_positive(json_array_get(us, 1), &quartiles->median) &&
+               read_positive(json_array_get(us, 2), &quartiles->q3);
         measurement->of[c].rounds = (uint32_t)rounds;
         snprintf(measurement->of[c].name, NICBARR_CHOICE_TEXT, "%s", NULL == name ? "" : name);
     }
@@ -171,8 +171,8 @@ static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *e
 /* Add all measurements of `key` to the evidence. Copy all other lines, each with a line feed, to
  * `others` (unless it is NULL), which has space for one byte more than the text; returns their
  * length. A key may have several lines if a user has concatenated files. */
-static size_t part(const char *text, size_t bytes, const char *key,
-                   struct nicbarr_evidence *evidence, char *others)
+static size_t split_lines(const char *text, size_t bytes, const char *key,
+                          struct nicbarr_evidence *evidence, char *others)
 {
     char start[START_BYTES];
     const size_t start_bytes = start_of(key, start);
@@ -206,7 +206,7 @@ bool nicbarr_cache_lines_are_ours(const char *text, size_t bytes)
 void nicbarr_cache_lines_read(const char *text, size_t bytes, const char *key,
                               struct nicbarr_evidence *evidence)
 {
-    (void)part(text, bytes, key, evidence, NULL);
+    (void)split_lines(text, bytes, key, evidence, NULL);
 }
 
 /* Write the line of a key, at most LINE_MOST bytes. Returns its length, or 0 if out of memory. */
@@ -246,7 +246,7 @@ char *nicbarr_cache_lines_add(const char *text, size_t bytes, const char *key,
     size_t line_bytes = 0;
     if (NULL != known && NULL != added) {
         memcpy(added, head, HEAD_BYTES);
-        const size_t length = HEAD_BYTES + part(text, bytes, key, known, added + HEAD_BYTES);
+        const size_t length = HEAD_BYTES + split_lines(text, bytes, key, known, added + HEAD_BYTES);
         insert_measurement(known, 0, measurement);
         line_bytes = write_line(key, known, added + length);
         *new_bytes = length + line_bytes;

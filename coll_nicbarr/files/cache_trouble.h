@@ -32,8 +32,8 @@ static inline void nicbarr_cache_trouble_record(struct nicbarr_cache_trouble *tr
 }
 
 /* Take the latest error. Returns whether there is one; each error is returned once. */
-static inline bool nicbarr_cache_trouble_take(struct nicbarr_cache_trouble *trouble,
-                                              char path[PATH_MAX], struct myr_error *error)
+static inline bool nicbarr_cache_trouble_pop(struct nicbarr_cache_trouble *trouble,
+                                             char path[PATH_MAX], struct myr_error *error)
 {
     pthread_mutex_lock(&trouble->lock);
     const bool any = trouble->any;

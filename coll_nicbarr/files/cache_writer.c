@@ -25,8 +25,8 @@ struct nicbarr_cache_trouble nicbarr_cache_writer_trouble = {.lock = PTHREAD_MUT
 
 /* ---- one addition ---- */
 
-static bool add_to(const struct nicbarr_cache_location *location,
-                   const struct nicbarr_cache_addition *addition, struct myr_error *error)
+static bool add_to_file(const struct nicbarr_cache_location *location,
+                        const struct nicbarr_cache_addition *addition, struct myr_error *error)
 {
     const struct nicbarr_cache_file file = {
         location->path, '\0' == location->below[0] ? NULL : location->below, addition->machine,
@@ -36,7 +36,7 @@ static bool add_to(const struct nicbarr_cache_location *location,
 
 /* Write an addition to the first file that accepts it. If no file does, the first failure is
  * reported. */
-static void write_one(const struct nicbarr_cache_addition *addition)
+static void write_addition(const struct nicbarr_cache_addition *addition)
 {
     struct nicbarr_cache_location location, failed = {.path = ""};
     struct myr_error why = {.text = ""};
@@ -45,7 +45,7 @@ static void write_one(const struct nicbarr_cache_addition *addition)
     while (!written && nicbarr_cache_next_location(&list, &location)) {
         struct myr_error error = {.text = ""};
         const bool none = '\0' == location.path[0] && !location.remeasure;
-        written = none || (!location.remeasure && add_to(&location, addition, &error));
+        written = none || (!location.remeasure && add_to_file(&location, addition, &error));
         if (!written && !location.remeasure && '\0' == failed.path[0]) {
             failed = location;
             why = error;
@@ -60,7 +60,7 @@ static void write_one(const struct nicbarr_cache_addition *addition)
 
 /* Returns the first addition of the queue, or NULL if the queue is empty, so that the thread must
  * end. */
-static struct nicbarr_cache_addition *first(void)
+static struct nicbarr_cache_addition *next_addition(void)
 {
     pthread_mutex_lock(&queue.lock);
     struct nicbarr_cache_addition *addition = queue.first;
@@ -69,7 +69,7 @@ static struct nicbarr_cache_addition *first(void)
     return addition;
 }
 
-static void take_out(struct nicbarr_cache_addition *addition)
+static void remove_addition(struct nicbarr_cache_addition *addition)
 {
     pthread_mutex_lock(&queue.lock);
     queue.first = addition->next;
@@ -78,12 +78,12 @@ static void take_out(struct nicbarr_cache_addition *addition)
     free(addition);
 }
 
-static void write_all(void)
+static void write_queue(void)
 {
     struct nicbarr_cache_addition *addition;
-    while (NULL != (addition = first())) {
-        write_one(addition);
-        take_out(addition);
+    while (NULL != (addition = next_addition())) {
+        write_addition(addition);
+        remove_addition(addition);
     }
 }
 
@@ -91,7 +91,7 @@ static void *run_writer(void *unused)
 {
     (void)unused;
     os_thread_lower_priority();
-    write_all();
+    write_queue();
     return NULL;
 }
 
@@ -111,7 +111,7 @@ void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition)
     if (0 == os_thread_create(&thread, run_writer, NULL)) {
         (void)pthread_detach(thread);
     } else {
-        write_all();
+        write_queue();
     }
 }
 
@@ -124,7 +124,7 @@ static bool is_writing(void)
 }
 
 /* Report the first file that has not been written before the timeout. */
-static void give_up(void)
+static void report_unwritten(void)
 {
     struct nicbarr_cache_location location = {.path = ""};
     struct myr_error error;
@@ -146,6 +146,6 @@ void nicbarr_cache_writer_close(void)
         writing = is_writing();
     }
     if (writing) {
-        give_up();
+        report_unwritten();
     }
 }

@@ -78,7 +78,7 @@ static bool read_interface(int folder, const char *name, struct interface *inter
            (ETHERNET == interface->type || INFINIBAND == interface->type);
 }
 
-static bool better(const struct interface *one, const struct interface *than)
+static bool is_better(const struct interface *one, const struct interface *than)
 {
     return one->real != than->real ? one->real : one->mbits > than->mbits;
 }
@@ -91,7 +91,7 @@ static struct interface find_interface(const char *system)
     const struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
         if ('.' != entry->d_name[0] && read_interface(dirfd(directory), entry->d_name, &one) &&
-            better(&one, &best)) {
+            is_better(&one, &best)) {
             best = one;
         }
     }

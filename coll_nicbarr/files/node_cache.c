@@ -59,7 +59,7 @@ static const char *texts_at(struct myr_segment *segment, size_t *bytes)
 /* ---- reading ---- */
 
 /* Append a file's content to `texts`. If out of memory, the file is ignored. */
-static void append(char **texts, size_t *bytes, const char *text, size_t more)
+static void append_text(char **texts, size_t *bytes, const char *text, size_t more)
 {
     char *longer = realloc(*texts, *bytes + more + 1);
     if (NULL != longer) {
@@ -96,7 +96,7 @@ static void read_files(struct reading *reading)
         size_t more;
         char *text = nicbarr_cache_file_text(reading->path[f], &more, &error);
         if (NULL != text) {
-            append(&texts, &bytes, text, more);
+            append_text(&texts, &bytes, text, more);
         } else if (FILES_MOST == failed) {
             failed = f;
             first = error;

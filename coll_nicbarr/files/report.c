@@ -227,7 +227,7 @@ static bool is_single(const json_t *entry)
 /* Add `entry` to the report, or replace `before` by it if the report still contains `before`. An
  * entry without measurements is merged with an equal one, if there is one. Returns the entry that
  * is in the report, which owns it. */
-static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
+static json_t *record_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;
     pthread_mutex_lock(&lock);
@@ -245,7 +245,7 @@ static json_t *keep_entry(json_t *entry, bool measured, const json_t *before)
         kept = nicbarr_entries_add(entries, entry);
     }
     if (follows && !replaces) {
-        nicbarr_entries_take_back(entries, before);
+        nicbarr_entries_remove(entries, before);
     }
     changed = true;
     pthread_mutex_unlock(&lock);
@@ -336,7 +336,7 @@ void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (NULL != tuning) {
         add_tuning(entry, tuning);
     }
-    (void)keep_entry(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
+    (void)record_entry(entry, NULL != tuning, NULL == tuning ? NULL : module->entry);
     if (NULL != tuning) {
         module->entry = entry; /* owned by the list */
     }
@@ -384,7 +384,7 @@ void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communica
     json_object_set_new(entry, "compared", variants_json(comparison, choices));
     if (NULL == module->entry) {
         module->entry = entry; /* owned by the list */
-        (void)keep_entry(entry, true, NULL);
+        (void)record_entry(entry, true, NULL);
         return;
     }
     pthread_mutex_lock(&lock);
@@ -415,7 +415,7 @@ void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         json_object_set_new(entry, "spent_ms", json_real(contest->spent_us / 1e3));
     }
     json_t **kept = &module->ways[collective][size_class].entry;
-    *kept = keep_entry(entry, NULL != contest, *kept);
+    *kept = record_entry(entry, NULL != contest, *kept);
 }
 
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -426,7 +426,7 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
     }
     json_t *entry = barrier_json(module, comm, declined);
     pthread_mutex_lock(&lock);
-    nicbarr_entries_take_back(entries, entry);
+    nicbarr_entries_remove(entries, entry);
     pthread_mutex_unlock(&lock);
     json_decref(entry);
 }
@@ -435,7 +435,7 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
 
 /* Write the names that identify the writer of an entry: the job, and the process among all nodes of
  * the job. */
-static void own_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
+static void writer_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
     snprintf(job_name, job_bytes, "%016llx",
              (unsigned long long)(0 == job ? myr_segment_identity(site.segment) : job));
@@ -455,7 +455,7 @@ static json_t *new_document(const char *job_name)
                      "collectives");
 }
 
-static void complain(const struct myr_error *error)
+static void report_error(const struct myr_error *error)
 {
     if (nicbarr_warn_once(NICBARR_MESSAGE_REPORT)) {
         opal_output(0, "nicbarr: the report is not written: %s (see coll_nicbarr_report)",
@@ -468,7 +468,7 @@ void nicbarr_report_check(void)
     struct myr_error error = {0};
     if (nicbarr_report_wanted() && NULL != site.segment &&
         !nicbarr_report_file_check(site.path, &error)) {
-        complain(&error);
+        report_error(&error);
     }
 }
 
@@ -476,10 +476,10 @@ static void write_file(void)
 {
     char job_name[32], process[80];
     struct myr_error error = {0};
-    own_names(job_name, sizeof(job_name), process, sizeof(process));
+    writer_names(job_name, sizeof(job_name), process, sizeof(process));
     json_t *head = new_document(job_name);
     if (!nicbarr_report_file_write(site.path, head, process, entries, &error)) {
-        complain(&error);
+        report_error(&error);
     }
     json_decref(head);
 }

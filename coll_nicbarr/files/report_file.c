@@ -36,7 +36,7 @@ static bool contains_all(const json_t *other, const json_t *entry)
     return true;
 }
 
-static bool alike(const json_t *left, const json_t *right)
+static bool are_alike(const json_t *left, const json_t *right)
 {
     return contains_all(left, right) && contains_all(right, left);
 }
@@ -45,7 +45,7 @@ static bool alike(const json_t *left, const json_t *right)
 static size_t find_alike(const json_t *entries, const json_t *entry)
 {
     for (size_t i = 0; i < json_array_size(entries); ++i) {
-        if (alike(entry, json_array_get(entries, i))) {
+        if (are_alike(entry, json_array_get(entries, i))) {
             return i;
         }
     }
@@ -75,7 +75,7 @@ json_t *nicbarr_entries_add(json_t *entries, json_t *entry)
     return json_array_get(entries, known);
 }
 
-void nicbarr_entries_take_back(json_t *entries, const json_t *entry)
+void nicbarr_entries_remove(json_t *entries, const json_t *entry)
 {
     const size_t known = find_alike(entries, entry);
     if (SIZE_MAX != known) {
@@ -128,7 +128,8 @@ static bool begins_as_report(int file)
 /* Returns the document with the entries that other processes of this job have written, or `head` if
  * there is none. The caller releases it by json_decref(). Returns NULL, with a message, if the file
  * has other content or cannot be read. */
-static json_t *others(int file, json_t *head, const char *process, struct myr_error *error)
+static json_t *read_other_entries(int file, json_t *head, const char *process,
+                                  struct myr_error *error)
 {
     size_t bytes = 0;
     char *text = nicbarr_read_whole(file, FILE_MOST, &bytes, error);
@@ -158,7 +159,7 @@ static json_t *others(int file, json_t *head, const char *process, struct myr_er
 }
 
 /* Replace the content of the file, whose offset is 0. */
-static bool replace(int file, const json_t *document)
+static bool replace_content(int file, const json_t *document)
 {
     char *text = json_dumps(document, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
     const bool written = NULL != text && 0 == ftruncate(file, 0) &&
@@ -197,7 +198,7 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
     json_t *document = NULL;
     bool written = false;
     if (file >= 0 && nicbarr_lock(file, LOCK_MOST_MS, &why)) {
-        document = others(file, head, process, &why);
+        document = read_other_entries(file, head, process, &why);
     }
     if (NULL != document) {
         size_t index;
@@ -207,7 +208,7 @@ bool nicbarr_report_file_write(const char *path, json_t *head, const char *proce
             json_object_set_new(entry, "process", json_string(process));
             json_array_append(list_in(document, list_of(entry)), entry);
         }
-        written = replace(file, document);
+        written = replace_content(file, document);
         if (!written) {
             myr_write_error(&why, MYR_ERR_SYSTEM, errno, "it cannot be written");
         }

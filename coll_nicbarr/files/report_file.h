@@ -25,7 +25,7 @@ bool nicbarr_report_file_check(const char *path, struct myr_error *error);
 json_t *nicbarr_entries_add(json_t *entries, json_t *entry);
 
 /* Decrement the count of communicators in the entry that equals `entry`, and remove it at 0. */
-void nicbarr_entries_take_back(json_t *entries, const json_t *entry);
+void nicbarr_entries_remove(json_t *entries, const json_t *entry);
 
 /* Set the entries of `process` (a unique name in the job) in the file at `path`, and keep those of
  * the job's other processes. Entries with "collective" go to its list "collectives", all others to

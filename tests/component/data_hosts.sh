@@ -100,7 +100,7 @@ to_roots() { # OPERATION OPTION...
 unsaid() { ! said "$1"; }
 for operation in Reduce Gather; do
     check "MPI_$operation, whose root goes round" to_roots "${operation,}"
-    if is_open_mpi 5; then # nicbarr_may_take_rooted()
+    if is_open_mpi 5; then # nicbarr_may_replace_rooted()
         check "stays 5.0's own" unsaid "MPI_$operation "
     else
         check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "

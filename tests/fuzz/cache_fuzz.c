@@ -86,7 +86,7 @@ static void check_evidence(const struct nicbarr_evidence *evidence)
             CHECK(is_figure(m->of[c].us.median) && is_figure(m->of[c].us.q3));
         }
     }
-    if (nicbarr_evidence_weigh(evidence, 1700000000, &finding)) {
+    if (nicbarr_evidence_conclude(evidence, 1700000000, &finding)) {
         CHECK(finding.confidence >= 0 && finding.confidence <= 1);
         CHECK(NULL != memchr(finding.name, '\0', sizeof(finding.name)));
     }

@@ -26,7 +26,7 @@ static struct {
     struct nicbarr_peer peer[MOST];
     const struct nicbarr_peer *peers[MOST];
     const struct myr_nic_name *names[NICS][MOST];
-    struct nicbarr_met met;
+    struct nicbarr_known known;
 } w;
 
 static bool is_same(const struct nicbarr_hello *a, const struct nicbarr_hello *b)
@@ -62,10 +62,10 @@ static uint32_t number_of(uint32_t nic, uint32_t rank, uint64_t identity)
         }
     }
     if (0 == nic) {
-        return ++w.met.segments;
+        return ++w.known.segments;
     }
-    w.names[nic][w.met.nics[nic]] = &w.hello[rank].nic[nic];
-    return ++w.met.nics[nic];
+    w.names[nic][w.known.nics[nic]] = &w.hello[rank].nic[nic];
+    return ++w.known.nics[nic];
 }
 
 static void describe(uint32_t rank)
@@ -113,7 +113,7 @@ static void count(uint32_t by_segment)
     for (uint32_t rank = 0; rank < w.size; ++rank) {
         struct nicbarr_nodes nodes;
         const enum nicbarr_counted counted =
-            nicbarr_census(w.peers, w.size, rank, &w.met, by_segment, &nodes);
+            nicbarr_census(w.peers, w.size, rank, &w.known, by_segment, &nodes);
         same = 0 == rank ? counted : same;
         CHECK(counted == same);
         if (NICBARR_COUNTED == counted) {
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {data, size};
     memset(&w, 0, sizeof(w));
     for (uint32_t nic = 1; nic < NICS; ++nic) {
-        w.met.names[nic] = w.names[nic];
+        w.known.names[nic] = w.names[nic];
     }
     const uint32_t by_segment = take_byte(&in);
     while (in.left > 0 && w.size < MOST) {

@@ -48,9 +48,9 @@ static void play(struct machine *machine, struct nicbarr_batches *batches,
 {
     const struct nicbarr_contest_user user = {sample, agree, now_us, machine};
     assert_true(nicbarr_batches_left(batches, contest));
-    assert_int_equal(
-        nicbarr_contest_go_on(contest, &user, machine->now_us, nicbarr_batches_next_us(batches)),
-        0);
+    assert_int_equal(nicbarr_contest_run_batch(contest, &user, machine->now_us,
+                                               nicbarr_batches_next_us(batches)),
+                     0);
     nicbarr_batches_record(batches, contest);
 }
 
@@ -103,7 +103,7 @@ static void pauses_with_a_limit(void **state)
         nicbarr_batches_pause(&batches);
         assert_int_equal(calls_until_due(&batches), calls[0]);
         for (size_t i = 1; i < sizeof(calls) / sizeof(*calls); ++i) {
-            nicbarr_batches_put_off(&batches);
+            nicbarr_batches_postpone(&batches);
             assert_int_equal(calls_until_due(&batches), calls[i]);
         }
     }

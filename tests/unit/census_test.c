@@ -35,7 +35,7 @@ struct world {
     const struct nicbarr_peer *peers[MOST];
     struct myr_nic_name name[MOST];
     const struct myr_nic_name *names[MOST];
-    struct nicbarr_met met;
+    struct nicbarr_known known;
 };
 
 static void make_world(struct world *world, uint32_t size)
@@ -47,10 +47,10 @@ static void make_world(struct world *world, uint32_t size)
         world->names[i] = &world->name[i];
         world->peers[i] = &world->peer[i];
     }
-    world->met.segments = MOST;
+    world->known.segments = MOST;
     for (uint32_t nic = FIRST; nic <= SECOND; ++nic) {
-        world->met.nics[nic] = MOST;
-        world->met.names[nic] = world->names;
+        world->known.nics[nic] = MOST;
+        world->known.names[nic] = world->names;
     }
 }
 
@@ -64,7 +64,7 @@ static void place(struct world *world, uint32_t rank, uint32_t segment, uint32_t
 static enum nicbarr_counted count(const struct world *world, uint32_t rank, uint32_t by_segment,
                                   struct nicbarr_nodes *nodes)
 {
-    return nicbarr_census(world->peers, world->size, rank, &world->met, by_segment, nodes);
+    return nicbarr_census(world->peers, world->size, rank, &world->known, by_segment, nodes);
 }
 
 static void test_two_nodes(void **state)
@@ -212,10 +212,11 @@ static void test_large_communicator(void **state)
         peers[r] = &peer[r];
         names[node] = &name[node];
     }
-    const struct nicbarr_met met = {NODES, {0, NODES, NODES}, {NULL, names, names}};
+    const struct nicbarr_known known = {NODES, {0, NODES, NODES}, {NULL, names, names}};
     const size_t before = crew_allocated();
     const double start_us = crew_cpu_us();
-    assert_int_equal(nicbarr_census(peers, SIZE, 5000, &met, 1 << SECOND, &nodes), NICBARR_COUNTED);
+    assert_int_equal(nicbarr_census(peers, SIZE, 5000, &known, 1 << SECOND, &nodes),
+                     NICBARR_COUNTED);
     const double us = crew_cpu_us() - start_us;
     const size_t kept = crew_allocated() - before;
     assert_int_equal(nodes.nodes, NODES);

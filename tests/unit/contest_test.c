@@ -161,7 +161,7 @@ static void *compete(void *opaque)
     const struct nicbarr_contest_user user = {sample, agree, now_us, rank};
     nicbarr_contest_begin(rank->contest, all->count);
     rank->contest->in_a_row = all->in_a_row;
-    rank->returned = nicbarr_contest_go_on(rank->contest, &user, all->since_us, all->budget_us);
+    rank->returned = nicbarr_contest_run_batch(rank->contest, &user, all->since_us, all->budget_us);
     leave(all);
     return NULL;
 }
@@ -521,16 +521,16 @@ static void batches(void **state)
     struct nicbarr_contest contest = {.count = 2, .provisional = true};
     double sum = 0;
     int batch = 0;
-    for (; nicbarr_contest_wants(&contest, batch); ++batch) {
+    for (; nicbarr_contest_wants_batch(&contest, batch); ++batch) {
         sum += nicbarr_contest_batch_us(batch, 1000);
     }
     assert_true(NICBARR_CONTEST_TOTAL * 1000 == sum);
     contest.provisional = false;
-    assert_true(nicbarr_contest_wants(&contest, 0));
-    assert_false(nicbarr_contest_wants(&contest, 1));
+    assert_true(nicbarr_contest_wants_batch(&contest, 0));
+    assert_false(nicbarr_contest_wants_batch(&contest, 1));
     contest.provisional = true;
     contest.rounds = ROUNDS;
-    assert_false(nicbarr_contest_wants(&contest, 1));
+    assert_false(nicbarr_contest_wants_batch(&contest, 1));
 }
 
 /* ---- errors, and random results ---- */

@@ -48,7 +48,7 @@ static const double tree_best[NAMES] = {200, 180, 268, 150},
 
 static void weigh(const char *name, bool sure)
 {
-    assert_true(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+    assert_true(nicbarr_evidence_conclude(&evidence, NOW, &finding));
     assert_string_equal(finding.name, name);
     assert_true(finding.confidence >= 0 && finding.confidence <= 1);
     assert_int_equal(finding.sure, sure);
@@ -81,9 +81,9 @@ static void weights(void **state)
 static void nothing(void **state)
 {
     (void)state;
-    assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+    assert_false(nicbarr_evidence_conclude(&evidence, NOW, &finding));
     add((int64_t)HALF * NICBARR_EVIDENCE_FORGOTTEN, 1, 9, tree_best);
-    assert_false(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+    assert_false(nicbarr_evidence_conclude(&evidence, NOW, &finding));
 }
 
 /* A single measurement has the confidence of its tuning run, but never full confidence. */
@@ -172,7 +172,7 @@ static void invariances(void **state)
             add(crew_below(&random, 2 * HALF), crew_below(&random, 101) / 100.0,
                 3 * (1 + crew_below(&random, 20)), us);
         }
-        assert_true(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+        assert_true(nicbarr_evidence_conclude(&evidence, NOW, &finding));
         const struct nicbarr_finding before = finding;
         for (uint32_t i = 0; i < count; ++i) {
             struct nicbarr_measurement *one = &evidence.of[i];
@@ -184,7 +184,7 @@ static void invariances(void **state)
                 one->of[n].us.median *= 2; /* exact */
             }
         }
-        assert_true(nicbarr_evidence_weigh(&evidence, NOW, &finding));
+        assert_true(nicbarr_evidence_conclude(&evidence, NOW, &finding));
         assert_string_equal(finding.name, before.name);
         assert_true(close_to(finding.confidence, before.confidence));
     }

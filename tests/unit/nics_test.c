@@ -84,7 +84,7 @@ static void expect_wanted(const char *words, bool good, bool a, bool b, const ch
     /* The result must not depend on the previous state. */
     struct nicbarr_nics nics = {.wanted = {false, true, true}, .way = {NULL, "x", "x"}};
     print_message("words: %s\n", NULL == words ? "(null)" : words);
-    assert_int_equal(nicbarr_nics_want(&nics, words), good);
+    assert_int_equal(nicbarr_nics_parse(&nics, words), good);
     assert_int_equal(nics.wanted[A], a);
     assert_int_equal(nics.wanted[B], b);
     assert_int_equal(nicbarr_nics_wanted(&nics), a || b);
@@ -149,7 +149,7 @@ static enum myr_status open_all(struct nicbarr_nics *nics, const char *words, en
     open_status[A] = a;
     open_status[B] = b;
     memset(nics, 0, sizeof(*nics));
-    assert_true(nicbarr_nics_want(nics, words));
+    assert_true(nicbarr_nics_parse(nics, words));
     return nicbarr_nics_open(nics, &site, &retry, error);
 }
 

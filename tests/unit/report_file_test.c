@@ -44,7 +44,7 @@ static void add(json_t *entries, const char *name, int processes, const char *ch
 static void take_back(json_t *entries, int processes, const char *choice)
 {
     json_t *entry = entry_of("x", processes, choice);
-    nicbarr_entries_take_back(entries, entry);
+    nicbarr_entries_remove(entries, entry);
     json_decref(entry);
 }
 

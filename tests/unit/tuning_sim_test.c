@@ -281,7 +281,7 @@ static void batch(struct machine *machine, struct nicbarr_contest contests[RANKS
     for (int r = 0; r < RANKS; ++r) {
         struct rank rank = {.machine = 0 == r ? machine : NULL, .number = r, .clock_us = start_us};
         const struct nicbarr_contest_user user = {sample, agree, now_us, &rank};
-        assert_int_equal(nicbarr_contest_go_on(&contests[r], &user, start_us, allowed_us), 0);
+        assert_int_equal(nicbarr_contest_run_batch(&contests[r], &user, start_us, allowed_us), 0);
         assert_false(rank.diverged);
         assert_int_equal(rank.next, recorded);
         assert_memory_equal(&contests[r], &contests[0], sizeof(contests[0]));
@@ -479,7 +479,7 @@ static void afford(struct machine *machine, struct data_watch *watch, uint32_t *
 {
     while (nicbarr_lacking_us(us, watch->spent_us, machine->clock_us - watch->began_us,
                               NICBARR_REMEASURE_PERCENT) > 0) {
-        make_calls(machine, watch, nicbarr_remeasure_put_off(pause));
+        make_calls(machine, watch, nicbarr_remeasure_postpone(pause));
         agreement_of_all(machine);
     }
 }
