@@ -100,8 +100,8 @@ enum nicbarr_collective {
     NICBARR_ALLREDUCE,
     NICBARR_REDUCE,
     NICBARR_BCAST,
-    NICBARR_ALLREDUCE_USERS, /* with user-defined operations */
-    NICBARR_REDUCE_USERS,
+    NICBARR_ALLREDUCE_USER_OP, /* with user-defined operations */
+    NICBARR_REDUCE_USER_OP,
     NICBARR_ALLGATHER,
     NICBARR_GATHER,
     NICBARR_SCATTER,

@@ -165,8 +165,8 @@ static void read_parameters(void)
         parse_way(NICBARR_ALLREDUCE, "allreduce", component->parameters.allreduce);
     component->forced_ways[NICBARR_REDUCE] =
         parse_way(NICBARR_REDUCE, "reduce", component->parameters.reduce);
-    component->forced_ways[NICBARR_ALLREDUCE_USERS] = component->forced_ways[NICBARR_ALLREDUCE];
-    component->forced_ways[NICBARR_REDUCE_USERS] = component->forced_ways[NICBARR_REDUCE];
+    component->forced_ways[NICBARR_ALLREDUCE_USER_OP] = component->forced_ways[NICBARR_ALLREDUCE];
+    component->forced_ways[NICBARR_REDUCE_USER_OP] = component->forced_ways[NICBARR_REDUCE];
     component->forced_ways[NICBARR_BCAST] =
         parse_way(NICBARR_BCAST, "bcast", component->parameters.bcast);
     component->forced_ways[NICBARR_ALLGATHER] =

@@ -14,27 +14,27 @@
         OBJ_RETAIN(module->collective.module);                                                     \
     }
 
-#define TAKE(collective)                                                                           \
+#define INSTALL(collective)                                                                        \
     if (NULL != module->super.coll_##collective) {                                                 \
         comm->c_coll->coll_##collective = module->super.coll_##collective;                         \
         comm->c_coll->coll_##collective##_module = &module->super;                                 \
     }
 
-#define FORGET(collective)                                                                         \
+#define RELEASE(collective)                                                                        \
     if (NULL != module->collective.module) {                                                       \
         OBJ_RELEASE(module->collective.module);                                                    \
     }
 
 void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module)
 {
-    NICBARR_COVERED(FORGET)
-    NICBARR_USED(FORGET)
+    NICBARR_COVERED(RELEASE)
+    NICBARR_USED(RELEASE)
 }
 
 /* Before Open MPI 6.0, a slot in the communicator's table holds a reference to its module, and our
  * module holds one to the saved module. Our module exists as long as the communicator, because Open
  * MPI keeps a list of all modules. */
-#define PUT_BACK(the_module, comm, collective)                                                     \
+#define RESTORE_ENTRY(the_module, comm, collective)                                                \
     do {                                                                                           \
         if (&(the_module)->super == (comm)->c_coll->coll_##collective##_module) {                  \
             if (!nicbarr_modules_fill_tables()) {                                                  \
@@ -48,10 +48,10 @@ void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module)
         }                                                                                          \
     } while (0)
 
-#define PUT_BACK_BOTH(module, comm, collective)                                                    \
+#define RESTORE_BOTH(module, comm, collective)                                                     \
     do {                                                                                           \
-        PUT_BACK(module, comm, collective);                                                        \
-        PUT_BACK(module, comm, collective##_init);                                                 \
+        RESTORE_ENTRY(module, comm, collective);                                                   \
+        RESTORE_ENTRY(module, comm, collective##_init);                                            \
     } while (0)
 
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -59,7 +59,7 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     module->barrier_state = state;
     if (NICBARR_BARRIER_OWN == state) {
-        PUT_BACK(module, comm, barrier);
+        RESTORE_ENTRY(module, comm, barrier);
     } else if (&module->super == comm->c_coll->coll_barrier_module) {
         comm->c_coll->coll_barrier =
             NULL == nicbarr_failure ? nicbarr_barrier_functions[state] : module->super.coll_barrier;
@@ -71,24 +71,24 @@ void nicbarr_restore_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     switch (collective) {
     case NICBARR_ALLREDUCE:
-    case NICBARR_ALLREDUCE_USERS:
-        PUT_BACK_BOTH(module, comm, allreduce);
+    case NICBARR_ALLREDUCE_USER_OP:
+        RESTORE_BOTH(module, comm, allreduce);
         break;
     case NICBARR_REDUCE:
-    case NICBARR_REDUCE_USERS:
-        PUT_BACK_BOTH(module, comm, reduce);
+    case NICBARR_REDUCE_USER_OP:
+        RESTORE_BOTH(module, comm, reduce);
         break;
     case NICBARR_BCAST:
-        PUT_BACK_BOTH(module, comm, bcast);
+        RESTORE_BOTH(module, comm, bcast);
         break;
     case NICBARR_ALLGATHER:
-        PUT_BACK_BOTH(module, comm, allgather);
+        RESTORE_BOTH(module, comm, allgather);
         break;
     case NICBARR_GATHER:
-        PUT_BACK_BOTH(module, comm, gather);
+        RESTORE_BOTH(module, comm, gather);
         break;
     case NICBARR_SCATTER:
-        PUT_BACK_BOTH(module, comm, scatter);
+        RESTORE_BOTH(module, comm, scatter);
         break;
     case NICBARR_COLLECTIVES:
         break;
@@ -97,8 +97,8 @@ void nicbarr_restore_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 
 void nicbarr_restore_others(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    PUT_BACK(module, comm, ibarrier);
-    PUT_BACK(module, comm, barrier_init);
+    RESTORE_ENTRY(module, comm, ibarrier);
+    RESTORE_ENTRY(module, comm, barrier_init);
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {
         nicbarr_restore_data(module, comm, (enum nicbarr_collective)c);
     }
@@ -221,12 +221,12 @@ bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_
     NICBARR_USED(SAVE)
     NICBARR_BLOCKING(CALL_FIRST)
     if (!missing && nicbarr_modules_fill_tables()) {
-        NICBARR_COVERED(TAKE)
+        NICBARR_COVERED(INSTALL)
     }
     return !missing;
 }
 
-#define RESTORE(collective) PUT_BACK(module, comm, collective);
+#define RESTORE(collective) RESTORE_ENTRY(module, comm, collective);
 
 void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
@@ -242,7 +242,7 @@ bool nicbarr_checker_save(nicbarr_checker_t *module, ompi_communicator_t *comm)
     bool missing = false;
     NICBARR_CHECKED(SAVE)
     if (!missing && nicbarr_modules_fill_tables()) {
-        NICBARR_CHECKED(TAKE)
+        NICBARR_CHECKED(INSTALL)
     }
     return !missing;
 }
@@ -256,5 +256,5 @@ void nicbarr_checker_restore(nicbarr_checker_t *module, ompi_communicator_t *com
 
 void nicbarr_checker_release(nicbarr_checker_t *module)
 {
-    NICBARR_CHECKED(FORGET)
+    NICBARR_CHECKED(RELEASE)
 }

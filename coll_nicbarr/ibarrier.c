@@ -34,7 +34,7 @@ static bool test_barrier(nicbarr_request_t *request)
     return myr_arrival_test(&request->of.barrier.arrival);
 }
 
-static void leave_own_record(nicbarr_request_t *request)
+static void release_record(nicbarr_request_t *request)
 {
     if (NULL != request->of.barrier.own.record) {
         myr_record_leave(mca_coll_nicbarr_component.segment, request->of.barrier.own.record);
@@ -42,7 +42,7 @@ static void leave_own_record(nicbarr_request_t *request)
 }
 
 static const struct nicbarr_operation on_one_node = {arrive_in_barrier, test_barrier, NULL,
-                                                     leave_own_record};
+                                                     release_record};
 
 /* ---- across nodes ---- */
 
@@ -72,7 +72,7 @@ static bool remind_across(nicbarr_request_t *request, bool check)
     return nicbarr_request_remind(request, group_of(request), wait, check);
 }
 
-static void drop_across(nicbarr_request_t *request)
+static void release_group(nicbarr_request_t *request)
 {
     if (NULL != request->of.barrier.nic) {
         nicbarr_group_leave(request->of.barrier.nic);
@@ -81,7 +81,7 @@ static void drop_across(nicbarr_request_t *request)
 }
 
 static const struct nicbarr_operation across = {arrive_across, test_across, remind_across,
-                                                drop_across};
+                                                release_group};
 
 /* Count a call that Open MPI's own function serves. After enough of these calls, the next blocking
  * collective sets up a group. */

@@ -155,8 +155,8 @@ static int request_free(ompi_request_t **handle)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;
     ompi_communicator_t *comm = request->super.req_mpi_object.comm;
-    if (NULL != request->operation->drop) {
-        request->operation->drop(request);
+    if (NULL != request->operation->release) {
+        request->operation->release(request);
     }
     OMPI_REQUEST_FINI(&request->super);
     opal_free_list_return(&requests, &request->super.super);

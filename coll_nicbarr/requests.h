@@ -28,7 +28,7 @@ struct nicbarr_operation {
      * if there is nothing to do. */
     bool (*remind)(nicbarr_request_t *request, bool check);
     /* frees the resources of the request; NULL if it has none */
-    void (*drop)(nicbarr_request_t *request);
+    void (*release)(nicbarr_request_t *request);
 };
 
 struct nicbarr_request {

@@ -17,12 +17,12 @@ static void add_candidate(struct candidates *candidates, uint32_t size,
                           enum nicbarr_algorithm algorithm, uint32_t parameter)
 {
     const struct nicbarr_choice choice = {algorithm, parameter, candidates->nic};
-    bool fresh = parameter <= nicbarr_parameter_max(algorithm, size) &&
-                 candidates->count < NICBARR_CANDIDATES;
-    for (int c = 0; fresh && c < candidates->count; ++c) {
-        fresh = !nicbarr_choice_equal(candidates->choices[c], choice);
+    bool is_new = parameter <= nicbarr_parameter_max(algorithm, size) &&
+                  candidates->count < NICBARR_CANDIDATES;
+    for (int c = 0; is_new && c < candidates->count; ++c) {
+        is_new = !nicbarr_choice_equal(candidates->choices[c], choice);
     }
-    if (fresh) {
+    if (is_new) {
         candidates->choices[candidates->count++] = choice;
     }
 }

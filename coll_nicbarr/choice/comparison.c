@@ -10,7 +10,7 @@
 enum {
     UNCOUNTED = 2,   /* barriers at the start of a measurement: Open MPI's own, and the warm-up */
     PRELIMINARY = 2, /* barriers that count in the preliminary round */
-    LOST_ROUNDS = 3  /* a challenger that has lost this many first rounds is out */
+    LOST_ROUNDS = 3  /* a challenger that loses each of the first rounds is dropped */
 };
 
 /* A challenger is dropped if its best barrier of the preliminary round is slower by a factor of
@@ -33,11 +33,11 @@ static int counted_barriers(const struct nicbarr_comparison *comparison)
     return comparison->preliminary_done ? NICBARR_COMPARISON_BARRIERS : PRELIMINARY;
 }
 
-/* Returns the first variant from `current` on that is not out, or `count` if the round is
+/* Returns the first variant from `current` on that has not been dropped, or `count` if the round is
  * complete. */
 static int next_variant(const struct nicbarr_comparison *comparison, int current)
 {
-    while (current < comparison->count && comparison->out[current]) {
+    while (current < comparison->count && comparison->dropped[current]) {
         ++current;
     }
     return current;
@@ -55,14 +55,14 @@ int nicbarr_comparison_next(const struct nicbarr_comparison *comparison)
     return 0 == comparison->number ? NICBARR_COMPARISON_APART : comparison->current;
 }
 
-bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double come_us,
+bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double arrived_us,
                                double left_us)
 {
     const int n = comparison->number++ - UNCOUNTED;
     if (n >= 0) {
         double *sample = comparison->sample[comparison->current][n];
-        sample[0] = comparison->shared_clock ? left_us : left_us - come_us;
-        sample[1] = comparison->shared_clock ? come_us : come_us - left_us;
+        sample[0] = comparison->shared_clock ? left_us : left_us - arrived_us;
+        sample[1] = comparison->shared_clock ? arrived_us : arrived_us - left_us;
     }
     if (n + 1 < counted_barriers(comparison)) {
         return false;
@@ -76,7 +76,7 @@ int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, doubl
 {
     int count = 0;
     for (int d = 0; d < comparison->count; ++d) {
-        for (int n = 0; !comparison->out[d] && n < counted_barriers(comparison); ++n) {
+        for (int n = 0; !comparison->dropped[d] && n < counted_barriers(comparison); ++n) {
             values[count++] = comparison->sample[d][n][0];
             values[count++] = comparison->sample[d][n][1];
         }
@@ -132,7 +132,7 @@ static int find_winner(const struct nicbarr_comparison *comparison)
 {
     int winner = 0;
     for (int d = 1; d < comparison->count; ++d) {
-        if (!comparison->out[d] && beats_chosen(comparison, d) &&
+        if (!comparison->dropped[d] && beats_chosen(comparison, d) &&
             (0 == winner || time_product(comparison, d) < time_product(comparison, winner))) {
             winner = d;
         }
@@ -152,7 +152,7 @@ static void drop_variants(struct nicbarr_comparison *comparison)
             lost = lost && comparison->us[0][d][r] > factor * comparison->us[0][0][r] &&
                    comparison->us[1][d][r] > factor * comparison->us[1][0][r];
         }
-        comparison->out[d] = comparison->out[d] || lost;
+        comparison->dropped[d] = comparison->dropped[d] || lost;
     }
 }
 
@@ -166,7 +166,7 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
 {
     double us[2][NICBARR_COMPARISON_BARRIERS];
     for (int d = 0; d < comparison->count; ++d) {
-        if (!comparison->out[d]) {
+        if (!comparison->dropped[d]) {
             values = compute_times(comparison, values, us);
             for (int kind = 0; kind < 2; ++kind) {
                 /* The preliminary round counts by its minimum, because disturbances only ever make
@@ -193,7 +193,7 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
 double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant)
 {
     double us[NICBARR_COMPARISON_ROUNDS];
-    const bool complete = comparison->rounds > 0 && !comparison->out[variant];
+    const bool complete = comparison->rounds > 0 && !comparison->dropped[variant];
     memcpy(us, comparison->us[0][variant], sizeof(us));
     return complete ? median(us, comparison->rounds) : 0;
 }

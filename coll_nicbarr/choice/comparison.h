@@ -39,7 +39,8 @@ enum {
 struct nicbarr_comparison {
     int count; /* number of variants; the first one is the choice in use */
     bool shared_clock;
-    bool out[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more barriers */
+    bool dropped[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more
+                                                  barriers */
     int rounds; /* number of complete rounds, without the preliminary round */
     bool preliminary_done;
     int current, number; /* the current variant; the barrier of its measurement, from 0 */
@@ -60,7 +61,7 @@ int nicbarr_comparison_next(const struct nicbarr_comparison *comparison);
 
 /* Record a barrier, with the times at which this rank has arrived and left (microseconds). Returns
  * whether a round is over, so that the ranks must agree on its values. */
-bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double come_us,
+bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double arrived_us,
                                double left_us);
 
 /* Write the values of the round, for which the ranks must agree on the maxima over all ranks.

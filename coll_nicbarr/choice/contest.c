@@ -18,7 +18,7 @@ enum {
     MOST_REPETITIONS = 2000,
     LATER_SHARES = 2, /* each batch after the first gets the budget divided by this */
     /* Overhead of a sample, in repetitions: an agreement, and a warm-up that is not counted. */
-    SET_OFF = 2,
+    OVERHEAD = 2,
 };
 
 _Static_assert(0 == NICBARR_CONTEST_ROUNDS % STAGE, "the last stage fits");
@@ -194,7 +194,7 @@ static bool sample_fits(const struct nicbarr_contest *contest, int candidate, do
 {
     const struct nicbarr_contestant *one = &contest->of[candidate];
     const bool known = contest->preliminary_done || one->preliminary_us > 0;
-    const double us = (one->repetitions + SET_OFF) * (known ? estimate_us(one) : agreement_us);
+    const double us = (one->repetitions + OVERHEAD) * (known ? estimate_us(one) : agreement_us);
     return left_us > 0 && (!begun || us <= left_us);
 }
 

@@ -90,8 +90,8 @@ bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, 
     return good;
 }
 
-bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
-                              struct nicbarr_order *order)
+bool nicbarr_order_make_gather(const uint32_t *node_of, uint32_t size, uint32_t nodes,
+                               uint32_t node, struct nicbarr_order *order)
 {
     uint32_t *count = calloc(nodes, sizeof(*count));
     *order = (struct nicbarr_order){

@@ -41,8 +41,8 @@ bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, 
                         struct nicbarr_order *order);
 /* Compute the order for an allgather, which combines nothing: each rank is a partial result of its
  * own. Otherwise like nicbarr_order_make(). */
-bool nicbarr_order_make_apart(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
-                              struct nicbarr_order *order);
+bool nicbarr_order_make_gather(const uint32_t *node_of, uint32_t size, uint32_t nodes,
+                               uint32_t node, struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);
 
 #endif

@@ -252,9 +252,9 @@ static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_comparison *comparison = &module->watch.run->comparison;
-    const double come_us = nicbarr_now_us();
+    const double arrived_us = nicbarr_now_us();
     const int rc = run_variant(module, comm, nicbarr_comparison_next(comparison));
-    if (OMPI_SUCCESS == rc && nicbarr_comparison_record(comparison, come_us, nicbarr_now_us())) {
+    if (OMPI_SUCCESS == rc && nicbarr_comparison_record(comparison, arrived_us, nicbarr_now_us())) {
         return agree_on_round(module, comm);
     }
     return rc;

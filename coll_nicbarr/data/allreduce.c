@@ -49,7 +49,7 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
-        nicbarr_is_users(op) ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
+        nicbarr_is_user_defined(op) ? NICBARR_ALLREDUCE_USER_OP : NICBARR_ALLREDUCE;
     if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, NICBARR_NO_ROOT)) {
         return module->own.allreduce.function(from, to, count, type, op, comm,
                                               module->own.allreduce.module);
@@ -65,7 +65,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
-        nicbarr_is_users(op) ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
+        nicbarr_is_user_defined(op) ? NICBARR_REDUCE_USER_OP : NICBARR_REDUCE;
     if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, root)) {
         return module->own.reduce.function(from, to, count, type, op, root, comm,
                                            module->own.reduce.module);
@@ -184,7 +184,8 @@ static void begin_persistent(nicbarr_request_t *request)
     begin_reduction(request);
 }
 
-static const struct nicbarr_operation reduce_again = {begin_persistent, test_reduction, NULL, NULL};
+static const struct nicbarr_operation persistent_reduction = {begin_persistent, test_reduction,
+                                                              NULL, NULL};
 
 /* Packing cannot fail here, because MPI has checked the type already. */
 static void begin_packed_persistent(nicbarr_request_t *request)
@@ -193,7 +194,7 @@ static void begin_packed_persistent(nicbarr_request_t *request)
     begin_packed_reduction(request);
 }
 
-static const struct nicbarr_operation packed_reduction_again = {
+static const struct nicbarr_operation persistent_packed_reduction = {
     begin_packed_persistent, test_packed_reduction, NULL, free_packed_reduction};
 
 /* Create a persistent reduction from `what`, whose exchange has been allocated. */
@@ -202,7 +203,7 @@ static int make_persistent_reduction(mca_coll_nicbarr_module_t *module, ompi_com
 {
     const bool packed = nicbarr_is_packed(what->type, what->op);
     nicbarr_request_t *request = nicbarr_persistent_new(
-        packed ? &packed_reduction_again : &reduce_again, module, comm, what);
+        packed ? &persistent_packed_reduction : &persistent_reduction, module, comm, what);
     int rc = OMPI_SUCCESS;
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;

@@ -20,15 +20,15 @@
 #include "coll_nicbarr/requests.h"
 #include "libmyr/groups/nic_bcast.h"
 
-enum { USERS_RANKS = 32 /* maximum for user-defined operations */ };
+enum { USER_OP_RANKS = 32 /* maximum for user-defined operations */ };
 
 /* Returns the bytes of a vector, or 0 if NICs cannot carry it. */
 static size_t carriable_bytes(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                               ompi_communicator_t *comm)
 {
     const bool too_much =
-        nicbarr_is_users(op) && (ompi_comm_size(comm) > USERS_RANKS ||
-                                 nicbarr_packed_bytes(1, type) > NICBARR_ELEMENT_MOST);
+        nicbarr_is_user_defined(op) && (ompi_comm_size(comm) > USER_OP_RANKS ||
+                                        nicbarr_packed_bytes(1, type) > NICBARR_ELEMENT_MOST);
     return too_much ? 0 : nicbarr_reducible(count, type, op);
 }
 
@@ -248,8 +248,8 @@ static void begin_persistent(nicbarr_request_t *request)
     begin_allreduce_across(request);
 }
 
-static const struct nicbarr_operation across_again = {begin_persistent, test_allreduce_across,
-                                                      remind_allreduce_across, NULL};
+static const struct nicbarr_operation persistent_across = {begin_persistent, test_allreduce_across,
+                                                           remind_allreduce_across, NULL};
 
 int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t count,
                                   ompi_datatype_t *type, ompi_op_t *op, ompi_communicator_t *comm,
@@ -269,7 +269,7 @@ int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t co
         return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
                                                module->allreduce_init.module);
     }
-    nicbarr_request_t *request = nicbarr_persistent_new(&across_again, module, comm, &what);
+    nicbarr_request_t *request = nicbarr_persistent_new(&persistent_across, module, comm, &what);
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

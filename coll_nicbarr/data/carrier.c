@@ -171,7 +171,7 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
         .from = from,
         .to = to,
         .reads = reads,
-        .apart = bytes,
+        .stride = bytes,
         .extent = 1,
         .left = (uint32_t)bytes,
         .ticket = carrier->begun++,
@@ -241,7 +241,7 @@ static void concatenate_vectors(const struct nicbarr_carrier *carrier,
                                 const struct nicbarr_carried *carried, uint32_t unit)
 {
     for (uint32_t rank = 0; rank < carrier->order->npartials; ++rank) {
-        memcpy(carried->to + rank * carried->apart,
+        memcpy(carried->to + rank * carried->stride,
                value_of(carrier, carried, &carrier->order->partials[rank], unit),
                bytes_of(carried));
     }
@@ -252,7 +252,7 @@ void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carr
     const uint32_t unit = unit_of(carrier, carried);
     if (!blocks_match(carrier, carried, unit)) {
         carried->rc = MPI_ERR_TRUNCATE;
-    } else if (carried->reads && 0 != carried->apart) {
+    } else if (carried->reads && 0 != carried->stride) {
         concatenate_vectors(carrier, carried, unit);
     } else if (carried->reads) {
         memcpy(carried->to, nicbarr_carrier_combine(carrier, carried), bytes_of(carried));

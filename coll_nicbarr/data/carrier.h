@@ -46,7 +46,7 @@ struct nicbarr_carried {
     uint8_t *to; /* destination of the next result, possibly MPI_BOTTOM (NULL), if `reads` */
     bool reads;  /* this process needs the result */
     /* for an allgather: distance of two ranks' vectors (bytes); 0: not an allgather */
-    size_t apart;
+    size_t stride;
     ompi_op_t *op;
     ompi_datatype_t *type;
     const struct nicbarr_operands *gaps; /* elements are sent packed, and unpacked here to be

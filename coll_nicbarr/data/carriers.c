@@ -21,7 +21,7 @@ static void free_carriers(struct nicbarr_carriers *carriers)
 {
     if (NULL != carriers) {
         nicbarr_order_free(&carriers->order);
-        nicbarr_order_free(&carriers->apart);
+        nicbarr_order_free(&carriers->gather_order);
         free(carriers);
     }
 }
@@ -47,7 +47,8 @@ int nicbarr_carriers_make(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     double failed =
         NULL == carriers ||
         !nicbarr_order_make(nodes->of, size, nodes->nodes, nodes->node, &carriers->order) ||
-        !nicbarr_order_make_apart(nodes->of, size, nodes->nodes, nodes->node, &carriers->apart);
+        !nicbarr_order_make_gather(nodes->of, size, nodes->nodes, nodes->node,
+                                   &carriers->gather_order);
     int rc = nicbarr_maximum(module, comm, &failed, 1);
     rc = OMPI_SUCCESS == rc && 0 != failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
     if (OMPI_SUCCESS != rc) {

@@ -11,7 +11,8 @@
 #include "coll_nicbarr/data/classes.h"
 
 struct nicbarr_carriers {
-    struct nicbarr_order order, apart; /* `order` for reductions, `apart` for allgathers */
+    struct nicbarr_order order,
+        gather_order; /* `order` for reductions, `gather_order` for allgathers */
     struct nicbarr_carrier of[NICBARR_COLLECTIVES][NICBARR_ACROSS_CLASSES];
 };
 

@@ -79,7 +79,7 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 static void restore_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective)
 {
-    bool all_own = NICBARR_ALLREDUCE_USERS != collective && NICBARR_REDUCE_USERS != collective;
+    bool all_own = NICBARR_ALLREDUCE_USER_OP != collective && NICBARR_REDUCE_USER_OP != collective;
     for (uint32_t c = 0; c < nicbarr_data_classes(collective, module->across); ++c) {
         all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
     }
@@ -228,11 +228,14 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
 bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                    enum nicbarr_collective collective)
 {
-    enum { NOT_WORTH_IT = 8 /* number of calls that creating two or three communicators takes */ };
+    enum {
+        CALLS_LEFT_TO_OPENMPI =
+            8 /* number of calls that creating two or three communicators takes */
+    };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =
-        (nicbarr_data_forced(collective) || module->nonblocking.calls >= NOT_WORTH_IT ||
-         ++module->nonblocking.calls == NOT_WORTH_IT) &&
+        (nicbarr_data_forced(collective) || module->nonblocking.calls >= CALLS_LEFT_TO_OPENMPI ||
+         ++module->nonblocking.calls == CALLS_LEFT_TO_OPENMPI) &&
         nicbarr_data_set_up_nonblocking(module, comm, collective);
     OPAL_THREAD_UNLOCK(nicbarr_requests_lock());
     return ours;

@@ -29,7 +29,7 @@ struct tuner {
 
 static bool has_user_op(enum nicbarr_collective collective)
 {
-    return NICBARR_ALLREDUCE_USERS == collective || NICBARR_REDUCE_USERS == collective;
+    return NICBARR_ALLREDUCE_USER_OP == collective || NICBARR_REDUCE_USER_OP == collective;
 }
 
 /* Returns whether each process has a block of its own. */
@@ -64,7 +64,7 @@ static int call_collective(void *trial, int candidate, int number)
                     : module->own.bcast.function(t->to, t->count, t->type, root, comm,
                                                  module->own.bcast.module);
     case NICBARR_REDUCE:
-    case NICBARR_REDUCE_USERS:
+    case NICBARR_REDUCE_USER_OP:
         return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
                     : module->own.reduce.function(t->from, t->to, t->count, t->type, t->op, root,
                                                   comm, module->own.reduce.module);

@@ -178,20 +178,20 @@ static const struct nicbarr_operation gathering = {begin_gathering, test_gatheri
                                                    free_packed_blocks};
 
 /* The arguments of a call. */
-struct given {
+struct arguments {
     struct nicbarr_side own, all; /* as in struct nicbarr_request */
     size_t block, bytes;          /* size of one process's block, and of all blocks */
 };
 
 /* `gets`: this process receives the blocks. Only then are the receive arguments significant. */
-static struct given arguments_of(const void *from, nicbarr_count_t from_count,
-                                 ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
-                                 ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
+static struct arguments arguments_of(const void *from, nicbarr_count_t from_count,
+                                     ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
+                                     ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
 {
     const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL};
     const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
                               : nicbarr_packed_bytes(from_count, from_type);
-    return (struct given){
+    return (struct arguments){
         .own = contribution_of(from, from_count, from_type, &all, comm),
         .all = gets ? all : none,
         .block = block,
@@ -201,7 +201,7 @@ static struct given arguments_of(const void *from, nicbarr_count_t from_count,
 
 static int fill_request(nicbarr_request_t *request, const void *what)
 {
-    const struct given *given = what;
+    const struct arguments *given = what;
     const bool gets = NULL != given->all.type;
     const bool gaps =
         !nicbarr_is_dense(given->own.type) || (gets && !nicbarr_is_dense(given->all.type));
@@ -213,7 +213,7 @@ static int fill_request(nicbarr_request_t *request, const void *what)
 }
 
 static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const struct given *given, ompi_request_t **handle)
+                           const struct arguments *given, ompi_request_t **handle)
 {
     return nicbarr_request_issue(nicbarr_request_new(&gathering, module, comm, false), fill_request,
                                  given, handle);
@@ -222,7 +222,7 @@ static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* Create a persistent gather. *handle becomes NULL, on all members, if there is no memory for
  * it. */
 static int make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                     const struct given *given, ompi_request_t **handle)
+                                     const struct arguments *given, ompi_request_t **handle)
 {
     struct nicbarr_persistent what = {.type = given->own.type, .to_type = given->all.type};
     *handle = NULL;
@@ -240,7 +240,7 @@ int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_dataty
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct given given =
+    const struct arguments given =
         arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLGATHER)) {
@@ -256,8 +256,8 @@ int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct given given = arguments_of(from, from_count, from_type, to, to_count, to_type,
-                                            root == ompi_comm_rank(comm), comm);
+    const struct arguments given = arguments_of(from, from_count, from_type, to, to_count, to_type,
+                                                root == ompi_comm_rank(comm), comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
         !nicbarr_data_window_suffices(NICBARR_GATHER,
@@ -274,7 +274,7 @@ int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_da
                            mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct given given =
+    const struct arguments given =
         arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     const int rc = make_persistent_gathering(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
@@ -289,8 +289,8 @@ int nicbarr_gather_init(const void *from, nicbarr_count_t from_count, ompi_datat
                         mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct given given = arguments_of(from, from_count, from_type, to, to_count, to_type,
-                                            root == ompi_comm_rank(comm), comm);
+    const struct arguments given = arguments_of(from, from_count, from_type, to, to_count, to_type,
+                                                root == ompi_comm_rank(comm), comm);
     const int rc = make_persistent_gathering(module, comm, &given, handle);
     return OMPI_SUCCESS != rc || NULL != *handle
                ? rc

@@ -26,7 +26,7 @@ static inline size_t nicbarr_packed_bytes(nicbarr_count_t count, const ompi_data
 }
 
 /* Returns whether the operation is user-defined. */
-static inline bool nicbarr_is_users(const ompi_op_t *op)
+static inline bool nicbarr_is_user_defined(const ompi_op_t *op)
 {
     return __builtin_expect(!ompi_op_is_intrinsic((ompi_op_t *)op), 0);
 }
@@ -39,7 +39,7 @@ enum { NICBARR_ELEMENT_MOST = 32 /* size in bytes */ };
  * must not be touched. */
 static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
 {
-    return nicbarr_is_users(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
+    return nicbarr_is_user_defined(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
 }
 
 /* Returns the size of a vector in the form in which nicbarr carries it, or 0 if nicbarr cannot
@@ -48,7 +48,7 @@ static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *t
                                        const ompi_op_t *op)
 {
     ptrdiff_t lower, extent;
-    if (nicbarr_is_users(op)) {
+    if (nicbarr_is_user_defined(op)) {
         return nicbarr_packed_bytes(count, type);
     }
     if (!ompi_datatype_is_predefined(type)) {

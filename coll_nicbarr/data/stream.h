@@ -41,8 +41,8 @@ struct nicbarr_streamer {
 /* The contents of a slot's info: the number of bytes, and flags. */
 enum {
     NICBARR_STREAM_BYTES = 0xffff,
-    NICBARR_STREAM_LAST = 1 << 16, /* flag: the last round of the stream */
-    NICBARR_STREAM_APART = 1 << 17 /* flag: the bytes are in the slot's chunk */
+    NICBARR_STREAM_LAST = 1 << 16,    /* flag: the last round of the stream */
+    NICBARR_STREAM_IN_CHUNK = 1 << 17 /* flag: the bytes are in the slot's chunk */
 };
 
 _Static_assert((int)MYR_RING_CHUNK <= (int)NICBARR_STREAM_BYTES,
@@ -86,31 +86,32 @@ static inline void nicbarr_rest_write(struct nicbarr_rest *rest, const void *fro
 }
 
 /* Returns whether a payload of this size uses the ring's chunks. */
-static inline bool nicbarr_stream_apart(const struct myr_ring *ring, size_t bytes)
+static inline bool nicbarr_stream_uses_chunks(const struct myr_ring *ring, size_t bytes)
 {
     return bytes > MYR_SLOT_BYTES && NULL != ring->chunks;
 }
 
-/* Send one round, in the slot's chunk (`apart`) or in its cache lines. */
+/* Send one round, in the slot's chunk (`in_chunk`) or in its cache lines. */
 static inline __attribute__((always_inline)) void
-nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part, bool apart)
+nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size_t part,
+                          bool in_chunk)
 {
     void *slot = myr_ring_next(ring);
-    const uint32_t bytes = apart ? nicbarr_rest_read(rest, myr_ring_chunk(ring), MYR_RING_CHUNK)
-                                 : nicbarr_rest_read(rest, slot, MYR_SLOT_BYTES);
+    const uint32_t bytes = in_chunk ? nicbarr_rest_read(rest, myr_ring_chunk(ring), MYR_RING_CHUNK)
+                                    : nicbarr_rest_read(rest, slot, MYR_SLOT_BYTES);
     if (0 != part) {
         myr_ring_part(ring, (uint32_t)part);
     }
     myr_ring_write(ring, bytes | (0 == rest->bytes ? NICBARR_STREAM_LAST : 0) |
-                             (apart ? NICBARR_STREAM_APART : 0));
+                             (in_chunk ? NICBARR_STREAM_IN_CHUNK : 0));
 }
 
 /* Send all bytes. `part` is the number of bytes for each process, or 0 if all bytes are for all. */
 static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_rest rest, size_t part)
 {
-    const bool apart = nicbarr_stream_apart(ring, rest.bytes);
+    const bool in_chunk = nicbarr_stream_uses_chunks(ring, rest.bytes);
     do {
-        nicbarr_stream_send_round(ring, &rest, part, apart);
+        nicbarr_stream_send_round(ring, &rest, part, in_chunk);
     } while (0 != rest.bytes && !ring->watch.abandoned);
 }
 
@@ -118,7 +119,7 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
 static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
                                                const struct myr_slot *slot, uint32_t info)
 {
-    return 0 != (info & NICBARR_STREAM_APART) ? myr_ring_chunk(ring) : slot->payload;
+    return 0 != (info & NICBARR_STREAM_IN_CHUNK) ? myr_ring_chunk(ring) : slot->payload;
 }
 
 /* Wait for one round, and receive it. Returns whether it was the last one, or the wait was
@@ -214,7 +215,7 @@ static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_
         if (!myr_ring_room(ring)) {
             return false;
         }
-        nicbarr_stream_send_round(ring, rest, part, nicbarr_stream_apart(ring, rest->bytes));
+        nicbarr_stream_send_round(ring, rest, part, nicbarr_stream_uses_chunks(ring, rest->bytes));
     } while (0 != rest->bytes);
     return true;
 }

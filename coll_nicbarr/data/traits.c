@@ -94,13 +94,13 @@ static size_t each_rank(const struct nicbarr_vectors *v, size_t bytes)
 
 static uint32_t unit_to_gather(const struct nicbarr_vectors *v, uint32_t bytes)
 {
-    return unit_of(v->trial->module->carriers->apart.most, each_rank(v, bytes));
+    return unit_of(v->trial->module->carriers->gather_order.most, each_rank(v, bytes));
 }
 
 static bool open_to_gather(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
                            struct nicbarr_choice choice, struct nicbarr_carrier *carrier)
 {
-    return nicbarr_carrier_open(carrier, group, choice, &v->trial->module->carriers->apart);
+    return nicbarr_carrier_open(carrier, group, choice, &v->trial->module->carriers->gather_order);
 }
 
 static int own_allgather(const struct nicbarr_vectors *v, int number)

@@ -24,7 +24,7 @@ static bool loosely_synchronous(enum nicbarr_collective collective)
 {
     return NICBARR_BCAST == collective || NICBARR_SCATTER == collective ||
            NICBARR_GATHER == collective || NICBARR_REDUCE == collective ||
-           NICBARR_REDUCE_USERS == collective;
+           NICBARR_REDUCE_USER_OP == collective;
 }
 
 static enum nicbarr_way *way_of(const struct nicbarr_trial *trial)

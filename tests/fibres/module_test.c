@@ -203,7 +203,7 @@ static enum nicbarr_collective class_of(const struct op *op)
 {
     switch (op->collective) {
     case REDUCE:
-        return op->users ? NICBARR_REDUCE_USERS : NICBARR_REDUCE;
+        return op->users ? NICBARR_REDUCE_USER_OP : NICBARR_REDUCE;
     case BCAST:
         return NICBARR_BCAST;
     case ALLGATHER:
@@ -213,7 +213,7 @@ static enum nicbarr_collective class_of(const struct op *op)
     case SCATTER:
         return NICBARR_SCATTER;
     default:
-        return op->users ? NICBARR_ALLREDUCE_USERS : NICBARR_ALLREDUCE;
+        return op->users ? NICBARR_ALLREDUCE_USER_OP : NICBARR_ALLREDUCE;
     }
 }
 

@@ -186,7 +186,7 @@ static void ranks_not_combined(void **state)
         for (uint32_t n = 0; n < nodes; ++n) {
             struct nicbarr_order order;
             uint32_t local = 0;
-            assert_true(nicbarr_order_make_apart(node_of, size, nodes, n, &order));
+            assert_true(nicbarr_order_make_gather(node_of, size, nodes, n, &order));
             assert_int_equal(order.npartials, size);
             for (uint32_t r = 0; r < size; ++r) {
                 if (n == node_of[r]) {
@@ -202,7 +202,7 @@ static void ranks_not_combined(void **state)
         }
         for (uint32_t n = 0; n < nodes; ++n) {
             struct nicbarr_order order;
-            assert_true(nicbarr_order_make_apart(node_of, size, nodes, n, &order));
+            assert_true(nicbarr_order_make_gather(node_of, size, nodes, n, &order));
             assert_int_equal(order.most, most);
             for (uint32_t r = 0; r < size; ++r) {
                 const struct nicbarr_term *term = &order.partials[r];

@@ -407,7 +407,7 @@ static int comparison_of_all(struct machine *machine, const int *candidates, int
         }
     }
     assert_in_range(comparisons[0].winner, 0, count - 1);
-    assert_false(comparisons[0].out[comparisons[0].winner]);
+    assert_false(comparisons[0].dropped[comparisons[0].winner]);
     return candidates[comparisons[0].winner];
 }
 
