@@ -56,7 +56,7 @@ int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
     return carried->rc;
 }
 
-/* Reduce a vector of a type with gaps: pack, reduce and unpack. */
+/* Reduce a vector of a type with gaps, in packed form. */
 static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *module,
                                                   ompi_communicator_t *comm,
                                                   struct nicbarr_carrier *carrier, const void *from,
@@ -71,7 +71,7 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
     }
     const int packing =
         nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
-    /* Begun even after an error, because the other processes wait for it. */
+    /* Even after an error, this process participates, because the others wait for it. */
     nicbarr_carrier_begin(carrier, &carried, gaps.more, gaps.more, reads, count, type, op, &gaps);
     int rc = nicbarr_carry(module, comm, carrier, &carried);
     rc = OMPI_SUCCESS == rc ? packing : rc;
@@ -87,8 +87,9 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op)
 {
     struct nicbarr_carried carried;
+    /* Operations complete in the order in which they were begun. Outstanding non-blocking ones
+     * will complete, because all other processes have begun them, too. */
     while (0 != myr_load_acquire(&carrier->outstanding)) {
-        /* non-blocking operations must complete first; the other processes have begun them, too */
         opal_progress();
     }
     if (!nicbarr_is_dense(type)) {
@@ -111,8 +112,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable_bytes(count, type, op, comm);
     nicbarr_data_check_pending(module, comm);
-    /* While candidates are measured, this must be Open MPI's own function, because the ranks agree
-     * by it. */
+    /* During a measurement, Open MPI's own functions may call this one, which then must not use
+     * nicbarr's implementation. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return module->own.allreduce.function(from, to, count, type, op, comm,

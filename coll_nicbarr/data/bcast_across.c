@@ -51,14 +51,14 @@ static inline void send_block(struct myr_nic_group *group, struct nicbarr_carrie
     carried->sent = true;
 }
 
-/* Take the block from its slot. Returns true if it was the last one. */
+/* Copy a received block to its destination. Returns true if it was the last one. */
 static inline bool receive_block(const struct myr_nic_group *group,
                                  struct nicbarr_carried_bcast *carried)
 {
     uint32_t bytes = carried->bytes;
     const void *block = carried->root ? NULL : myr_nic_bcast_check(group, &bytes);
     if (__builtin_expect(bytes > carried->left, 0)) {
-        carried->rc = MPI_ERR_TRUNCATE; /* continue nevertheless, to stay in step */
+        carried->rc = MPI_ERR_TRUNCATE; /* all blocks are consumed nevertheless */
     } else {
         if (NULL != block) {
             memcpy(carried->data, block, bytes);
@@ -69,7 +69,7 @@ static inline bool receive_block(const struct myr_nic_group *group,
     return bytes < myr_nic_bcast_most(group);
 }
 
-/* The root's NIC usually takes the block at once. If the doorbell got lost, waiting rings it
+/* The root's NIC usually reads the block at once. If the doorbell was lost, the wait rings it
  * again. */
 bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
                                     struct nicbarr_carried_bcast *carried)
@@ -121,8 +121,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root)
 {
     struct nicbarr_carried_bcast carried;
-    while (0 != myr_load_acquire(&carrier->outstanding)) {
-        /* non-blocking operations must complete first; the other processes have begun them, too */
+    while (0 != myr_load_acquire(&carrier->outstanding)) { /* see nicbarr_carry_reduction() */
         opal_progress();
     }
     nicbarr_carried_bcast_begin(module, comm, carrier, &carried, data, *bytes, root);
@@ -137,7 +136,7 @@ int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return carried.rc;
 }
 
-/* Broadcast data of a type with gaps: pack, broadcast and unpack. */
+/* Broadcast data of a type with gaps, in packed form. */
 static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *buffer, nicbarr_count_t count,
                         const ompi_datatype_t *type, size_t bytes, int root)
@@ -146,7 +145,7 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const bool is_root = root == ompi_comm_rank(comm);
     const int packing =
         is_root ? nicbarr_to_bytes(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
-    /* Begun even after an error, because the other processes wait for it. */
+    /* Even after an error, this process participates, because the others wait for it. */
     const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
     if (OMPI_SUCCESS != rc || is_root) {
         return OMPI_SUCCESS != rc ? rc : packing;
@@ -160,8 +159,8 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_data_check_pending(module, comm);
-    /* While candidates are measured, this must be Open MPI's own function, because the ranks agree
-     * by it. */
+    /* During a measurement, Open MPI's own functions may call this one, which then must not use
+     * nicbarr's implementation. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->own.bcast.function(buffer, count, type, root, comm,
@@ -187,7 +186,7 @@ static void begin_bcast_across(nicbarr_request_t *request)
     nicbarr_carried_bcast_begin(request->module, request->super.req_mpi_object.comm, carrier,
                                 carried, NULL != packed ? packed : buffer, bytes,
                                 request->of.bcast.root);
-    /* even after an error, because the other processes wait for it */
+    /* Even after an error, this process participates, because the others wait for it. */
     if (carried->root && NULL != packed) {
         carried->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
     }
@@ -249,7 +248,7 @@ static void free_packed_bcast(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {begin_bcast_across, test_bcast_across,
                                                 remind_bcast_across, free_packed_bcast};
 
-/* Fill in the request. */
+/* If out of memory, the job is aborted, because the other processes wait for this one. */
 static void fill_request(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
                          nicbarr_count_t count, ompi_datatype_t *type, int root)
 {

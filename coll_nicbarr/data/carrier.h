@@ -35,12 +35,13 @@ struct nicbarr_carrier {
     /* For a rooted carrier (rooted.h), the carrier that returns results from the combining rank;
      * NULL if all processes get all blocks. */
     struct nicbarr_carrier *back;
-    int combiner;
-    uint32_t begun, served;
-    myr_word outstanding; /* number of non-blocking reductions that are not complete */
+    int combiner;           /* the combining rank */
+    uint32_t begun, served; /* numbers of operations begun and completed; an operation's `ticket` is
+                               its position in this order */
+    myr_word outstanding;   /* number of non-blocking operations that are not complete */
 };
 
-/* A reduction or an allgather under way. */
+/* The state of a reduction or an allgather. */
 struct nicbarr_carried {
     const uint8_t *from; /* the first element that was not sent yet */
     uint8_t *to; /* destination of the next result, possibly MPI_BOTTOM (NULL), if `reads` */
@@ -56,11 +57,11 @@ struct nicbarr_carried {
     uint32_t count; /* number of elements in the current epoch; 0: no epoch is under way */
     uint32_t epoch;
     uint32_t ticket;
-    int rc; /* the first MPI error; the operation continues nevertheless, to stay in step with the
-               others */
+    int rc; /* the first MPI error; the operation continues nevertheless, because the other
+               processes wait for this one */
 };
 
-/* A broadcast under way. */
+/* The state of a broadcast. */
 struct nicbarr_carried_bcast {
     uint8_t *data;    /* at the root: data not sent yet; else destination of the remaining data */
     size_t left;      /* number of bytes of this remainder */
@@ -111,8 +112,8 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
  * result. */
 bool nicbarr_carrier_progress(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Arrive in the next epoch, and take its result once it is complete. These are for callers that
- * wait in between, which requires that all earlier reductions are complete. */
+/* Arrive in the next epoch, and process its blocks once it is complete, for callers that wait in
+ * between. All earlier operations must be complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 

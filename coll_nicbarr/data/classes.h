@@ -36,7 +36,7 @@ static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 }
 
 /* Return the state of a class. The first call for a collective allocates the state of all its
- * classes. If out of memory, the program ends with a message, because the other members rely on
+ * classes. If out of memory, the job is aborted with a message, because the other members wait for
  * this one. */
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,

@@ -28,9 +28,9 @@ bool nicbarr_data_window_suffices(enum nicbarr_collective collective,
     return 0 == record->creator_value || nicbarr_data_forced(collective);
 }
 
-/* Returns whether this class can be carried by an exchange. Classes of several slots use the wide
- * exchange, which this allocates. If there is no memory for it, the slots of the other exchange
- * carry vectors of up to 4 KiB. */
+/* Allocate the wide exchange, which classes of more than one slot use. If there is no memory for
+ * it, vectors of up to NICBARR_EXCHANGE_MOST bytes use the slots of the other exchange, and longer
+ * ones Open MPI's own function, on all members. Returns whether nicbarr can serve this class. */
 static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                  enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -43,9 +43,9 @@ static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communi
     return false;
 }
 
-/* Returns whether this class can be carried. On the ring, classes of more than one slot use chunks,
- * which this allocates. If there is no memory for chunks, only classes of a few slots can be
- * carried; larger ones use Open MPI's own function, on all members. */
+/* Allocate the ring's chunks, which classes of more than one slot use. If there is no memory for
+ * them, payloads of up to NICBARR_LINES_MOST bytes use the slots, and longer ones Open MPI's own
+ * function, on all members. Returns whether nicbarr can serve this class. */
 static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -100,7 +100,7 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
 }
 
-/* Returns whether the class is undecided and has no trial. */
+/* Returns whether the class is undecided, and no trial measures it. */
 static bool is_untried(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                        uint32_t size_class)
 {
@@ -229,8 +229,7 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
                                    enum nicbarr_collective collective)
 {
     enum {
-        CALLS_LEFT_TO_OPENMPI =
-            8 /* number of calls that creating two or three communicators takes */
+        CALLS_LEFT_TO_OPENMPI = 8 /* creating two or three communicators takes as many */
     };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =
@@ -264,7 +263,7 @@ static void decide_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     restore_if_all_own(module, comm, collective);
 }
 
-/* Remeasure a decided class, if the job can afford it. */
+/* Remeasure a decided class, unless the job cannot afford it yet. */
 static void remeasure_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             enum nicbarr_collective collective, uint32_t size_class)
 {

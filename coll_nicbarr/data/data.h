@@ -22,8 +22,9 @@
  * MPI's own function, or if buffers may be in memory that only Open MPI can access (on a GPU). */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
-/* Count a call of an undecided or periodically re-evaluated class. Returns whether nicbarr serves
- * this call. Some calls take long, because they allocate memory and measure. */
+/* Process a call of an undecided or periodically re-evaluated class whose count of calls has
+ * expired. Returns whether nicbarr serves this call. The call may take long, because it may
+ * allocate memory and measure. */
 bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class, int root);
 
@@ -79,12 +80,12 @@ bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_commu
 static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 {
     const uint32_t slots = 2 == ompi_comm_size(comm) ? 5 : 10;
-    _Static_assert(10 <= MYR_EXCHANGE_WINDOW, "under way at once");
+    _Static_assert(10 <= MYR_EXCHANGE_WINDOW, "all slots of a vector fit into the window");
     return 0 != bytes && bytes <= slots * MYR_SLOT_BYTES;
 }
 
-/* Returns whether nicbarr's `collective` is worthwhile although it lets some processes run ahead of
- * the others by a window only. Open MPI's own lets them run ahead without bound, so it may be
+/* Returns whether nicbarr's `collective`, in which processes can run ahead of others by a window
+ * only, is preferable to Open MPI's own. The latter lets them run ahead without bound, so it may be
  * faster if the node is oversubscribed. The first member to join `record` has stored whether it is,
  * so all members get the same answer. The user may force nicbarr's implementation in any case. */
 bool nicbarr_data_window_suffices(enum nicbarr_collective collective,

@@ -147,8 +147,8 @@ static void install_candidate(struct tuner *t, int candidate)
     }
 }
 
-/* Non-blocking operations on the carrier must complete first; the other processes have begun them,
- * too. */
+/* Outstanding non-blocking operations on the carrier complete first. They will, because all other
+ * processes have begun them, too. */
 static void uninstall_candidate(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -212,7 +212,8 @@ static int join_carriers(struct tuner *t)
 }
 
 /* Determine the candidates, and create their carriers: all usable candidates, or only the one that
- * is known to be the best. There are none if the job cannot afford a contest yet. */
+ * is known to be the best. `*postponed` becomes true if the choice is not known yet, because the
+ * cache is being read, or if the job cannot afford a contest yet. */
 static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
 {
     const struct nicbarr_trial *trial = &t->trial;
@@ -233,7 +234,7 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
     (void)nicbarr_unpack(*known, &choice);
     if (0 != *known && NICBARR_OPENMPI != choice.algorithm &&
         !(implements_collective(t->traits, choice.algorithm) && nicbarr_carries_data(choice.nic))) {
-        *known = 0; /* somebody has edited the cache */
+        *known = 0; /* the cache was edited by hand */
     }
     if (OMPI_SUCCESS == rc && 0 != *known) {
         contenders->choice[1] = choice;
@@ -277,7 +278,7 @@ static void add_standing(struct tuner *t, const struct nicbarr_carrier *standing
         contenders->choice[c] = contenders->choice[c - 1];
     }
     t->carriers[1] =
-        (struct nicbarr_carrier){.stack = NULL}; /* uninstall_candidate() stores it here */
+        (struct nicbarr_carrier){.stack = NULL}; /* uninstall_candidate() moves it here */
     contenders->choice[1] = standing->choice;
     t->installed = t->trial.standing = 1;
 }
@@ -299,9 +300,9 @@ static int begin_remeasurement(struct tuner *t)
     return rc;
 }
 
-/* Give up the collective's undecided classes, because no group of NICs works for this one, and the
- * others need not try. If packets were sent and did not get through, barriers are declined as well,
- * unless they have a working group. */
+/* Leave the collective's undecided classes to Open MPI, because no group of NICs works for this
+ * class, and none would for the others. If packets were sent and did not get through, barriers are
+ * declined as well, unless they have a working group. */
 static void give_up_classes(struct tuner *t)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;

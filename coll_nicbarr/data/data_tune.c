@@ -182,7 +182,7 @@ static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communica
 }
 
 /* Returns the way that corresponds to a choice, or NICBARR_WAY_OPEN if the choice does not apply to
- * this collective, because somebody has edited the cache. */
+ * this collective, because the cache was edited by hand. */
 static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbarr_choice choice)
 {
     const bool ours =

@@ -37,7 +37,7 @@ int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
-/* A call of either collective. */
+/* A call of MPI_Allgather or MPI_Gather. */
 struct gathering {
     mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
@@ -69,7 +69,7 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(from->type)) {
         packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
-        own = packed; /* even after an error, because the other processes wait for it */
+        own = packed; /* even after an error, because the other processes wait for this one */
     }
     const int rc = gather_packed(g, own, direct ? to->data : all);
     if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
@@ -97,8 +97,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    /* While candidates are measured across nodes, this must be Open MPI's own function, because the
-     * ranks agree by it. */
+    /* During a measurement across nodes, Open MPI's own functions may call this one, which then
+     * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return module->own.allgather.function(from, from_count, from_type, to, to_count, to_type,

@@ -142,9 +142,9 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
     nicbarr_streamer_leave(&module->nonblocking.streamer);
 }
 
-/* Returns whether the node has plenty of memory for one more record. All members must get the same
- * answer. Therefore the first member stores it in a small record, where all members
- * read it. */
+/* Returns whether the node has plenty of memory for one more record. The answer may change at any
+ * time, and all members must get the same one. Therefore the first member stores it in a small
+ * record, where the others read it. */
 static bool agree_on_plenty(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             size_t bytes)
 {

@@ -34,7 +34,7 @@ bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t co
     if (NULL == memory) {
         return false;
     }
-    /* The vector's address must be aligned, wherever its first byte is. */
+    /* The vector's address must be aligned, although its first byte may be at an offset from it. */
     operands->left = memory - (begins & ~(ptrdiff_t)(ALIGNMENT - 1));
     operands->right = operands->left + area;
     operands->more = memory + 2 * area;

@@ -27,7 +27,8 @@
         }                                                                                          \
     } while (0)
 
-/* Requests are recycled for other collectives, so the original req_free is restored. */
+/* The original req_free is restored, because the free list reuses requests for other
+ * collectives. */
 static int free_persistent(ompi_request_t **handle)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;

@@ -122,7 +122,7 @@ static void combine_piece(const struct nicbarr_reducer *reducer,
 static void combine_round(const struct nicbarr_reducer *reducer,
                           struct nicbarr_reduction *reduction, uint32_t count)
 {
-    /* Rounds of short vectors take no division. */
+    /* Avoid the division for short vectors. */
     const uint32_t most = count * reduction->extent <= reducer->piece
                               ? count
                               : reducer->piece / (uint32_t)reduction->extent;
@@ -160,7 +160,7 @@ static void await_parts(struct myr_exchange *x, const struct nicbarr_reduction *
     }
 }
 
-/* Read a round that is ready. */
+/* Read a round whose parts have arrived. */
 static void read_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     const uint32_t count = next_chunk(reduction, reduction->unread);
@@ -174,14 +174,14 @@ static void read_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction
     reduction->unread -= count;
 }
 
-/* Complete a round that this process has written, and that only other processes read. */
+/* Complete a round without reading it, because only other processes need its result. */
 static void skip_round(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     reduction->unread -= next_chunk(reduction, reduction->unread);
     myr_exchange_pass(x);
 }
 
-/* Complete a round if possible now. Returns whether it was. */
+/* Complete the next round, unless that requires waiting. Returns whether it was completed. */
 static bool complete_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction)
 {
     struct myr_exchange *x = &reducer->exchange;

@@ -17,8 +17,8 @@
  * only on the data, the operation and the number of processes, and not on the order of arrival, and
  * non-commutative operations are correct.
  *
- * **Other uses of a round.** A reduction may have a consumer (struct nicbarr_consumer), which
- * consumes the parts instead of combining them. User-defined operations (user_op.h) and gathers use
+ * **Other uses of a round.** A reduction may have a consumer (struct nicbarr_consumer), which gets
+ * the parts instead of a predefined operation. User-defined operations (user_op.h) and gathers use
  * it.
  *
  * Reductions of a communicator have rounds in the order in which they were begun, so a reduction
@@ -42,10 +42,10 @@ struct nicbarr_reducer {
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
-/* A consumer consumes the payload of a process in a round, `bytes` bytes, when it has arrived. */
+/* A consumer processes the payload of a rank in a round, `bytes` bytes, when it has arrived. */
 struct nicbarr_consumer {
     void (*consume)(struct nicbarr_consumer *consumer, const struct myr_exchange *x, size_t bytes);
-    uint32_t rank; /* that process, or NICBARR_EVERYBODY */
+    uint32_t rank; /* that rank, or NICBARR_EVERYBODY */
     uint8_t *to;   /* destination of the next bytes */
     size_t block;  /* for NICBARR_EVERYBODY: distance of the blocks of two processes */
 };

@@ -124,7 +124,7 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         result_of(carrier, carried, carrier->combiner == ompi_comm_rank(comm));
     const int rc = nicbarr_carry_bcast(module, comm, carrier->back, result.at, &result.bytes,
                                        carrier->combiner);
-    /* more bytes than expected; the processes are still in step */
+    /* The combining rank sent more bytes than expected; all blocks were consumed nevertheless. */
     const bool longer = MPI_ERR_TRUNCATE == rc;
     if (OMPI_SUCCESS == rc || longer) {
         store_result(carrier, carried, result.at, longer ? 0 : result.bytes);

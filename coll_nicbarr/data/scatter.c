@@ -71,7 +71,7 @@ static int send_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     if (!nicbarr_is_dense(all->type)) {
         packing =
             nicbarr_to_bytes(all->data, all->count * size, all->type, packed, block * (size_t)size);
-        from = packed; /* even after an error, because the other processes wait for it */
+        from = packed; /* even after an error, because the other processes wait for this one */
     }
     const int rc = nicbarr_carry_scattering(module, comm, carrier, from, NULL, &block, root);
     return OMPI_SUCCESS != rc ? rc : packing;
@@ -102,8 +102,8 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
                                  : nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    /* While candidates are measured across nodes, this must be Open MPI's own function, because the
-     * ranks agree by it. */
+    /* During a measurement across nodes, Open MPI's own functions may call this one, which then
+     * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes, root)) {
         return module->own.scatter.function(from, from_count, from_type, to, to_count, to_type,

@@ -70,7 +70,8 @@ static inline uint32_t nicbarr_rest_read(struct nicbarr_rest *rest, void *to, ui
         memcpy(to, rest->data, bytes);
         rest->data += bytes;
     }
-    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* an error must not block the others */
+    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* after an error, the stream ends, because the
+                                                        receivers wait for its last round */
     return bytes;
 }
 
@@ -115,7 +116,7 @@ static inline void nicbarr_stream_send(struct myr_ring *ring, struct nicbarr_res
     } while (0 != rest.bytes && !ring->watch.abandoned);
 }
 
-/* Returns the bytes of a received round. */
+/* Returns the location of a received round's bytes. */
 static inline const uint8_t *nicbarr_stream_at(const struct myr_ring *ring,
                                                const struct myr_slot *slot, uint32_t info)
 {
@@ -153,7 +154,7 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
     return rc;
 }
 
-/* The bytes of a process's part that have not been received yet. */
+/* The position of a process's part in the bytes that have not been received yet. */
 struct nicbarr_part {
     size_t before; /* bytes of other processes' parts that precede it */
     size_t left;   /* bytes of its own part that are left */

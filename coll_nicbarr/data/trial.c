@@ -12,7 +12,7 @@
 #include "coll_nicbarr/files/report.h"
 
 enum {
-    AT_ONCE = 4,  /* number of budgets for the batches within the first call */
+    AT_ONCE = 4,  /* maximum time of the first call, in budgets */
     IN_A_ROW = 10 /* minimum of calls in a sample of a loosely synchronous collective */
 };
 
@@ -179,7 +179,7 @@ static int run_batches(struct nicbarr_trial *trial, double since_us, double at_o
         trial->contest.chosen =
             trial->contest.provisional ? trial->standing : trial->contest.chosen;
     } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_STAGE) {
-        /* keep Open MPI's own function, because the next batch may be far away */
+        /* keep Open MPI's own function, because the next batch may follow much later */
         trial->contest.chosen = 0;
     }
     trial->kind->install(trial);

@@ -54,9 +54,9 @@ struct nicbarr_trial_kind {
     /* Called before the trial continues, to undo what was installed; NULL if there is nothing to
      * undo. */
     void (*uninstall)(struct nicbarr_trial *trial);
-    /* installs contest.chosen, or the forced candidate */
+    /* Install contest.chosen, or the forced candidate. */
     void (*install)(struct nicbarr_trial *trial);
-    /* frees the trial, with all resources that are not installed */
+    /* Free the trial, with all resources that are not installed. */
     void (*free)(struct nicbarr_trial *trial);
 };
 
@@ -91,8 +91,8 @@ int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
                                        enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a call of the trial's class. Returns whether the trial was continued by this call,
- * collectively; it may be over then. */
+/* Count a call of the trial's class. Returns whether this call ran a batch, which may have been the
+ * last one, so that the trial has been freed. Collective. */
 bool nicbarr_trial_call(struct nicbarr_trial *trial);
 
 /* End the trial, or all trials of a module, with the result of the batches so far. Local. */

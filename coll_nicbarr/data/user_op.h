@@ -23,7 +23,7 @@
 
 struct nicbarr_user_op {
     struct nicbarr_consumer consumer;
-    struct nicbarr_reduction rounds; /* rounds of the current level: */
+    struct nicbarr_reduction rounds; /* rounds of the current level */
     uint32_t rounds_each;            /* number of rounds of each level */
     ompi_op_t *op;
     ompi_datatype_t *type;
