@@ -4,7 +4,7 @@
 
 #include "coll_nicbarr/choice/remeasure.h"
 
-enum { LEAST_PAUSE = 10 };
+enum { LEAST_PAUSE = 10 /* calls */ };
 
 /* Returns a value that grows with each sample of the contest. */
 static int progress_of(const struct nicbarr_contest *contest)

@@ -4,12 +4,11 @@
  * 1.5 times as long as the previous one, unless the time for measuring is limited.
  *
  * If it is limited, each batch must also be affordable (expense.h), so pauses have a constant
- * length, and double only while a batch is not affordable. Then batches continue until the
+ * length, and double only while a batch is not affordable. In this case batches continue until the
  * result has sufficient confidence, or all rounds are complete.
  *
- * If the agreement of the ranks takes longer than a batch, no sample fits into the batch. Then
- * the next batch is twice as long, so that a contest completes rounds even on the slowest
- * machine.
+ * If the agreement of the ranks takes longer than a batch, no sample fits into the batch. Then the
+ * next batch is twice as long, so that a contest completes rounds even on the slowest machine.
  *
  * Used by tune.c and trial.c. Pure. All ranks count the same calls, and have the same values after
  * a batch, so they make the same decisions. */
@@ -22,7 +21,7 @@
 #include "coll_nicbarr/choice/contest.h"
 
 struct nicbarr_batches {
-    int played;
+    int played;            /* number of batches that were run */
     double budget_us;      /* budget of the first batch, raised while it is too short */
     int progress;          /* progress of the contest */
     uint32_t pause, until; /* number of calls between two batches, and until the next one */

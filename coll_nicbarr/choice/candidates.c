@@ -79,8 +79,8 @@ static void add_few(struct candidates *candidates, uint32_t nodes)
     add_star(candidates, nodes, 16);
 }
 
-/* List the barriers across nodes. No schedule among them is too long for a NIC; joining the group
- * of such a schedule would fail. */
+/* List the barriers across nodes. None of their schedules is too long for a NIC, which would refuse
+ * to join such a group. */
 static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
 {
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {

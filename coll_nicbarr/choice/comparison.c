@@ -8,16 +8,16 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    UNCOUNTED = 2,   /* barriers at the start of a measurement: Open MPI's own, and the warm-up */
+    UNCOUNTED = 2,   /* barriers before those that count: Open MPI's own, and the warm-up */
     PRELIMINARY = 2, /* barriers that count in the preliminary round */
     LOST_ROUNDS = 3  /* a challenger that loses each of the first rounds is dropped */
 };
 
 /* A challenger is dropped if its best barrier of the preliminary round is slower by a factor of
- * `hopeless`. This is strict, but further comparisons will follow. To win, a challenger must be
- * better by more than `tie` in one kind of value (comparison.h), with an error probability of at
- * most `sure`, and must not be worse in the other kind, with an error probability of at most
- * `doubtful`. */
+ * `hopeless`. Dropping it early is acceptable, because further comparisons follow. To win, a
+ * challenger must be better by more than `tie` in one kind of value (comparison.h), with an error
+ * probability of at most `sure`, and must not be worse in the other kind, with an error probability
+ * of at most `doubtful`. */
 static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 
 /* Lower limit of a measured time, because ratios require positive values. */

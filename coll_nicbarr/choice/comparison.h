@@ -39,8 +39,7 @@ enum {
 struct nicbarr_comparison {
     int count; /* number of variants; the first one is the choice in use */
     bool shared_clock;
-    bool dropped[NICBARR_COMPARISON_VARIANTS]; /* the variant has lost, and executes no more
-                                                  barriers */
+    bool dropped[NICBARR_COMPARISON_VARIANTS]; /* the variant executes no more barriers */
     int rounds; /* number of complete rounds, without the preliminary round */
     bool preliminary_done;
     int current, number; /* the current variant; the barrier of its measurement, from 0 */
@@ -89,8 +88,8 @@ int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,
-    NICBARR_PAUSE_MOST = 1 << 20 /* the upper limit of barriers until a change of the machine is
-                                  * detected */
+    NICBARR_PAUSE_MOST =
+        1 << 20 /* upper limit of barriers until a change of the machine is detected */
 };
 uint32_t nicbarr_comparison_pause(uint32_t before, uint32_t next, int all);
 

@@ -17,13 +17,14 @@ enum {
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
     LATER_SHARES = 2, /* each batch after the first gets the budget divided by this */
-    /* Overhead of a sample, in repetitions: an agreement, and a warm-up that is not counted. */
+    /* Overhead of a sample, in repetitions: an agreement, and a warm-up that does not count. */
     OVERHEAD = 2,
 };
 
-_Static_assert(0 == NICBARR_CONTEST_ROUNDS % STAGE, "the last stage fits");
-_Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS, "nicbarr_rank_test()");
-_Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "they can be had");
+_Static_assert(0 == NICBARR_CONTEST_ROUNDS % STAGE, "the last stage is complete");
+_Static_assert(NICBARR_CONTEST_ROUNDS <= (int)NICBARR_PAIRS,
+               "nicbarr_rank_test() accepts the samples of all rounds");
+_Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "a final choice is possible");
 
 /* A candidate is dropped in favour of a better one
  * - after the first round, if both its preliminary time and its round are slower by a factor of
@@ -101,8 +102,8 @@ static int find_best(const struct nicbarr_contest *contest)
     return best;
 }
 
-/* Returns an upper bound of the best candidate's time after the preliminary round and one round:
- * the minimum over all candidates of the slower of both. */
+/* Returns an upper bound of the best candidate's time after the preliminary round and the first
+ * round: the minimum, over all candidates, of the slower of their two times. */
 static double upper_bound_us(const struct nicbarr_contest *contest)
 {
     double surely = greater_of(contest->of[0].preliminary_us, contest->of[0].round_us[0]);

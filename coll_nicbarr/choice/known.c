@@ -34,7 +34,7 @@ void nicbarr_store_choice(uint64_t key, struct nicbarr_choice choice, bool prove
                nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
-/* Across nodes, the default NIC is the first usable one. */
+/* Replace the default NIC of a choice across nodes by the first usable NIC. */
 static struct nicbarr_choice resolve_nic(const struct nicbarr_shape *shape,
                                          struct nicbarr_choice choice)
 {
@@ -93,8 +93,8 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     } else if (0 == component->parameters.tune_budget) {
         sure = true; /* without a budget the confidence cannot increase */
     } else if (!sure && NICBARR_OPENMPI == choice->algorithm) {
-        /* Until the choice is made, nicbarr executes the barriers of a node, because the group's
-         * epoch counts them. (Across nodes the default is Open MPI's own function.) */
+        /* On one node, nicbarr executes the barriers until the choice is made, because the group's
+         * epoch counts them. (Across nodes, the default is Open MPI's own function.) */
         *choice = nicbarr_default_choice(shape);
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;

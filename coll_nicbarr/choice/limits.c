@@ -45,8 +45,8 @@ static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
         myr_plan_destroy(&plan);
     }
-    /* Done on all ranks, because the probes left their epochs in the words, and no later barrier
-     * may use these epochs. */
+    /* All ranks skip the epochs that the probes have left in the words, because later barriers must
+     * not use them. */
     group->epoch += REPETITIONS * PROBES;
     return nicbarr_synchronise(module, comm);
 }
@@ -73,7 +73,8 @@ int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 {
     double shared = module->shape.oversubscribed, raw[2] = {0, 0};
     int rc = nicbarr_maximum(module, comm, &shared, 1);
-    if (OMPI_SUCCESS == rc && 0 == shared) { /* otherwise it would measure context switches */
+    if (OMPI_SUCCESS == rc &&
+        0 == shared) { /* otherwise the result would be that of context switches */
         rc = probe_line(module, comm, &raw[0]);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_synchronise(module, comm) : rc;

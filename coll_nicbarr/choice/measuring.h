@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective steps of measurements. They use Open MPI's own functions, because they must work
- * whatever the state of ours. Called by tune.c, trial.c, data_across.c, candidate_groups.c,
- * limits.c and round_trips.c. All ranks of `comm` call them at the same places, with module->tuning
- * set. They return Open MPI's codes. */
+/* Collective steps of measurements, called by tune.c, trial.c, data_across.c, candidate_groups.c,
+ * limits.c and round_trips.c. All ranks of `comm` call them in the same order, with module->tuning
+ * set. They return Open MPI's codes.
+ *
+ * The ranks agree by the saved functions of the component below. These work in any state of this
+ * component, and bypass a component above (such as coll/monitoring), which therefore does not count
+ * calls that the program has not made. */
 #ifndef NICBARR_MEASURING_H
 #define NICBARR_MEASURING_H
 
@@ -12,11 +15,7 @@
 /* Returns the time of a monotonic clock in microseconds. */
 double nicbarr_now_us(void);
 
-/* The ranks agree by the saved functions of the component below. These work whatever state this
- * component is in, and bypass a component above (such as coll/monitoring), which therefore does not
- * count calls that the program has not made. */
-
-/* Execute a barrier. */
+/* Execute Open MPI's own barrier. */
 int nicbarr_synchronise(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Replace each of `values` by its maximum over all ranks. No rank returns before all have

@@ -8,7 +8,7 @@
 
 enum {
     MOST_PROCESSES = 512,
-    BARRIERS = 8 /* simulated back to back, because consecutive barriers overlap */
+    BARRIERS = 8 /* simulated in sequence, because consecutive barriers overlap */
 };
 
 /* The state of a rank in the simulation of its schedule. */
@@ -82,7 +82,7 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* Predict when a receiver receives a message that was sent at time `left`, as one of the `sends`
+/* Predict the time at which a message arrives that was sent at time `left`, as one of the `sends`
  * messages of its sender's step. The receiver waits for `waits` messages in its own step, and has
  * received the previous ones by `time`. */
 static double arrival_time(const struct play *play, double time, double left, uint32_t sends,

@@ -35,8 +35,10 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/overdue.h"
 
-_Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS, "all can take part");
-_Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
+_Static_assert((int)NICBARR_CANDIDATES <= (int)NICBARR_CONTESTANTS,
+               "a contest has space for all candidates");
+_Static_assert((int)NICBARR_CONTEST_VALUES <= (int)NICBARR_MOST_VALUES,
+               "nicbarr_maximum() accepts the values of a contest");
 
 /* ---- measuring ---- */
 
@@ -117,8 +119,8 @@ static void predict_times(struct nicbarr_tuner *tuner)
 }
 
 /* Measure the raw limits. Only the report needs them, so they are measured only if rank 0 writes
- * one. This happens after the contest, so that they cannot affect the choice. Across nodes, a
- * ping-pong takes about as long as a candidate's sample. */
+ * one, and after the contest, so that they cannot affect the choice. Across nodes, a ping-pong
+ * takes about as long as a candidate's sample. */
 static int measure_limits(struct nicbarr_tuner *tuner)
 {
     int repetitions[NICBARR_NICS_MOST] = {0};
@@ -165,7 +167,7 @@ static int run_batch(struct nicbarr_tuner *tuner, double start_us)
     nicbarr_batches_record(&tuner->batches, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
-    /* also ensures that no rank is still in a barrier of the last candidate */
+    /* this also ensures that no rank is still in a barrier of the last candidate */
     if (OMPI_SUCCESS == rc) {
         rc = nicbarr_maximum(tuner->module, tuner->comm, busy, 2);
     }
@@ -174,7 +176,7 @@ static int run_batch(struct nicbarr_tuner *tuner, double start_us)
     if (!contest->preliminary_done ||
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_STAGE)) {
         /* keep the choice in use, because there are too few measurements, and the next batch may
-         * be far away */
+         * follow much later */
         contest->chosen = candidate_in_use(tuner);
     }
     return rc;
@@ -375,9 +377,9 @@ static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
-/* Can this communicator use the `known` choice? On one node its record has room for all candidates.
- * A cache that was read after the setup may prefer another choice, if it has been edited or if the
- * version of nicbarr that wrote it had others. */
+/* Returns whether this communicator can use the choice `known`. On one node its record has space
+ * for all candidates, but a cache that was read after setup may contain another choice, if it was
+ * edited or if the version of nicbarr that wrote it had other candidates. */
 static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
@@ -385,8 +387,8 @@ static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
     return module->across || nicbarr_layout_fits(module, choice);
 }
 
-/* Use the choice of another communicator or an earlier job. Across nodes, groups are set up only
- * after a number of barriers that justifies the cost. */
+/* Use the choice of another communicator or of an earlier job. Across nodes, the groups are set up
+ * only after enough barriers to justify the cost. */
 static int adopt_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         uint64_t known)
 {

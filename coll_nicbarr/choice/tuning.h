@@ -20,7 +20,7 @@ struct nicbarr_tuning {
     struct nicbarr_round_trips round_trips[NICBARR_NICS_MOST];
     double spent_us; /* time spent in all batches of the contest so far, and on its preparation */
     int budget_ms;   /* budget of the first batch */
-    bool in_between; /* neither the first batch nor the last one */
+    bool in_between; /* this batch is neither the first nor the last one */
     /* How busy the machine was: the maximum of the system's one-minute load, and the number of
      * involuntary context switches during measurements. The number of switches is the sum over all
      * batches of the maximum over all processes. */

@@ -34,7 +34,8 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/overdue.h"
 
-_Static_assert((int)NICBARR_COMPARISON_VALUES <= (int)NICBARR_MOST_VALUES, "nicbarr_maximum()");
+_Static_assert((int)NICBARR_COMPARISON_VALUES <= (int)NICBARR_MOST_VALUES,
+               "nicbarr_maximum() accepts the values of a comparison");
 
 /* A comparison in progress. */
 struct nicbarr_comparison_run {
@@ -206,7 +207,7 @@ static int finish_comparison(mca_coll_nicbarr_module_t *module, ompi_communicato
     const bool lost = 0 != run->comparison.winner;
     const bool unmeasured = !has_measured(module);
     int rc = OMPI_SUCCESS;
-    /* the report counts this communicator in an entry shared with others */
+    /* the report counts this communicator in an entry that it shares with others */
     if (NULL == module->entry) {
         nicbarr_report_retract(module, comm, NULL);
     }
