@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tuning cache as the component uses it. This file describes the machine on which measurements
- * depend, and prints messages about the files, once per node. cache_locations.c determines the
- * files, cache_file.c handles a single file, and evidence.c derives the choice from the
- * measurements.
+/* The component's interface to the tuning cache. This file describes the machine on which
+ * measurements depend, and prints messages about the files, once per node. cache_locations.c
+ * determines the files, cache_file.c handles a single file, and evidence.c derives the choice from
+ * the measurements.
  *
  * The description contains no host name, so hosts with the same hardware and software share their
  * measurements. */
@@ -155,7 +155,8 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
 /* Upper limit of the confidence of a provisional result, so that it is never sufficient alone. */
 static const double most_provisional = 0.9;
 
-_Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT, "what was measured fits");
+_Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT,
+               "the name of a class fits into NICBARR_CACHE_WHAT");
 
 /* Add the measurement to the cache. If out of memory, it is dropped. */
 static void add_measurement(const struct nicbarr_shape *shape, const char *what,
@@ -187,15 +188,14 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
     };
     for (int c = 0; c < contest->count; ++c) {
         const uint32_t index = measurement.count;
-        if (contest->of[c].rounds >
-            0) { /* otherwise the candidate was dropped after the preliminary round */
+        if (contest->of[c].rounds > 0) { /* not dropped after the preliminary round */
             (void)nicbarr_choice_name(choices[c], measurement.of[index].name);
             measurement.of[index].rounds = (uint32_t)contest->of[c].rounds;
             measurement.of[index].us = contest->of[c].us;
             ++measurement.count;
         }
     }
-    /* otherwise there is nothing to compare */
+    /* without the reference, the others cannot be compared */
     if (contest->count > 1 && contest->of[0].rounds > 0) {
         add_measurement(shape, what, &measurement);
     }

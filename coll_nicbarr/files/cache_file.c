@@ -18,8 +18,8 @@
 
 enum {
     PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
-    /* Timeouts for the lock, if only this user can hold it, and if other users can. After a timeout
-     * the measurement is lost, and a later job measures again. */
+    /* Timeouts of the lock, for files that only this user can lock, and for those that others can
+     * lock, too. After a timeout the measurement is lost, and a later job measures again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
@@ -120,7 +120,7 @@ static int make_folders(const char *path, const char *below)
 }
 
 /* Returns whether the file is a cache. This is checked before the lock file is created, because the
- * lock file remains, and must not appear beside a file that does not belong to nicbarr. */
+ * lock file is never removed, and must not appear beside a file that does not belong to nicbarr. */
 static bool is_cache_file(const char *path, struct myr_error *error)
 {
     size_t bytes;
@@ -155,8 +155,8 @@ static int lock_cache(const char *path, int no_folders, struct myr_error *error)
     return lock_fd;
 }
 
-/* Create the temporary file. Returns its descriptor, or -1. An existing one is removed: since only
- * the holder of the lock uses it, a process that was killed has left it. */
+/* Create the temporary file. Returns its descriptor, or -1. An existing one is removed, because
+ * only the holder of the lock uses it, so it was left by a process that was killed. */
 static int create_temporary(const char *temporary, struct myr_error *error)
 {
     (void)unlink(temporary);

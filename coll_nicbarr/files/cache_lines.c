@@ -17,12 +17,12 @@ static const char time_format[] = "%Y-%m-%dT%H:%M:%SZ";
 
 enum {
     TIME_TEXT = 32,
-    START_BYTES = 1000, /* maximum size of the part of a line before the list */
+    START_BYTES = 1000, /* maximum size of a line's beginning, up to the list */
     HEAD_BYTES = sizeof(head) - 1,
     NAME_BYTES = 6 * NICBARR_CHOICE_TEXT, /* every character may need an escape of 6 bytes */
     LINE_MOST = START_BYTES + NICBARR_CACHE_KEPT * (NICBARR_CONTESTANTS + 1) * (NAME_BYTES + 100),
 };
-_Static_assert(HEAD_BYTES + LINE_MOST < NICBARR_CACHE_MOST / 2, "what is added stays");
+_Static_assert(HEAD_BYTES + LINE_MOST < NICBARR_CACHE_MOST / 2, "make_room() keeps the added line");
 
 /* ---- a measurement ---- */
 

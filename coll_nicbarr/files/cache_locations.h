@@ -13,13 +13,13 @@
 struct nicbarr_cache_location {
     bool remeasure; /* the keyword "remeasure" and not a file: the files that follow are not read */
     char path[PATH_MAX];  /* empty: "none" */
-    char below[PATH_MAX]; /* directory within which missing directories are created; empty: nowhere
-                           */
+    char below[PATH_MAX]; /* directory within which missing directories are created; empty: none are
+                             created */
 };
 
-/* Returns a copy of the list in which the paths are absolute, those of files in `directory`, for
- * programs that change their working directory. The caller frees it. Returns NULL if out of memory.
- * An empty list stays empty. */
+/* Returns a copy of the list with absolute paths, where relative ones are interpreted in
+ * `directory`, because the program may change its working directory. The caller frees it. Returns
+ * NULL if out of memory. An empty list stays empty. */
 char *nicbarr_cache_absolute(const char *list, const char *directory);
 
 /* Parse the next word of `list`, which is advanced. Returns false at its end. If the environment

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores an error that a background thread had with a file of the tuning cache, until another
- * thread prints it, because our own threads must not use Open MPI's output.
+/* Stores an error of a background thread with a file of the tuning cache, until another thread
+ * prints it, because nicbarr's own threads must not use Open MPI's output.
  *
  * Called by node_cache.c and cache_writer.c; cache.c prints it. Any thread. */
 #ifndef NICBARR_CACHE_TROUBLE_H
@@ -31,7 +31,7 @@ static inline void nicbarr_cache_trouble_record(struct nicbarr_cache_trouble *tr
     pthread_mutex_unlock(&trouble->lock);
 }
 
-/* Take the latest error. Returns whether there is one; each error is returned once. */
+/* Get the latest error, and remove it. Returns whether there was one. */
 static inline bool nicbarr_cache_trouble_pop(struct nicbarr_cache_trouble *trouble,
                                              char path[PATH_MAX], struct myr_error *error)
 {

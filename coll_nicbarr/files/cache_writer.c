@@ -2,8 +2,8 @@
 /* See cache_writer.h.
  *
  * At most one thread at a time processes the queue, and it ends when the queue is empty. The thread
- * uses none of the component's data, because the component may have been closed before a file
- * system answers. */
+ * uses none of the component's data, because the file system may respond only after the component
+ * was closed. */
 #include "coll_nicbarr/files/cache_writer.h"
 
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static bool is_writing(void)
     return writing;
 }
 
-/* Report the first file that has not been written before the timeout. */
+/* Report the first file that was not written before the timeout. */
 static void report_unwritten(void)
 {
     struct nicbarr_cache_location location = {.path = ""};

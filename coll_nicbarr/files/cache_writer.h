@@ -29,7 +29,7 @@ void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition);
 /* Wait until all additions are written, with a timeout, because the job ends. */
 void nicbarr_cache_writer_close(void);
 
-/* The error of a list of which no file accepted an addition: that of its first file. */
+/* If no file of a list has accepted an addition, the error of its first file. */
 extern struct nicbarr_cache_trouble nicbarr_cache_writer_trouble;
 
 #endif

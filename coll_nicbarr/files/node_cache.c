@@ -3,8 +3,8 @@
  *
  * The contents of the files are stored in the segment one after the other, each with a terminating
  * 0. An entry of the segment's key-value table contains their location. While the files are being
- * read, it contains the number of the reading process, so that others can detect the death of this
- * process instead of waiting for it. If the segment has no memory for the entry, there is no cache.
+ * read, it contains the number of the reading process, so that others do not wait for that process
+ * if it has died. If the segment has no memory for the entry, there is no cache.
  *
  * A thread that hangs in a file system cannot be joined. Therefore the thread uses memory of its
  * own, and publishes nothing if the component has been closed since it was started. */
@@ -125,7 +125,7 @@ static void *run_reader(void *context)
     return NULL;
 }
 
-/* Start reading the files of the list, up to the word "remeasure". */
+/* Start reading the files of the list, up to the keyword "remeasure". */
 static void begin_reading(void)
 {
     struct reading *reading = calloc(1, sizeof(*reading));

@@ -5,7 +5,7 @@
  *
  * Several processes of a job write into the same file. Each replaces its own entries, under a lock.
  * Entries of an earlier job are dropped. A file with other content is left unchanged, because the
- * user may have mistyped the name.
+ * user may have specified it by mistake.
  *
  * Threads: one at a time for the same entries. Any process may write the same file. */
 #ifndef NICBARR_REPORT_FILE_H

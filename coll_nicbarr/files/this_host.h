@@ -3,7 +3,7 @@
 #ifndef NICBARR_THIS_HOST_H
 #define NICBARR_THIS_HOST_H
 
-/* Return the model name of the processor, and the host name. They remain valid. */
+/* Return the model name of the processor, and the host name. The texts remain valid. */
 const char *nicbarr_processor_name(void);
 const char *nicbarr_host_name(void);
 
