@@ -54,7 +54,8 @@ static bool propose_choice(struct nicbarr_shape shape, uint32_t suspect,
     return left;
 }
 
-/* Get rank 0's proposal and secret. `*all_suspect` becomes true if all NICs are suspect. */
+/* Get rank 0's proposal of a choice, and its secret. `*all_suspect` becomes true if all NICs are
+ * suspect. */
 static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         bool *all_suspect)
 {
@@ -76,7 +77,7 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 /* Exchange the members' hellos once more, if some members had not opened all NICs when they
  * started. A job that starts on one node opens no NICs until it connects to processes of other
- * nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is a daemon that did not answer in time
+ * nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is a daemon that did not respond in time
  * at the start. */
 static int exchange_hellos(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
@@ -172,8 +173,8 @@ static int join_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* Test both groups. *good becomes true if packets of both groups get through on all members. All
  * members enter at the same time, so a group must complete soon. The members agree on the result of
- * the first group before they test the second one; otherwise members would wait in the second group
- * for those on which the first one failed. */
+ * the first group before they test the second one. Otherwise some would wait in the second group
+ * for members on which the first one has failed. */
 static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct myr_error *error, bool *good)
 {

@@ -5,8 +5,8 @@
  * installs in the communicator's table. Therefore a barrier whose algorithm is decided executes
  * only the branches of the algorithm.
  *
- * No code of this component calls MPI_Barrier through the table: a component above might count such
- * a call, and if the function of the current state made it, it would call itself. */
+ * No code of this component calls MPI_Barrier through the table, because a component above might
+ * count such a call, and the function of the current state would call itself. */
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"
@@ -25,9 +25,10 @@ static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicato
     return module->own.barrier.function(comm, module->own.barrier.module);
 }
 
-/* Across nodes, set up what non-blocking calls have asked for. True if that has changed the state:
- * the step was due in this barrier anyway, or the communicator was declined because no data get
- * through. Then the barrier is that of the new state. */
+/* Set up the groups for which there were enough non-blocking calls (across nodes). Returns true if
+ * this has changed the state of MPI_Barrier, because it included the barrier's own next step of
+ * setup, or because the communicator was declined. The caller then executes this barrier by the
+ * function of the new state. */
 static inline bool handle_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const enum nicbarr_barrier_state state = module->barrier_state;
@@ -65,7 +66,7 @@ MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_modu
 static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* tuning uses Open MPI's collectives, which may call barriers */
+    if (module->tuning) { /* Open MPI's collectives, which tuning uses, may call barriers */
         return own_barrier(module, comm);
     }
     if (module->group.epoch >= module->tune_at) {

@@ -6,7 +6,7 @@
 
 #define IN(state) (UINT32_C(1) << NICBARR_BARRIER_##state)
 
-/* The states in which an event can occur. */
+/* For each event, the states in which it can occur. */
 static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_SHAPE_UNKNOWN] = IN(ACROSS_FIRST),
     [NICBARR_EVENT_SHAPE_KNOWN] = IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED),

@@ -13,9 +13,8 @@
 
 /* barrier.c has a function for each. */
 enum nicbarr_barrier_state {
-    NICBARR_BARRIER_FIRST,     /* on one node: not set up yet */
-    NICBARR_BARRIER_UNDECIDED, /* on one node: the default algorithm, until candidates are measured
-                                */
+    NICBARR_BARRIER_FIRST,            /* on one node: not set up yet */
+    NICBARR_BARRIER_UNDECIDED,        /* on one node: the default, until candidates are measured */
     NICBARR_BARRIER_ACROSS_FIRST,     /* across nodes: Open MPI's own function, before the NICs are
                                          determined */
     NICBARR_BARRIER_ACROSS_UNDECIDED, /* across nodes: Open MPI's own function, until candidates are
@@ -26,8 +25,7 @@ enum nicbarr_barrier_state {
     NICBARR_BARRIER_SLOTS,        /* a final choice: on one node with slots */
     NICBARR_BARRIER_COUNTER,      /* a final choice: on one node with counters */
     NICBARR_BARRIER_NIC,          /* a final choice: across nodes by NICs */
-    NICBARR_BARRIER_WATCHED_SLOTS, /* these three choices, periodically re-evaluated by a comparison
-                                    */
+    NICBARR_BARRIER_WATCHED_SLOTS, /* these three choices, periodically re-evaluated */
     NICBARR_BARRIER_WATCHED_COUNTER,
     NICBARR_BARRIER_WATCHED_NIC,
     NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own function, periodically re-evaluated */
@@ -43,7 +41,7 @@ enum nicbarr_barrier_event {
     NICBARR_EVENT_SHAPE_KNOWN, /* across nodes: NICs can execute barriers, and the job or the cache
                                   has the best choice for this shape */
     NICBARR_EVENT_CHOSEN,      /* there is a choice to be used from now on */
-    NICBARR_EVENT_COMPARISON,  /* the choice is challenged */
+    NICBARR_EVENT_COMPARISON,  /* a comparison of the choice begins */
     NICBARR_EVENT_LOST,        /* a NIC's group has failed: a member is dead or unreachable */
     NICBARR_EVENT_DECLINED,    /* all members fall back to Open MPI's functions */
     NICBARR_BARRIER_EVENTS

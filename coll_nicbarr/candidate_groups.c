@@ -10,7 +10,7 @@
 
 struct failures {
     /* For each NIC: 0 if it has not failed on any rank. Otherwise size - r, where r is the first
-     * rank on which it failed, which prints the reason. */
+     * rank on which it failed; that rank prints the reason. */
     double of[NICBARR_NICS_MOST];
     /* For each NIC: non-zero if it failed because packets did not get through. */
     double lost[NICBARR_NICS_MOST];

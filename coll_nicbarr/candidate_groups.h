@@ -21,7 +21,7 @@ struct nicbarr_candidate_groups {
     /* the candidates' groups; the first candidate, Open MPI's own function, has none */
     struct myr_nic_group group[NICBARR_CANDIDATES];
     struct myr_error errors[NICBARR_NICS_MOST]; /* by NIC: why a group could not be formed */
-    bool tried; /* the groups were tested: all members know whether packets get through */
+    bool tried; /* the groups were tested, so all members know whether packets get through */
 };
 
 /* Join and test a group for each candidate. On entry, `count` and `choice` list the wanted

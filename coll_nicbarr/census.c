@@ -68,7 +68,8 @@ static bool is_same_partition(const struct count *count, const struct parts *a,
     return 0 == memcmp(a->of, b->of, count->size * sizeof(*a->of));
 }
 
-/* Add NIC `nic` to the usable ones, if possible. The first one defines the nodes. */
+/* Add NIC `nic` to the usable ones if all processes have it, and the same processes share it as
+ * share the other NICs. The first one defines the nodes. */
 static enum nicbarr_counted consider_nic(struct count *count, uint32_t nic, bool by_segment,
                                          struct nicbarr_nodes *nodes)
 {
@@ -98,7 +99,7 @@ static enum nicbarr_counted consider_nic(struct count *count, uint32_t nic, bool
 /* Collect the names of the nodes' NICs. */
 static bool collect_names(const struct count *count, uint32_t nic, struct nicbarr_nodes *nodes)
 {
-    /* There is at least one process and therefore one node, which the analyzer does not know.
+    /* The analyzer does not know that there is at least one process, and therefore one node.
      * NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI,bugprone-sizeof-expression) */
     const struct myr_nic_name **names = calloc(nodes->nodes, sizeof(*names));
     nodes->names[nic] = names;

@@ -25,8 +25,9 @@
 typedef struct nicbarr_checker {
     mca_coll_base_module_t super;
     NICBARR_CHECKED(NICBARR_FALLBACK)
-    bool examined, all_compare; /* members were examined; all members compare calls */
-    int depth;                  /* nesting of collective calls */
+    bool examined; /* it is known whether all members compare their calls: */
+    bool all_compare;
+    int depth; /* nesting of collective calls */
 } nicbarr_checker_t;
 
 OBJ_CLASS_DECLARATION(nicbarr_checker_t);

@@ -125,7 +125,7 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_segment *segment; /* NULL: this process could not join a segment */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
-    bool lingers;    /* other jobs may need the NICs at the end (groups.c) */
+    bool lingers;    /* processes of other jobs may need the NICs at the end (groups.c) */
     bool explained;  /* this process has explained that it has no segment */
     uint32_t opened; /* number of times it was opened; sessions of Open MPI 5.0 open it again */
 } mca_coll_nicbarr_component_t;
@@ -163,8 +163,8 @@ enum nicbarr_source {
         mca_coll_base_module_t *module;                                                            \
     } collective;
 
-/* A bit of `pending`: there were enough calls of MPI_Ibarrier for a group, which MPI_Ibarrier
- * cannot set up itself. */
+/* A bit of `pending`: there were enough calls of MPI_Ibarrier to justify a group, which
+ * MPI_Ibarrier cannot set up itself. */
 #define NICBARR_PENDING_BARRIER (UINT32_C(1) << 31)
 enum { NICBARR_PENDING_BCAST = 8 /* the first bit of MPI_Bcast */ };
 
@@ -186,23 +186,25 @@ struct nicbarr_class {
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* MPI_Barrier's group on one node; record NULL: not set up yet */
-    /* To call Open MPI's own functions. They may be others than the saved ones (fallback.h). */
+    /* Open MPI's own functions, as all files but fallback.c call them. During first calls they
+     * differ from the saved ones (fallback.h). */
     struct {
         NICBARR_BLOCKING(NICBARR_FALLBACK)
     } own;
-    /* The functions that the communicator's table had before, and gets back. */
+    /* The saved functions: those that the communicator's table contained before this module was
+     * enabled, and contains again after it was declined. */
     NICBARR_COVERED(NICBARR_FALLBACK)
     NICBARR_USED(NICBARR_FALLBACK)
-    /* The function of this state is in the communicator's table, unless a component above has
-     * wrapped this component. */
+    /* The communicator's table contains the function of this state, unless a component above has
+     * wrapped it. */
     enum nicbarr_barrier_state barrier_state;
     /* The size classes of each collective that carries data: [NICBARR_SIZE_CLASSES]. NULL before
      * the first call, because most communicators use few of these collectives or none; see
      * nicbarr_class_of(). */
     struct nicbarr_class *ways[NICBARR_COLLECTIVES];
     struct nicbarr_trial *trials; /* trials of classes whose choice is provisional (trial.h) */
-    uint32_t pending; /* across nodes: bit mask of what the next blocking collective must set up:
-                         size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
+    uint32_t pending; /* across nodes: bit mask of groups that the next blocking collective must set
+                         up: size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
                          on), and NICBARR_PENDING_BARRIER */
     /* For blocking calls on one node, whose rounds are in the order of the program's calls. */
     struct nicbarr_reducer reducer;
@@ -218,8 +220,9 @@ typedef struct mca_coll_nicbarr_module {
         uint32_t calls;  /* number of calls until nicbarr's functions are used */
         bool no_room[2]; /* no shared memory for an exchange, for a ring */
     } nonblocking;
-    bool declined; /* setup failed, and all members fell back to Open MPI's own functions */
-    bool tuning; /* setup or a measurement calls Open MPI's own collectives, which may call ours */
+    bool declined;    /* setup failed, and all members fell back to Open MPI's own functions */
+    bool tuning;      /* setup or a measurement calls Open MPI's own collectives, which may call
+                         nicbarr's */
     uint32_t tune_at; /* number of barriers, or MPI_Ibarriers, after which to measure */
     /* continues the contest of a provisional choice (tune.c); NULL: none */
     struct nicbarr_tuner *tuner;

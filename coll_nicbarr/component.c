@@ -135,7 +135,8 @@ static char *absolute_path(const char *path, const char *directory)
                : absolute;
 }
 
-/* The program may change its working directory before the files are written. */
+/* Make the paths of files absolute, because the program may change its working directory before
+ * they are written. */
 static void make_paths_absolute(struct nicbarr_parameters *parameters)
 {
     char *directory = getcwd(NULL, 0);
@@ -226,7 +227,7 @@ static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *paramet
     };
 }
 
-/* Poll the NICs for the benefit of other nodes, while no process on this node waits. */
+/* Poll the NICs while no process on this node waits for them, because other nodes may. */
 static int tend_nics(void)
 {
     return (int)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, false);
@@ -270,15 +271,16 @@ void nicbarr_open_nics_now(struct nicbarr_hello *hello)
     pthread_mutex_unlock(&opening);
 }
 
-/* About a dozen requests of another NIC (firmware/backoff.h). */
+/* Long enough for about a dozen retransmission requests of a peer (firmware/backoff.h). */
 enum {
     LINGER_US = 500 * 1000,
-    LINGER_NAP_US = 1000 /* no NIC requests a message earlier than after a millisecond */
+    LINGER_NAP_US = 1000 /* a NIC waits at least a millisecond before it requests a message */
 };
 
-/* Runs the NICs for some time. Processes of this job have left all collectives, but a process of
- * another one may still wait for its last one's messages, if they were lost. Its NIC requests them
- * again and again, while this is the last process that can run this node's NIC. */
+/* Run the NICs for LINGER_US before they are closed. The processes of this job have completed their
+ * collectives, but the last messages to a process of another job may have been lost. That process's
+ * NIC then requests them repeatedly, and this may be the last process that can run this node's NIC
+ * and answer. */
 static void run_nics_for_others(void)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -470,7 +472,7 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    /* All members have found the same reason, so one message is sufficient for all nodes and
+    /* All members know the same reason, so one message is sufficient for all nodes and
      * containers. */
     const bool speak = is_first_with_component(comm) &&
                        (NULL != component->segment ? nicbarr_warn_once(NICBARR_MESSAGE_DECLINED)

@@ -9,7 +9,7 @@
 
 enum { LAUNCHER_MS = 1000 };
 
-/* The dead process that was detected last, and the time of its detection; number 0: none. */
+/* The dead process that was detected last, and the time of detection; number 0: none. */
 static _Atomic uint32_t dead_number;
 static _Atomic uint64_t dead_since_ms;
 

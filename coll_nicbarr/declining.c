@@ -6,7 +6,7 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/fallback.h"
 
-/* Open all decided classes again. Calls that still reach our functions then go through
+/* Reset all decided classes. Calls that still reach nicbarr's functions then call
  * nicbarr_data_counted(), which checks `declined`. */
 static void reopen_classes(mca_coll_nicbarr_module_t *module)
 {

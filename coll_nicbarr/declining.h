@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declines a communicator: leaves all of its collectives to Open MPI. */
+/* Declines a communicator: Open MPI's own functions serve all of its collectives from then on. */
 #ifndef NICBARR_DECLINING_H
 #define NICBARR_DECLINING_H
 

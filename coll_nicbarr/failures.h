@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Process failures in programs that survive them (mpirun --with-ft ulfm): which error a collective
- * on one node returns, and when it stops waiting.
+/* Process failures in programs that survive them (mpirun --with-ft ulfm): determines which error a
+ * collective on one node returns, and when it stops waiting.
  *
  * Open MPI's progress detects that a process has failed or that a communicator was revoked. A
  * member that waits then abandons its wait, and the collective runs to its end without the missing

@@ -5,7 +5,7 @@
 #include "coll_nicbarr/checking.h"
 #include "coll_nicbarr/failures.h"
 
-/* Used with `module` and `comm`. */
+/* These macros use the variables `module`, `comm` and `missing` of the calling function. */
 #define SAVE(collective)                                                                           \
     module->collective.function = comm->c_coll->coll_##collective;                                 \
     module->collective.module = comm->c_coll->coll_##collective##_module;                          \
@@ -31,9 +31,9 @@ void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module)
     NICBARR_USED(RELEASE)
 }
 
-/* Before Open MPI 6.0, a slot in the communicator's table holds a reference to its module, and our
- * module holds one to the saved module. Our module exists as long as the communicator, because Open
- * MPI keeps a list of all modules. */
+/* Before Open MPI 6.0, an entry of the communicator's table holds a reference to its module, and
+ * nicbarr's module holds one to the saved module. Nicbarr's exists as long as the communicator,
+ * because Open MPI keeps a list of all modules. */
 #define RESTORE_ENTRY(the_module, comm, collective)                                                \
     do {                                                                                           \
         if (&(the_module)->super == (comm)->c_coll->coll_##collective##_module) {                  \
@@ -106,8 +106,8 @@ void nicbarr_restore_others(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* ---- first calls ----
  *
- * Until the first call of an own function of Open MPI's, module->own has a function of this file in
- * its place, with our module. */
+ * Until one of Open MPI's own functions is called for the first time, module->own contains a
+ * wrapper from this file in its place, with nicbarr's module. */
 
 struct replaced {
     NICBARR_BLOCKING(NICBARR_FALLBACK)
@@ -132,8 +132,9 @@ static void begin_first_call(const mca_coll_nicbarr_module_t *module, ompi_commu
     module->own.collective.function = module->collective.function;                                 \
     module->own.collective.module = module->collective.module;
 
-/* Save the function that is in the table now. It stays there if the table had the one that was
- * saved before. */
+/* Save the function that the table contains after a first call. It also stays in the table if the
+ * table contained the saved one before that call; otherwise the table's previous entry is
+ * restored. */
 #define SAVE_SUCCESSOR(collective)                                                                 \
     mca_coll_base_module_t **const collective = &comm->c_coll->coll_##collective##_module;         \
     mca_coll_base_module_t *collective##_released = *collective;                                   \
@@ -208,7 +209,7 @@ FIRST_CALL(scatter,
             mca_coll_base_module_t *base),
            from, from_count, from_type, to, to_count, to_type, root, comm)
 
-/* ---- a module's life ---- */
+/* ---- saving and restoring ---- */
 
 #define CALL_FIRST(collective)                                                                     \
     module->own.collective.function = first_##collective;                                          \

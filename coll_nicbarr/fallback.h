@@ -2,16 +2,18 @@
 /* Manages a communicator's table of functions: saves the previous functions, and installs this
  * component's. No other file writes into the table.
  *
- * A slot of the table is written only while its module is ours. A component above (coll/monitoring,
- * or any other that wraps functions) has saved our function and continues to call it. Therefore
- * each of our functions must still work after it was replaced or the communicator was declined.
+ * An entry of the table is written only while its module is nicbarr's. A component above
+ * (coll/monitoring, or any other that wraps functions) has saved nicbarr's function and continues
+ * to call it. Therefore each of these functions must still work after it was replaced or the
+ * communicator was declined.
  *
  * First calls are an exception. Some functions of Open MPI replace themselves in the table at their
  * first call: coll/han does so if no node has two of the communicator's processes, which it finds
- * out by an MPI_Allreduce. If it cannot, because the entry is ours, it repeats that MPI_Allreduce
- * in each call. Therefore the first call of each blocking function of Open MPI's is made with all
- * its functions in the table, even in the place of a wrapper's, and those that the table has
- * afterwards are saved instead. Other files call module->own, which does this by itself. */
+ * out by an MPI_Allreduce. If it cannot, because the entry is nicbarr's, it repeats that
+ * MPI_Allreduce in each call. Therefore, during the first call of each of Open MPI's blocking
+ * functions, the table contains all of the saved functions, even in place of a wrapper's. Those
+ * that it contains afterwards are saved in their place. The functions in module->own, which other
+ * files call, do this themselves. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 

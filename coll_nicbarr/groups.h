@@ -30,9 +30,9 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 void nicbarr_group_leave(struct myr_nic_group *group);
 
 /* Test the group by one barrier or ping-pong, which all members enter at the same time. Returns
- * false, with a message, if no packets get through; a host that is merely late is waited for.
- * Groups for data and for broadcasts are tested with their longest packets, since the path MTU may
- * be too small for these. */
+ * false, with a message, if packets do not get through. A host that is only late does not make the
+ * test fail. Groups for data and for broadcasts are tested with their longest packets, since the
+ * path MTU may be too small for these. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

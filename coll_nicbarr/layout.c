@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Returns whether a common word, which all processes read, releases the barrier instead of
- * messages. This is how a tree is released on one node. */
+ * messages. On one node, this is so for a tree. */
 static bool has_release_word(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;

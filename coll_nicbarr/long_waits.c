@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See long_waits.h. The MPI call is found on the stack, so that the fast path of a collective need
- * not store it. */
+/* See long_waits.h. The MPI call is determined from the call stack, so that the fast path of a
+ * collective need not store it. */
 #include "coll_nicbarr/long_waits.h"
 
 #include <dlfcn.h>

@@ -82,7 +82,7 @@ static const char *why_left(const ompi_communicator_t *comm, bool across, int pr
 
 static void offer_barriers(mca_coll_base_module_t *super, int size)
 {
-    if (size > 1) { /* a single process has nothing to gain */
+    if (size > 1) { /* a barrier of one process cannot become faster */
         super->coll_barrier = nicbarr_barrier;
     }
     if (mca_coll_nicbarr_component.parameters.nonblocking) {

@@ -92,14 +92,14 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 
 /* ---- lost nodes ---- */
 
-/* The nodes that a group has given up are recorded as lost, because a silent node is silent for all
- * groups, so that the next group need not wait for the whole timeout again. A live NIC answers a
+/* Nodes for which a group has stopped waiting are recorded as lost. Since a silent node is silent
+ * in all groups, the next group need not wait for the whole timeout again. A live NIC answers a
  * retransmission request (ASK), and a waiting NIC sends one every 64 ms (backoff.h). Therefore a
- * group gives up a lost node at once if the node has not answered during NICBARR_CHECK_MS of
- * waiting for it. A node that answers is no longer lost.
+ * group fails as soon as a lost node has not answered during NICBARR_CHECK_MS of waiting for it. A
+ * node that answers is no longer lost.
  *
- * If more than LOST nodes are given up, the record of the oldest one is overwritten, and waiting
- * for this node takes coll_nicbarr_timeout again. */
+ * If more than LOST nodes are lost, the record of the oldest one is overwritten, and the timeout
+ * for this node is coll_nicbarr_timeout again. */
 static struct {
     pthread_mutex_t lock;
     uint32_t next;
@@ -156,7 +156,7 @@ static bool is_still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
     return is_lost;
 }
 
-/* Find the first of the missing nodes that can be given up at once. */
+/* Find the first of the missing nodes that is lost, so that waiting for it is useless. */
 static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
                             const struct myr_nic_group *group, const struct silent *silent,
                             uint32_t *node)
@@ -310,7 +310,8 @@ static void report_failure(mca_coll_nicbarr_module_t *module, ompi_communicator_
     output_line(&line);
 }
 
-/* Fail the wait. From now on, all barriers of the communicator fail immediately. */
+/* Return an error from the wait. From now on, all barriers of the communicator return it at
+ * once. */
 static int fail_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                      struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
@@ -329,12 +330,12 @@ int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     uint32_t node;
     if (myr_nic_group_over(group)) {
         if (myr_nic_group_failed(group, &node) && node != module->nodes.node) {
-            /* another process or node has given it up */
+            /* another process or node has stopped waiting for it */
             record_lost(name_of(module, group, node));
         }
         return fail_wait(module, comm, group, wait);
     }
-    if (nicbarr_dead_member(comm) >= 0) { /* a dead member's NIC would answer for it for ever */
+    if (nicbarr_dead_member(comm) >= 0) { /* the dead member's NIC would answer LATER forever */
         myr_nic_group_fail(group, module->nodes.node);
         return fail_wait(module, comm, group, wait);
     }

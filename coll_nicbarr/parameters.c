@@ -141,7 +141,7 @@ static const struct {
 
 enum { PARAMETERS = sizeof(table) / sizeof(table[0]) };
 
-/* Where Open MPI stores the user's values. */
+/* Open MPI stores the user's values here. */
 static struct nicbarr_parameters registered;
 static union myr_value registered_of[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 

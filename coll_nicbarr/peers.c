@@ -383,7 +383,8 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
 }
 
 /* Returns the rank whose hello this process reads first. The processes of a node begin with
- * different members, so that they find most other hellos in the segment. */
+ * different members, so that each finds most hellos in the segment, where the others have stored
+ * them. */
 static int first_to_query(int size)
 {
     const uint64_t locals = (uint64_t)ompi_process_info.num_local_peers + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See requests.h. The progress function is registered with Open MPI on the first request that does
+/* See requests.h. The progress function is registered with Open MPI at the first request that does
  * not complete at once. */
 #include "coll_nicbarr/requests.h"
 

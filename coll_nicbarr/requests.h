@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: outstanding non-blocking collectives, driven by Open MPI's progress engine.
  *
- * A kind of collective is an operation (struct nicbarr_operation), which begins a request and tests
- * it for completion; everything else about a request is common code. With threads, one lock guards
- * all requests and their state. It is released while a user-defined operation runs, so that another
- * thread that starts a request meanwhile does not wait for the program's function. One thread at a
- * time processes the requests. */
+ * A kind of collective is implemented by an operation (struct nicbarr_operation), which begins a
+ * request and tests it for completion. Everything else is common code. With threads, one lock
+ * guards all requests and their state. It is released while a user-defined operation runs, so that
+ * another thread that starts a request meanwhile does not wait for the program's function. One
+ * thread at a time processes the requests. */
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
 
@@ -27,7 +27,7 @@ struct nicbarr_operation {
      * nodes. Returns true, with the error in req_status, if the request will never complete. NULL
      * if there is nothing to do. */
     bool (*remind)(nicbarr_request_t *request, bool check);
-    /* frees the resources of the request; NULL if it has none */
+    /* Free the resources of the request. NULL if it has none. */
     void (*release)(nicbarr_request_t *request);
 };
 
@@ -104,9 +104,9 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
                             struct nicbarr_wait wait, bool check);
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);
 
-/* Hand the request out to the program: fill in its parameters, and begin it, unless it is
- * persistent. `request` may be NULL, which means out of memory. `fill_in` and this function return
- * Open MPI's error; on error there is no request. */
+/* Return the request to the program: fill in its parameters, and start it, unless it is persistent.
+ * `request` may be NULL, which means out of memory. `fill_in` and this function return Open MPI's
+ * error; on error there is no request. */
 int nicbarr_request_issue(nicbarr_request_t *request,
                           int (*fill_in)(nicbarr_request_t *request, const void *what),
                           const void *what, ompi_request_t **handle);

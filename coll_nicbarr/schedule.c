@@ -2,7 +2,7 @@
 /* See schedule.h for callers and invariants.
  *
  * Each algorithm is a row of a table, with one function that emits its steps. The function runs
- * twice: first into a builder without storage, to count the steps, then into one of the right size.
+ * twice: first with a builder without storage, to count the steps, then with one of the right size.
  * Therefore a schedule is a single allocation, and no algorithm has to compute its size. */
 #include "coll_nicbarr/schedule.h"
 
@@ -83,7 +83,7 @@ static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
     }
     choice->parameter = (uint32_t)value;
     *text = end;
-    /* Flags are whole words at distances of a power of two, so that none crosses a cache line. */
+    /* Distances are powers of two from a word's size on, so that no flag crosses a cache line. */
     return NICBARR_FLAGS != choice->algorithm || 0 == (value & (value - 1));
 }
 
@@ -170,7 +170,7 @@ uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size)
     return NULL == waits ? 0 : waits(effective_parameter(choice, size), size);
 }
 
-/* The schedule under construction; without storage (steps is NULL), it only counts. */
+/* A schedule under construction. Without storage, its steps and peers are only counted. */
 struct builder {
     uint32_t nsteps, npeers;
     struct mcp_step *steps;

@@ -58,7 +58,7 @@ static const char *set_up_record(mca_coll_nicbarr_module_t *module, ompi_communi
                  "%.160s (see coll_nicbarr_memory, and the system's limits of memory)", error.text);
         return trouble;
     }
-    /* The choice of the member that created the record is valid for all. */
+    /* All members use the choice of the one that created the record. */
     module->source = nicbarr_unpack(record->creator_value, &module->choice);
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;

@@ -26,8 +26,8 @@ static bool add_schedule(uint64_t *digest, struct nicbarr_choice choice, uint32_
     return true;
 }
 
-/* One size is sufficient, as long as no algorithm has a special case for it, as for powers of
- * two. */
+/* One size is sufficient, because it is not a power of two, for which some algorithms have a
+ * special case. */
 uint64_t nicbarr_schedules_digest(void)
 {
     enum { SIZE = 13, PARAMETERS = 3 };

@@ -73,7 +73,7 @@ static void write_message(const struct addressees *nodes, const uint64_t *words,
     }
     myr_nonce_draw(&message->nonce);
     for (uint32_t n = 0; n < nodes->count; ++n) {
-        /* otherwise the node cannot unseal its copy */
+        /* a node without an agreed key cannot unseal its copy */
         if (nicbarr_peer_agree(nodes->first[n], &key)) {
             myr_seal(&key, &message->nonce, secret, &sealed[n]);
         }

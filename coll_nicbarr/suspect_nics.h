@@ -4,8 +4,8 @@
  *
  * Each failed attempt takes seconds, so only some of the later communicators try that kind again,
  * with exponential backoff: the second communicator after the failure, then the fourth, then the
- * eighth. Retries are worthwhile because the network may have been repaired, or the machine may
- * just have been too busy.
+ * eighth. Retrying is worthwhile because the network may have been repaired, or the machine may
+ * only have been too busy.
  *
  * All members keep the state, and rank 0 of another communicator excludes the suspect kinds for its
  * members (nicbarr_shape_without()). A failure before any packet was sent does not count.
