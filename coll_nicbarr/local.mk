@@ -1,7 +1,7 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The coll component. choice/: measuring, and choosing; data/: collectives that carry data; files/: what is
-## remembered and reported. What needs neither Open MPI nor shared memory is a library of its own, which
-## the tests and benchmarks of the parts link as well.
+## The coll component. choice/: measuring and choosing; data/: collectives that carry data; files/: tuning
+## cache and report. The pure units, which need neither Open MPI nor shared memory, are a separate library,
+## because unit tests, benchmarks and tools link it as well.
 noinst_LTLIBRARIES += coll_nicbarr/libnicbarr_pure.la
 coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/schedule.h coll_nicbarr/schedule.c coll_nicbarr/digest.h coll_nicbarr/digest.c \
@@ -19,7 +19,7 @@ coll_nicbarr_libnicbarr_pure_la_SOURCES = \
     coll_nicbarr/barrier_transitions.c
 coll_nicbarr_libnicbarr_pure_la_LIBADD = -lm
 
-## All but the list of kinds of NICs, which tests replace.
+## All files except the list of kinds of NICs, which tests replace.
 coll_nicbarr_sources = \
     coll_nicbarr/coll_nicbarr.h coll_nicbarr/component.c coll_nicbarr/parameters.h \
     coll_nicbarr/parameters.c coll_nicbarr/pvars.h coll_nicbarr/pvars.c coll_nicbarr/peers.h \
@@ -72,6 +72,7 @@ component_LTLIBRARIES += coll_nicbarr/mca_coll_nicbarr.la
 coll_nicbarr_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) coll_nicbarr/kinds.c
 coll_nicbarr_mca_coll_nicbarr_la_CPPFLAGS = $(coll_nicbarr_cppflags)
 coll_nicbarr_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
-## Hosts that load MPI with RTLD_LOCAL (Python) resolve the component's symbols only so.
+## The component is linked with MPI's libraries, because a program that loads MPI with RTLD_LOCAL (Python)
+## does not provide their symbols.
 coll_nicbarr_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags)
 coll_nicbarr_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)

@@ -194,7 +194,7 @@ static void add_peer(struct builder *builder, uint32_t peer)
 }
 
 /* Within a step, all sends precede all waits. */
-static void send_to(struct builder *builder, uint32_t peer)
+static void add_send(struct builder *builder, uint32_t peer)
 {
     if (NULL != builder->steps) {
         ++builder->steps[builder->nsteps - 1].sends;
@@ -202,7 +202,7 @@ static void send_to(struct builder *builder, uint32_t peer)
     add_peer(builder, peer);
 }
 
-static void wait_for(struct builder *builder, uint32_t peer)
+static void add_wait(struct builder *builder, uint32_t peer)
 {
     if (NULL != builder->steps) {
         ++builder->steps[builder->nsteps - 1].waits;
@@ -227,10 +227,10 @@ static void emit_dissemination(struct builder *builder, uint32_t n, uint32_t siz
     for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
         new_step(builder);
         for (uint64_t i = 1; i <= n && i * distance < size; ++i) {
-            send_to(builder, (uint32_t)((rank + i * distance) % size));
+            add_send(builder, (uint32_t)((rank + i * distance) % size));
         }
         for (uint64_t i = 1; i <= n && i * distance < size; ++i) {
-            wait_for(builder, (uint32_t)((rank + size - i * distance) % size));
+            add_wait(builder, (uint32_t)((rank + size - i * distance) % size));
         }
     }
 }
@@ -267,23 +267,23 @@ static void emit_pairwise(struct builder *builder, uint32_t parameter, uint32_t 
     }
     if (rank >= core) {
         new_step(builder);
-        send_to(builder, rank - core);
-        wait_for(builder, rank - core);
+        add_send(builder, rank - core);
+        add_wait(builder, rank - core);
         return;
     }
     const bool partner = rank + core < size;
     if (partner) {
         new_step(builder);
-        wait_for(builder, rank + core);
+        add_wait(builder, rank + core);
     }
     for (uint32_t mask = 1; mask < core; mask *= 2) {
         new_step(builder);
-        send_to(builder, rank ^ mask);
-        wait_for(builder, rank ^ mask);
+        add_send(builder, rank ^ mask);
+        add_wait(builder, rank ^ mask);
     }
     if (partner) {
         new_step(builder);
-        send_to(builder, rank + core);
+        add_send(builder, rank + core);
     }
 }
 
@@ -297,21 +297,21 @@ static void emit_over_tree(struct builder *builder, uint64_t degree, uint32_t si
     if (first < end) {
         new_step(builder);
         for (uint64_t child = first; child < end; ++child) {
-            wait_for(builder, (uint32_t)child);
+            add_wait(builder, (uint32_t)child);
         }
     }
     if (0 != rank) {
         const uint32_t parent = (uint32_t)((rank - 1) / degree);
         new_step(builder);
-        send_to(builder, parent);
+        add_send(builder, parent);
         if (!rooted) {
-            wait_for(builder, parent);
+            add_wait(builder, parent);
         }
     }
     if (first < end && !rooted) {
         new_step(builder);
         for (uint64_t child = first; child < end; ++child) {
-            send_to(builder, (uint32_t)child);
+            add_send(builder, (uint32_t)child);
         }
     }
 }
@@ -345,16 +345,16 @@ static void emit_ping_pong(struct builder *builder, uint32_t peers, uint32_t ran
     if (0 == rank) {
         new_step(builder);
         for (uint32_t peer = 1; peer <= peers; ++peer) {
-            send_to(builder, peer);
+            add_send(builder, peer);
         }
         for (uint32_t peer = 1; peer <= peers; ++peer) {
-            wait_for(builder, peer);
+            add_wait(builder, peer);
         }
     } else if (rank <= peers) {
         new_step(builder);
-        wait_for(builder, 0);
+        add_wait(builder, 0);
         new_step(builder);
-        send_to(builder, 0);
+        add_send(builder, 0);
     }
 }
 

@@ -28,8 +28,8 @@ static uint32_t count, room;
 static int deaths; /* the epoll set of the pidfds; its data are indices of the table */
 static _Atomic uint64_t poll_us;
 
-/* Returns the first descriptor that must not be used. The program needs descriptors, too, so at
- * most half of its limit is used. */
+/* Returns the first descriptor that must not be used: half of the process's limit, because the
+ * program needs descriptors, too. */
 static int descriptor_limit(void)
 {
     struct rlimit limit;
@@ -45,8 +45,8 @@ static void report_death(const struct watched *process)
     }
 }
 
-/* Removes a process whose pidfd is readable from the set. Returns false if another thread has
- * already done so. */
+/* Removes a process from the set, because its pidfd is readable. Returns false if another thread
+ * has done so already. */
 static bool remove_watched(uint32_t index, struct watched *process)
 {
     pthread_mutex_lock(&lock);
@@ -54,7 +54,8 @@ static bool remove_watched(uint32_t index, struct watched *process)
     table[index].pidfd = -1;
     pthread_mutex_unlock(&lock);
     if (process->pidfd >= 0) {
-        /* A forked child may hold a duplicate, with which the set would keep the entry. */
+        /* Otherwise the set would keep the entry if a forked child holds a duplicate of the
+         * pidfd. */
         (void)epoll_ctl(deaths, EPOLL_CTL_DEL, process->pidfd, NULL);
         close(process->pidfd);
     }

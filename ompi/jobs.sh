@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How the scripts start MPI jobs on whatever machine this is; to be sourced (by
-# nethosts, the benchmarks, the tests, demo.sh).
+# Settings with which scripts can start MPI jobs on any machine; to be sourced (by nethosts, the
+# benchmarks, the tests, demo.sh).
 # shellcheck shell=bash
 
-# mpirun asks for these when run as root, and refuses more processes than processors otherwise. Each
-# release reads its own.
+# mpirun requires the first two to run as root, and the last one to start more processes than there are
+# processors. Open MPI 4.1 reads the variables OMPI_, later releases PRTE_.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 mpirun_version=$(mpirun --version 2> /dev/null) || :
-is_open_mpi() { # 4, 5 or 6 (some who source this are of sh)
+is_open_mpi() { # 4, 5 or 6. In POSIX syntax, because sh scripts source this file, too.
     case $mpirun_version in *"(Open MPI) $1."*) ;; *) false ;; esac
 }
-# (Since 6.0 the old name of this is worth a paragraph on each start.)
+# (6.0 prints a long deprecation warning for the previous name of this variable.)
 map_by() { # POLICY
     if is_open_mpi 6; then
         export PRTE_MCA_mapby=$1
@@ -21,21 +21,21 @@ map_by() { # POLICY
     fi
 }
 map_by :oversubscribe
-# One machine needs no network, and tcp of 5.0 and later complains about loopback. 4.1 must have it: without, its
-# one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns before the data has
-# arrived (seen with plain Open MPI 4.1.4).
+# A job on one machine needs no network, and btl/tcp of 5.0 and later warns about the loopback interface. 4.1
+# needs btl/tcp: without it, one-sided communication falls back to osc/pt2pt, whose MPI_Win_unlock returns
+# before the data have arrived (observed with plain Open MPI 4.1.4).
 transports=${OMPI_MCA_btl-}
 if is_open_mpi 5 || is_open_mpi 6; then
     export OMPI_MCA_btl=sm,self
 fi
-# Several hosts need one: the user's own choice again, if there is one.
+# A job on several hosts needs a network: restore the user's choice, or Open MPI's default.
 on_several_hosts() {
     export OMPI_MCA_btl=$transports
     [ -n "$transports" ] || unset OMPI_MCA_btl
 }
 
-# Options for mpirun that bind processes to processors: no more than one to each as long as they
-# last.
+# Options for mpirun: bind each process to a processor of its own, as long as there are enough, or do not
+# bind at all.
 bound="--bind-to core:overload-allowed"
 unbound="--bind-to none"
 export bound unbound

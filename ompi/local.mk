@@ -1,5 +1,5 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## What depends on the Open MPI release.
+## The code that depends on the Open MPI release.
 noinst_LTLIBRARIES += ompi/libompi_release.la
 ompi_libompi_release_la_SOURCES = \
     ompi/release.h \
@@ -12,10 +12,10 @@ ompi_libompi_release_la_SOURCES = \
     ompi/exits.h ompi/exits.c
 ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
-## Open MPI closes its components, unloads them, and stops its own threads after that. Whoever is late
-## must still find our code: the components stay loaded until the process ends. They may be opened
-## again, so opening starts from a clean state. It also lets valgrind name who has lost memory: in a
-## library that is gone there are no names, and test.sh looks for ours.
+## Open MPI closes and unloads its components before it stops its own threads, which may still execute the
+## components' code. Therefore nicbarr's components stay loaded until the process ends. They may be opened
+## again, so opening starts from a clean state. In addition, valgrind can then name the functions that have
+## leaked memory, which test.sh requires, because symbols of an unloaded library are not available.
 stay_loaded = -Wl,-z,nodelete
 
 modulefiledir = $(datadir)/modulefiles/nicbarr

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A process publishes its data before its MPI_Init ends. So this timeout expires only if there are
- * no data, and may be long. */
+/* A process publishes its data before its MPI_Init ends. Therefore this timeout expires only if
+ * there are no data, so it may be long. */
 enum { WAITED_SECONDS = 30 };
 
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
@@ -55,8 +55,7 @@ static bool has_published_here(const opal_process_name_t *peer)
     return same && !opal_pmix_base_async_modex;
 }
 
-/* A query to the peer's server. It is shared by the caller and PMIx, and freed by the last of the
- * two. */
+/* A query to the peer's server. The caller and PMIx share it, and the last one frees it. */
 struct query {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -124,9 +123,9 @@ static bool wait_for_answer(struct query *query)
     return answered;
 }
 
-/* Queries the peer's server. If the process on another node is running, its server replies at once.
- * There is no reply for a process that has ended. Its data need not be queried, because the PML got
- * all of them when it first learned of the process. */
+/* Queries the peer's server, which replies at once if the peer is running. For a process that has
+ * ended there is no reply, but its data need not be queried, because the PML received all of them
+ * when it added the process. */
 static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
                          size_t *bytes)
 {
@@ -163,9 +162,9 @@ static void receive_data(const mca_base_component_t *component, const opal_proce
 #else
 
 /* PMIx_Get() queries the peer's server, which waits until the peer publishes the data. If the peer
- * lacks the component, it waits forever, hence the timeout. (PMIX_IMMEDIATE is no alternative,
- * because some processes would be informed that there are no data just before others receive
- * them.) */
+ * does not have the component, the server waits forever, hence the timeout. (PMIX_IMMEDIATE is no
+ * alternative, because some processes would be informed that there are no data just before others
+ * receive them.) */
 static void receive_data(const mca_base_component_t *component, const opal_process_name_t *peer,
                          uint8_t **data, size_t *bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of the node's NIC that the message components (btl/myr, mtl/myr) share, and the
- * messages to users about values that are out of range or may have to be changed. */
+/* Parameters of the node's NIC that the message components (btl/myr, mtl/myr) share, and messages
+ * to users: about values out of range, lost messages and unresponsive nodes. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks that a component makes before anything else: whether the running Open MPI is one for which
- * it was built, whether the user wants it, and which directory the processes of this node share. */
+/* Checks at the opening of a component: whether it was built for the running Open MPI, whether the
+ * user has selected it, and which directory the processes of this node share. */
 #ifndef NICBARR_NODE_H
 #define NICBARR_NODE_H
 

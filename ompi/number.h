@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the numbers of MCA parameters as the user wrote them, so that components can reject wrong
- * ones. Open MPI silently reads a text that is not a number as 0, and truncates numbers that do not
- * fit an int.
+/* Reads the numbers of MCA parameters as the user has written them, so that components can reject
+ * invalid ones. Open MPI silently reads a text that is not a number as 0, and truncates numbers
+ * that do not fit an int.
  *
  * Parameters on mpirun's command line are in the environment. Those in a parameter file are not
  * accessible, so for them only Open MPI's own number is available. */

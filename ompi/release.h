@@ -2,8 +2,8 @@
 /* Hides the differences between Open MPI releases: only this file depends on the release.
  *
  * Every file that includes Open MPI's internal headers includes this file first. Components are
- * built for one release (4.1, 5.0 or 6.0) and refuse to run under another, because Open MPI itself
- * would not detect that. */
+ * built for one release (4.1, 5.0 or 6.0), and check this when they are opened, because Open MPI
+ * itself does not. */
 #ifndef NICBARR_RELEASE_H
 #define NICBARR_RELEASE_H
 

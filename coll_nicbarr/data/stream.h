@@ -209,8 +209,8 @@ struct nicbarr_streamed {
 
 /* ---- streams in steps: advance as far as possible; return whether the stream is complete ---- */
 
-static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_rest *rest,
-                                          size_t part)
+static inline bool nicbarr_stream_send_progress(struct myr_ring *ring, struct nicbarr_rest *rest,
+                                                size_t part)
 {
     do {
         if (!myr_ring_room(ring)) {
@@ -221,8 +221,8 @@ static inline bool nicbarr_stream_send_on(struct myr_ring *ring, struct nicbarr_
     return true;
 }
 
-static inline bool nicbarr_stream_receive_on(struct myr_ring *ring, struct nicbarr_rest *rest,
-                                             int *rc)
+static inline bool nicbarr_stream_receive_progress(struct myr_ring *ring, struct nicbarr_rest *rest,
+                                                   int *rc)
 {
     do {
         if (!myr_ring_has(ring)) {
@@ -232,8 +232,9 @@ static inline bool nicbarr_stream_receive_on(struct myr_ring *ring, struct nicba
     return true;
 }
 
-static inline bool nicbarr_stream_receive_part_on(struct myr_ring *ring, struct nicbarr_rest *rest,
-                                                  struct nicbarr_part *part, int *rc)
+static inline bool nicbarr_stream_receive_part_progress(struct myr_ring *ring,
+                                                        struct nicbarr_rest *rest,
+                                                        struct nicbarr_part *part, int *rc)
 {
     do {
         if (!myr_ring_has(ring)) {

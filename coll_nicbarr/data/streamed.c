@@ -57,10 +57,10 @@ static bool progress_stream(nicbarr_request_t *request, struct myr_ring *ring)
     const struct nicbarr_streamed *what = &request->of.stream.what;
     struct nicbarr_rest *rest = &request->of.stream.rest;
     int *rc = &request->of.stream.rc;
-    return what->root ? nicbarr_stream_send_on(ring, rest, what->part)
+    return what->root ? nicbarr_stream_send_progress(ring, rest, what->part)
            : 0 == what->part
-               ? nicbarr_stream_receive_on(ring, rest, rc)
-               : nicbarr_stream_receive_part_on(ring, rest, &request->of.stream.part, rc);
+               ? nicbarr_stream_receive_progress(ring, rest, rc)
+               : nicbarr_stream_receive_part_progress(ring, rest, &request->of.stream.part, rc);
 }
 
 /* Unpack the received bytes, if the type has gaps. */

@@ -165,9 +165,9 @@ static json_t *barrier_json(const mca_coll_nicbarr_module_t *module, ompi_commun
 }
 
 /* Returns the name of the choice for a size class. */
-static const char *data_way(const mca_coll_nicbarr_module_t *module,
-                            enum nicbarr_collective collective, uint32_t size_class,
-                            char text[NICBARR_CHOICE_TEXT])
+static const char *data_choice_name(const mca_coll_nicbarr_module_t *module,
+                                    enum nicbarr_collective collective, uint32_t size_class,
+                                    char text[NICBARR_CHOICE_TEXT])
 {
     const struct nicbarr_carrier *carrier = nicbarr_data_carrier(module, collective, size_class);
     return nicbarr_choice_name(
@@ -199,7 +199,8 @@ static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communica
         entry, "collective",
         json_string(nicbarr_class_collective(module, collective, size_class, what)));
     json_object_set_new(entry, "bytes", json_integer(nicbarr_size_classes[size_class]));
-    add_choice(entry, &module->shape, data_way(module, collective, size_class, text), source);
+    add_choice(entry, &module->shape, data_choice_name(module, collective, size_class, text),
+               source);
     add_bytes(entry, data_bytes(module, collective, size_class));
     if (0 != class->remeasured) {
         json_object_set_new(entry, "remeasured", json_integer(class->remeasured));
@@ -313,8 +314,8 @@ static void print_data(const mca_coll_nicbarr_module_t *module, ompi_communicato
     if (NULL != contest) {
         write_figures(figures, contest);
     }
-    print_decision(comm, module->shape.nodes, what, data_way(module, collective, size_class, text),
-                   source, figures);
+    print_decision(comm, module->shape.nodes, what,
+                   data_choice_name(module, collective, size_class, text), source, figures);
 }
 
 /* ---- the component's interface ---- */
