@@ -2,8 +2,8 @@
 /* See groups.h.
  *
  * The blobs of the first phase, which are the data that peers need to connect, are exchanged for
- * all groups at once: the first process of each node sends the blobs of all groups in one message
- * (message). */
+ * all groups at once: the first process of each node sends the blobs of all groups in one
+ * message. */
 #include "coll_nicbarr/groups.h"
 
 #include <stdlib.h>
