@@ -91,9 +91,9 @@ static int exchange_hellos(const mca_coll_nicbarr_module_t *module, ompi_communi
     nicbarr_open_nics_now(&own);
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
     memcpy(mine, &bytes, sizeof(bytes));
-    const int rc =
-        module->own.allgather.function(mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine),
-                                       MPI_BYTE, comm, module->own.allgather.module);
+    const int rc = module->openmpi.allgather.function(mine, (int)sizeof(mine), MPI_BYTE, all,
+                                                      (int)sizeof(mine), MPI_BYTE, comm,
+                                                      module->openmpi.allgather.module);
     for (int r = 0; OMPI_SUCCESS == rc && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         const uint8_t *theirs = all + (size_t)r * sizeof(mine);
@@ -182,7 +182,7 @@ static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     int rc = OMPI_SUCCESS;
     *good = true;
     for (int g = 0; OMPI_SUCCESS == rc && *good && g < 2; ++g) {
-        rc = module->own.barrier.function(comm, module->own.barrier.module);
+        rc = module->openmpi.barrier.function(comm, module->openmpi.barrier.module);
         if (OMPI_SUCCESS == rc) {
             *good = nicbarr_group_try(groups[g], error);
             rc = agree_on_success(module, comm, good);

@@ -20,9 +20,9 @@
 #include "coll_nicbarr/setup.h"
 #include "coll_nicbarr/split.h"
 
-static int own_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int openmpi_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    return module->own.barrier.function(comm, module->own.barrier.module);
+    return module->openmpi.barrier.function(comm, module->openmpi.barrier.module);
 }
 
 /* Set up the groups for which there were enough non-blocking calls (across nodes). Returns true if
@@ -36,9 +36,9 @@ static inline bool handle_pending(mca_coll_nicbarr_module_t *module, ompi_commun
     return __builtin_expect(state != module->barrier_state, 0);
 }
 
-static int barrier_own(ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static int barrier_openmpi(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    return own_barrier((mca_coll_nicbarr_module_t *)module, comm);
+    return openmpi_barrier((mca_coll_nicbarr_module_t *)module, comm);
 }
 
 int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
@@ -67,7 +67,7 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* Open MPI's collectives, which tuning uses, may call barriers */
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     if (module->group.epoch >= module->tune_at) {
         return nicbarr_tune(module, comm);
@@ -82,7 +82,7 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* see barrier_undecided() */
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
@@ -91,7 +91,7 @@ static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t
         return nicbarr_tune_continue(module, comm);
     }
     if (NICBARR_OPENMPI == module->choice.algorithm) {
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     if (module->across) {
         return nicbarr_nic_barrier(module, comm, &module->nic);
@@ -114,7 +114,7 @@ static int begin_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator
 {
     if (module->tuning) {
         module->watch.until = 1;
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     return nicbarr_watch_compare(module, comm);
 }
@@ -139,20 +139,21 @@ MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_b
     return OMPI_SUCCESS;
 }
 
-static int barrier_watched_own(ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int barrier_watched_openmpi(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return is_comparison_due(module) ? begin_comparison(module, comm) : own_barrier(module, comm);
+    return is_comparison_due(module) ? begin_comparison(module, comm)
+                                     : openmpi_barrier(module, comm);
 }
 
 static int barrier_comparing(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (module->tuning) { /* see barrier_undecided() */
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
@@ -194,7 +195,7 @@ static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mod
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < module->tune_at) {
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     return nicbarr_tune(module, comm);
 }
@@ -209,7 +210,7 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning || module->barriers++ < wanted) {
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     const int rc = nicbarr_across_install(module, comm);
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
@@ -228,14 +229,14 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
         return nicbarr_barrier(comm, base);
     }
     if (module->tuning) {
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     nicbarr_cache_soon(comm, module->barriers);
     if (module->barriers < wanted) {
         if (0 == module->barriers++) {
             nicbarr_report_record(module, comm, NULL, nicbarr_too_few_barriers);
         }
-        return own_barrier(module, comm);
+        return openmpi_barrier(module, comm);
     }
     const int rc = nicbarr_across_leave_first(module, comm);
     return OMPI_SUCCESS == rc ? nicbarr_barrier(comm, base) : rc;
@@ -263,8 +264,8 @@ const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIE
     [NICBARR_BARRIER_WATCHED_SLOTS] = barrier_watched_slots,
     [NICBARR_BARRIER_WATCHED_COUNTER] = barrier_watched_counter,
     [NICBARR_BARRIER_WATCHED_NIC] = barrier_watched_nic,
-    [NICBARR_BARRIER_WATCHED_OWN] = barrier_watched_own,
+    [NICBARR_BARRIER_WATCHED_OPENMPI] = barrier_watched_openmpi,
     [NICBARR_BARRIER_COMPARING] = barrier_comparing,
     [NICBARR_BARRIER_FAILED] = barrier_failed,
-    [NICBARR_BARRIER_OWN] = barrier_own,
+    [NICBARR_BARRIER_OPENMPI] = barrier_openmpi,
 };

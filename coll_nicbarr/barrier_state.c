@@ -33,7 +33,7 @@ static struct nicbarr_barrier_choice describe_choice(mca_coll_nicbarr_module_t *
 {
     const bool provisional = NULL != module->tuner;
     return (struct nicbarr_barrier_choice){
-        .means = NICBARR_OPENMPI == module->choice.algorithm ? NICBARR_BY_OWN
+        .means = NICBARR_OPENMPI == module->choice.algorithm ? NICBARR_BY_OPENMPI
                  : module->across                            ? NICBARR_BY_NIC
                  : NULL != module->group.plan.leaf           ? NICBARR_BY_COUNTER
                                                              : NICBARR_BY_SLOTS,
@@ -46,7 +46,7 @@ static struct nicbarr_barrier_choice describe_choice(mca_coll_nicbarr_module_t *
 void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            enum nicbarr_barrier_event event)
 {
-    struct nicbarr_barrier_choice choice = {.means = NICBARR_BY_OWN};
+    struct nicbarr_barrier_choice choice = {.means = NICBARR_BY_OPENMPI};
     if (NICBARR_EVENT_CHOSEN == event) {
         choice = describe_choice(module);
     }

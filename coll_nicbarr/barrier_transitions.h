@@ -28,10 +28,10 @@ enum nicbarr_barrier_state {
     NICBARR_BARRIER_WATCHED_SLOTS, /* these three choices, periodically re-evaluated */
     NICBARR_BARRIER_WATCHED_COUNTER,
     NICBARR_BARRIER_WATCHED_NIC,
-    NICBARR_BARRIER_WATCHED_OWN, /* Open MPI's own function, periodically re-evaluated */
-    NICBARR_BARRIER_COMPARING,   /* during a comparison */
-    NICBARR_BARRIER_FAILED,      /* a member is dead or unreachable */
-    NICBARR_BARRIER_OWN,         /* Open MPI's own function, without overhead */
+    NICBARR_BARRIER_WATCHED_OPENMPI, /* Open MPI's own function, periodically re-evaluated */
+    NICBARR_BARRIER_COMPARING,       /* during a comparison */
+    NICBARR_BARRIER_FAILED,          /* a member is dead or unreachable */
+    NICBARR_BARRIER_OPENMPI,         /* Open MPI's own function, without overhead */
     NICBARR_BARRIER_STATES
 };
 
@@ -50,7 +50,7 @@ enum nicbarr_barrier_event {
 /* The properties of a choice by which states differ. */
 struct nicbarr_barrier_choice {
     enum nicbarr_barrier_means {
-        NICBARR_BY_OWN, /* Open MPI's function */
+        NICBARR_BY_OPENMPI, /* Open MPI's function */
         NICBARR_BY_SLOTS,
         NICBARR_BY_COUNTER,
         NICBARR_BY_NIC,

@@ -110,8 +110,8 @@ enum nicbarr_collective {
 enum nicbarr_way {
     NICBARR_WAY_OPEN, /* undecided: Open MPI's own function for the time being */
     NICBARR_WAY_OURS,
-    NICBARR_WAY_OWN,    /* Open MPI's own function */
-    NICBARR_WAY_WATCHED /* one of the two, periodically re-evaluated (data_watch.h) */
+    NICBARR_WAY_OPENMPI, /* Open MPI's own function */
+    NICBARR_WAY_WATCHED  /* one of the two, periodically re-evaluated (data_watch.h) */
 };
 enum { NICBARR_SIZE_CLASSES = 11 /* see classes.h */ };
 
@@ -190,7 +190,7 @@ typedef struct mca_coll_nicbarr_module {
      * differ from the saved ones (fallback.h). */
     struct {
         NICBARR_BLOCKING(NICBARR_FALLBACK)
-    } own;
+    } openmpi;
     /* The saved functions: those that the communicator's table contained before this module was
      * enabled, and contains again after it was declined. */
     NICBARR_COVERED(NICBARR_FALLBACK)

@@ -87,16 +87,16 @@ static void parse_algorithm(void)
 static enum nicbarr_way parse_way(enum nicbarr_collective collective, const char *parameter,
                                   const char *given)
 {
-    char own[NICBARR_CHOICE_TEXT], ours[NICBARR_CHOICE_TEXT];
-    (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OWN), own);
+    char openmpi[NICBARR_CHOICE_TEXT], ours[NICBARR_CHOICE_TEXT];
+    (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OPENMPI), openmpi);
     (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OURS), ours);
     const bool rooted = NICBARR_ALLREDUCE == collective && 0 == strcmp(given, "rooted");
     if (0 == strcmp(given, ours) || rooted) {
         mca_coll_nicbarr_component.forced_rooted |= rooted;
         return NICBARR_WAY_OURS;
     }
-    if (0 == strcmp(given, own)) {
-        return NICBARR_WAY_OWN;
+    if (0 == strcmp(given, openmpi)) {
+        return NICBARR_WAY_OPENMPI;
     }
     if ('\0' != *given && 0 != strcmp(given, "auto")) {
         nicbarr_complain(

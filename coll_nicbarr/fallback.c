@@ -58,7 +58,7 @@ void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
                          enum nicbarr_barrier_state state)
 {
     module->barrier_state = state;
-    if (NICBARR_BARRIER_OWN == state) {
+    if (NICBARR_BARRIER_OPENMPI == state) {
         RESTORE_ENTRY(module, comm, barrier);
     } else if (&module->super == comm->c_coll->coll_barrier_module) {
         comm->c_coll->coll_barrier =
@@ -106,7 +106,7 @@ void nicbarr_restore_others(mca_coll_nicbarr_module_t *module, ompi_communicator
 
 /* ---- first calls ----
  *
- * Until one of Open MPI's own functions is called for the first time, module->own contains a
+ * Until one of Open MPI's own functions is called for the first time, module->openmpi contains a
  * wrapper from this file in its place, with nicbarr's module. */
 
 struct replaced {
@@ -129,8 +129,8 @@ static void begin_first_call(const mca_coll_nicbarr_module_t *module, ompi_commu
 }
 
 #define USE_SAVED(collective)                                                                      \
-    module->own.collective.function = module->collective.function;                                 \
-    module->own.collective.module = module->collective.module;
+    module->openmpi.collective.function = module->collective.function;                             \
+    module->openmpi.collective.module = module->collective.module;
 
 /* Save the function that the table contains after a first call. It also stays in the table if the
  * table contained the saved one before that call; otherwise the table's previous entry is
@@ -147,7 +147,7 @@ static void begin_first_call(const mca_coll_nicbarr_module_t *module, ompi_commu
     OBJ_RELEASE(module->collective.module);                                                        \
     module->collective.function = comm->c_coll->coll_##collective;                                 \
     module->collective.module = *collective;                                                       \
-    if (&module->super != module->own.collective.module) {                                         \
+    if (&module->super != module->openmpi.collective.module) {                                     \
         USE_SAVED(collective)                                                                      \
     }                                                                                              \
     comm->c_coll->coll_##collective = replaced->collective.function;                               \
@@ -212,8 +212,8 @@ FIRST_CALL(scatter,
 /* ---- saving and restoring ---- */
 
 #define CALL_FIRST(collective)                                                                     \
-    module->own.collective.function = first_##collective;                                          \
-    module->own.collective.module = &module->super;
+    module->openmpi.collective.function = first_##collective;                                      \
+    module->openmpi.collective.module = &module->super;
 
 bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {

@@ -12,8 +12,8 @@
  * out by an MPI_Allreduce. If it cannot, because the entry is nicbarr's, it repeats that
  * MPI_Allreduce in each call. Therefore, during the first call of each of Open MPI's blocking
  * functions, the table contains all of the saved functions, even in place of a wrapper's. Those
- * that it contains afterwards are saved in their place. The functions in module->own, which other
- * files call, do this themselves. */
+ * that it contains afterwards are saved in their place. The functions in module->openmpi, which
+ * other files call, do this themselves. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 
@@ -32,8 +32,8 @@ void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module);
 /* The functions of MPI_Barrier, by state; defined in barrier.c. */
 extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR_BARRIER_STATES];
 
-/* Enter `state`: install its function of MPI_Barrier. NICBARR_BARRIER_OWN restores Open MPI's own
- * function. Called by barrier_state.c only. */
+/* Enter `state`: install its function of MPI_Barrier. NICBARR_BARRIER_OPENMPI restores Open MPI's
+ * own function. Called by barrier_state.c only. */
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_barrier_state state);
 

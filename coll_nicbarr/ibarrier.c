@@ -124,13 +124,13 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
 /* ---- persistent barriers: MPI_Barrier_init may set up what it needs ---- */
 
 /* The resources of a persistent barrier. If both are NULL, it uses Open MPI's own function. */
-struct own {
+struct resources {
     struct myr_record *record;
     struct myr_nic_group *nic;
 };
 
 static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           struct own *own)
+                           struct resources *own)
 {
     if (nicbarr_set_up(module, comm)) {
         const struct myr_key key = nicbarr_record_key(module, comm, ++module->persistent);
@@ -143,7 +143,7 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
 /* Join a group with the same schedule as MPI_Ibarrier's group. MPI_Barrier's choice is not used,
  * because it may be Open MPI's own function by now. */
 static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          struct own *own)
+                          struct resources *own)
 {
     own->nic = calloc(1, sizeof(*own->nic));
     if (NULL == own->nic) {
@@ -159,7 +159,7 @@ static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 }
 
 static int get_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         struct own *own)
+                         struct resources *own)
 {
     const int rc = nicbarr_across_get_split(module, comm);
     return OMPI_SUCCESS == rc && !module->declined && myr_nic_group_joined(&module->split)
@@ -171,7 +171,7 @@ int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_
                          mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    struct own own = {NULL, NULL};
+    struct resources own = {NULL, NULL};
     int rc = OMPI_SUCCESS;
     if (module->across) {
         rc = get_own_group(module, comm, &own);

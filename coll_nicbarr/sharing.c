@@ -107,8 +107,8 @@ static int broadcast_message(const mca_coll_nicbarr_module_t *module, ompi_commu
     if (0 == ompi_comm_rank(comm)) {
         write_message(nodes, words, secret, message);
     }
-    const int rc = module->own.bcast.function(message, (int)bytes, MPI_BYTE, 0, comm,
-                                              module->own.bcast.module);
+    const int rc = module->openmpi.bcast.function(message, (int)bytes, MPI_BYTE, 0, comm,
+                                                  module->openmpi.bcast.module);
     if (OMPI_SUCCESS == rc && !read_message(nodes, message, words, secret)) {
         nicbarr_complain(
             "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "

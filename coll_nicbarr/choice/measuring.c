@@ -15,8 +15,9 @@ double nicbarr_now_us(void)
 int nicbarr_synchronise(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int failure = nicbarr_known_failure(comm);
-    return OMPI_SUCCESS == failure ? module->own.barrier.function(comm, module->own.barrier.module)
-                                   : failure;
+    return OMPI_SUCCESS == failure
+               ? module->openmpi.barrier.function(comm, module->openmpi.barrier.module)
+               : failure;
 }
 
 int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -28,8 +29,8 @@ int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
         return failure;
     }
     memcpy(own, values, (size_t)count * sizeof(*own));
-    return module->own.allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
-                                          module->own.allreduce.module);
+    return module->openmpi.allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
+                                              module->openmpi.allreduce.module);
 }
 
 /* ---- races ---- */

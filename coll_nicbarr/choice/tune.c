@@ -54,7 +54,7 @@ struct nicbarr_tuner {
     int installed; /* the candidate whose plan or group the module uses */
 };
 
-static bool is_own_function(const struct nicbarr_tuner *tuner, int candidate)
+static bool is_openmpi(const struct nicbarr_tuner *tuner, int candidate)
 {
     return NICBARR_OPENMPI == tuner->contenders.choice[candidate].algorithm;
 }
@@ -66,7 +66,7 @@ static int enter_barrier(void *context, int candidate, int number)
     if (0 == number) {
         tuner->module->group.plan = tuner->plans[candidate];
     }
-    if (is_own_function(tuner, candidate)) {
+    if (is_openmpi(tuner, candidate)) {
         return nicbarr_synchronise(tuner->module, tuner->comm);
     }
     if (tuner->module->across) {
@@ -357,7 +357,8 @@ static int get_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicato
         }
         stored->reading = 0 == stored->known && !nicbarr_cache_ready();
     }
-    return module->own.bcast.function(stored, 3, MPI_UINT64_T, 0, comm, module->own.bcast.module);
+    return module->openmpi.bcast.function(stored, 3, MPI_UINT64_T, 0, comm,
+                                          module->openmpi.bcast.module);
 }
 
 /* Set the module's choice to `known`. Returns false if out of memory. */

@@ -186,12 +186,12 @@ static int run_variant(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 static void install_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run)
 {
     const int winner = run->comparison.winner;
-    const bool own = NICBARR_OPENMPI == run->choice[winner].algorithm;
+    const bool openmpi = NICBARR_OPENMPI == run->choice[winner].algorithm;
     if (!module->across) {
         switch_plan(module, run, winner);
     } else if (0 != winner) {
         nicbarr_group_leave(&module->nic);
-        if (!own) {
+        if (!openmpi) {
             struct myr_nic_group *group = group_of(module, run, winner);
             module->nic = *group;
             *group = (struct myr_nic_group){0};

@@ -18,7 +18,7 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
     const bool may =
         !across || !rooted || nicbarr_may_replace_rooted() || nicbarr_data_forced(collective);
     return may && processes > 1 && processes <= most &&
-           NICBARR_WAY_OWN != mca_coll_nicbarr_component.forced_ways[collective] &&
+           NICBARR_WAY_OPENMPI != mca_coll_nicbarr_component.forced_ways[collective] &&
            nicbarr_host_memory_only();
 }
 
@@ -39,7 +39,7 @@ static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communi
         nicbarr_size_classes[size_class] <= NICBARR_EXCHANGE_MOST) {
         return true;
     }
-    module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+    module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI;
     return false;
 }
 
@@ -56,7 +56,7 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     }
     for (uint32_t c = 0; c < nicbarr_data_classes(collective, false); ++c) {
         if (nicbarr_size_classes[c] > NICBARR_LINES_MOST) {
-            module->ways[collective][c].way = NICBARR_WAY_OWN;
+            module->ways[collective][c].way = NICBARR_WAY_OPENMPI;
         }
     }
     if (0 == ompi_comm_rank(comm) && nicbarr_warn_once(NICBARR_MESSAGE_CHUNKS)) {
@@ -76,14 +76,15 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 /* If Open MPI's own function was chosen for all classes of a collective, restore it, so that it
  * runs without any overhead. The classes of user-defined operations are ignored, because nicbarr's
  * functions are not faster with user-defined operations if they are not with predefined ones. */
-static void restore_if_all_own(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               enum nicbarr_collective collective)
+static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                   enum nicbarr_collective collective)
 {
-    bool all_own = NICBARR_ALLREDUCE_USER_OP != collective && NICBARR_REDUCE_USER_OP != collective;
+    bool all_openmpi =
+        NICBARR_ALLREDUCE_USER_OP != collective && NICBARR_REDUCE_USER_OP != collective;
     for (uint32_t c = 0; c < nicbarr_data_classes(collective, module->across); ++c) {
-        all_own = all_own && NICBARR_WAY_OWN == module->ways[collective][c].way;
+        all_openmpi = all_openmpi && NICBARR_WAY_OPENMPI == module->ways[collective][c].way;
     }
-    if (all_own) {
+    if (all_openmpi) {
         nicbarr_restore_data(module, comm, collective);
     }
 }
@@ -93,10 +94,10 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     const bool forced = nicbarr_data_forced(collective);
     if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
-        module->ways[collective][size_class].way = NICBARR_WAY_OWN; /* see decide_class() */
+        module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI; /* see decide_class() */
     }
     if (!module->declined) {
-        restore_if_all_own(module, comm, collective);
+        restore_if_all_openmpi(module, comm, collective);
     }
 }
 
@@ -179,7 +180,7 @@ static bool is_worth_measuring(mca_coll_nicbarr_module_t *module,
         return true;
     }
     if (0 == parameters->tune_budget) { /* there is no budget for measuring */
-        class->way = NICBARR_WAY_OWN;
+        class->way = NICBARR_WAY_OPENMPI;
         return false;
     }
     if (0 == class->wanted && 0 != parameters->tune_after) { /* this is the first call */
@@ -258,9 +259,9 @@ static void decide_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         *way = NICBARR_WAY_OURS;
         nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
-        *way = NICBARR_WAY_OWN; /* Open MPI's function then returns the error */
+        *way = NICBARR_WAY_OPENMPI; /* Open MPI's function then returns the error */
     }
-    restore_if_all_own(module, comm, collective);
+    restore_if_all_openmpi(module, comm, collective);
 }
 
 /* Remeasure a decided class, unless the job cannot afford it yet. */
@@ -276,9 +277,9 @@ static void remeasure_class(mca_coll_nicbarr_module_t *module, ompi_communicator
                        ? nicbarr_data_across_remeasure(module, comm, collective, size_class)
                        : nicbarr_data_tune_remeasure(module, comm, collective, size_class);
     if (OMPI_SUCCESS != rc) {
-        class->way = NICBARR_WAY_OWN; /* see decide_class() */
+        class->way = NICBARR_WAY_OPENMPI; /* see decide_class() */
     }
-    restore_if_all_own(module, comm, collective);
+    restore_if_all_openmpi(module, comm, collective);
 }
 
 static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module_t *module,
@@ -297,7 +298,7 @@ static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module
     } else if (NULL == trial && is_worth_measuring(module, collective, size_class)) {
         decide_class(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {
-        restore_if_all_own(module, comm, collective);
+        restore_if_all_openmpi(module, comm, collective);
     }
     trial = nicbarr_trial_of(module, collective, size_class);
     return NICBARR_WAY_OURS ==

@@ -37,7 +37,7 @@ static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_com
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-    if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OWN == class->way) {
+    if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OPENMPI == class->way) {
         return NICBARR_WAY_OURS == class->way;
     }
     if (0 != class->until) { /* open, or periodically re-evaluated */

@@ -54,7 +54,7 @@ struct tuner {
 static int call_candidate(void *trial, int candidate, int number)
 {
     struct tuner *t = trial;
-    return 0 == candidate ? t->traits->own(&t->vectors, number)
+    return 0 == candidate ? t->traits->openmpi(&t->vectors, number)
                           : t->traits->ours(&t->vectors, &t->carriers[candidate], number);
 }
 
@@ -140,7 +140,7 @@ static struct nicbarr_carrier *carrier_in_use(const struct nicbarr_trial *trial)
 static void install_candidate(struct tuner *t, int candidate)
 {
     t->installed = candidate;
-    t->trial.way = 0 == candidate ? NICBARR_WAY_OWN : NICBARR_WAY_OURS;
+    t->trial.way = 0 == candidate ? NICBARR_WAY_OPENMPI : NICBARR_WAY_OURS;
     if (0 != candidate) {
         *carrier_in_use(&t->trial) = t->carriers[candidate];
         t->carriers[candidate] = (struct nicbarr_carrier){.stack = NULL};
@@ -309,7 +309,7 @@ static void give_up_classes(struct tuner *t)
     for (uint32_t c = 0; c < NICBARR_ACROSS_CLASSES; ++c) {
         enum nicbarr_way *way = &module->ways[t->trial.collective][c].way;
         if (NICBARR_WAY_OPEN == *way && NULL == nicbarr_trial_of(module, t->trial.collective, c)) {
-            *way = NICBARR_WAY_OWN;
+            *way = NICBARR_WAY_OPENMPI;
         }
     }
     if (t->contenders.tried && !myr_nic_group_joined(&module->nic)) {
@@ -403,7 +403,7 @@ int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_commun
     } else if (OMPI_SUCCESS == rc && t->contenders.count > 1) {
         rc = nicbarr_trial_begin(&t->trial, t->contenders.count, start_us);
     } else { /* there is no other candidate than Open MPI's own function, or joining failed */
-        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+        module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI;
         free_tuner(&t->trial);
     }
     module->tuning = false;
@@ -429,7 +429,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
         rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide_class(t);
     }
     if (NULL == t) { /* no NIC is usable, or all are suspect, or a member is out of memory */
-        module->ways[collective][size_class].way = NICBARR_WAY_OWN;
+        module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI;
     }
     module->tuning = false;
     return rc;

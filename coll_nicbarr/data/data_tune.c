@@ -16,7 +16,7 @@
 #include "coll_nicbarr/data/trial.h"
 #include "coll_nicbarr/files/report.h"
 
-enum { OWN, OURS, CONTESTANTS };
+enum { OPENMPI, OURS, CONTESTANTS };
 
 struct tuner {
     struct nicbarr_trial trial;
@@ -61,32 +61,35 @@ static int call_collective(void *trial, int candidate, int number)
     switch (t->trial.collective) {
     case NICBARR_BCAST:
         return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
-                    : module->own.bcast.function(t->to, t->count, t->type, root, comm,
-                                                 module->own.bcast.module);
+                    : module->openmpi.bcast.function(t->to, t->count, t->type, root, comm,
+                                                     module->openmpi.bcast.module);
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USER_OP:
         return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
-                    : module->own.reduce.function(t->from, t->to, t->count, t->type, t->op, root,
-                                                  comm, module->own.reduce.module);
+                    : module->openmpi.reduce.function(t->from, t->to, t->count, t->type, t->op,
+                                                      root, comm, module->openmpi.reduce.module);
     case NICBARR_ALLGATHER:
         return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm,
                                         base)
-                    : module->own.allgather.function(t->from, t->count, t->type, t->to, t->count,
-                                                     t->type, comm, module->own.allgather.module);
+                    : module->openmpi.allgather.function(t->from, t->count, t->type, t->to,
+                                                         t->count, t->type, comm,
+                                                         module->openmpi.allgather.module);
     case NICBARR_GATHER:
         return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
                                      comm, base)
-                    : module->own.gather.function(t->from, t->count, t->type, t->to, t->count,
-                                                  t->type, root, comm, module->own.gather.module);
+                    : module->openmpi.gather.function(t->from, t->count, t->type, t->to, t->count,
+                                                      t->type, root, comm,
+                                                      module->openmpi.gather.module);
     case NICBARR_SCATTER:
         return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
                                       comm, base)
-                    : module->own.scatter.function(t->from, t->count, t->type, t->to, t->count,
-                                                   t->type, root, comm, module->own.scatter.module);
+                    : module->openmpi.scatter.function(t->from, t->count, t->type, t->to, t->count,
+                                                       t->type, root, comm,
+                                                       module->openmpi.scatter.module);
     default:
         return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base)
-                    : module->own.allreduce.function(t->from, t->to, t->count, t->type, t->op, comm,
-                                                     module->own.allreduce.module);
+                    : module->openmpi.allreduce.function(t->from, t->to, t->count, t->type, t->op,
+                                                         comm, module->openmpi.allreduce.module);
     }
 }
 
@@ -94,7 +97,7 @@ static int call_collective(void *trial, int candidate, int number)
 
 static void install_chosen(struct nicbarr_trial *trial)
 {
-    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OWN;
+    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OPENMPI;
 }
 
 static void release_op(enum nicbarr_collective collective, ompi_op_t *op)
@@ -145,7 +148,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .size_class = size_class,
                                       .choices = t->choices,
                                       .watched = true};
-    t->choices[OWN] = nicbarr_way_choice(collective, NICBARR_WAY_OWN);
+    t->choices[OPENMPI] = nicbarr_way_choice(collective, NICBARR_WAY_OPENMPI);
     t->choices[OURS] = nicbarr_way_choice(collective, NICBARR_WAY_OURS);
     t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));
     t->type = blocks ? MPI_BYTE : MPI_DOUBLE;
@@ -177,7 +180,7 @@ static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communica
     }
     t->trial.remeasured = true;
     t->trial.way = way;
-    t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OWN;
+    t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OPENMPI;
     return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
@@ -188,7 +191,7 @@ static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbar
     const bool ours =
         nicbarr_choice_equal(choice, nicbarr_way_choice(collective, NICBARR_WAY_OURS));
     return ours                                  ? NICBARR_WAY_OURS
-           : NICBARR_OPENMPI == choice.algorithm ? NICBARR_WAY_OWN
+           : NICBARR_OPENMPI == choice.algorithm ? NICBARR_WAY_OPENMPI
                                                  : NICBARR_WAY_OPEN;
 }
 

@@ -20,7 +20,7 @@ void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collecti
                         uint32_t size_class, enum nicbarr_way way, bool proven)
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
-    const bool best = NICBARR_WAY_OWN == way && proven;
+    const bool best = NICBARR_WAY_OPENMPI == way && proven;
     if (best || !nicbarr_watched(proven ? NICBARR_MEASURED : NICBARR_FROM_CACHE)) {
         class->way = way;
         return;

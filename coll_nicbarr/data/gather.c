@@ -101,8 +101,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
      * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
-        return module->own.allgather.function(from, from_count, from_type, to, to_count, to_type,
-                                              comm, module->own.allgather.module);
+        return module->openmpi.allgather.function(from, from_count, from_type, to, to_count,
+                                                  to_type, comm, module->openmpi.allgather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);
@@ -122,8 +122,8 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
     nicbarr_data_check_pending(module, comm);
     if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
         !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
-        return module->own.gather.function(from, from_count, from_type, to, to_count, to_type, root,
-                                           comm, module->own.gather.module);
+        return module->openmpi.gather.function(from, from_count, from_type, to, to_count, to_type,
+                                               root, comm, module->openmpi.gather.module);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);

@@ -23,12 +23,12 @@ static bool open_to_reduce(const struct nicbarr_vectors *v, const struct myr_nic
     return nicbarr_carrier_open(carrier, group, choice, &v->trial->module->carriers->order);
 }
 
-static int own_allreduce(const struct nicbarr_vectors *v, int number)
+static int openmpi_allreduce(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     (void)number;
-    return module->own.allreduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
-                                          v->trial->comm, module->own.allreduce.module);
+    return module->openmpi.allreduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
+                                              v->trial->comm, module->openmpi.allreduce.module);
 }
 
 static int our_allreduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
@@ -44,12 +44,12 @@ static bool is_root(const struct nicbarr_vectors *v, int number)
     return nicbarr_trial_root(v->trial, number) == ompi_comm_rank(v->trial->comm);
 }
 
-static int own_reduce(const struct nicbarr_vectors *v, int number)
+static int openmpi_reduce(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
-    return module->own.reduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
-                                       nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                       module->own.reduce.module);
+    return module->openmpi.reduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
+                                           nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                           module->openmpi.reduce.module);
 }
 
 static int our_reduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -71,12 +71,12 @@ static bool open_to_bcast(const struct nicbarr_vectors *v, const struct myr_nic_
     return nicbarr_carrier_open(carrier, group, choice, NULL);
 }
 
-static int own_bcast(const struct nicbarr_vectors *v, int number)
+static int openmpi_bcast(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
-    return module->own.bcast.function(v->to, v->count, MPI_DOUBLE,
-                                      nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                      module->own.bcast.module);
+    return module->openmpi.bcast.function(v->to, v->count, MPI_DOUBLE,
+                                          nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                          module->openmpi.bcast.module);
 }
 
 static int our_bcast(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -103,13 +103,13 @@ static bool open_to_gather(const struct nicbarr_vectors *v, const struct myr_nic
     return nicbarr_carrier_open(carrier, group, choice, &v->trial->module->carriers->gather_order);
 }
 
-static int own_allgather(const struct nicbarr_vectors *v, int number)
+static int openmpi_allgather(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
     (void)number;
-    return module->own.allgather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                          v->trial->comm, module->own.allgather.module);
+    return module->openmpi.allgather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                              v->trial->comm, module->openmpi.allgather.module);
 }
 
 static int our_allgather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
@@ -120,13 +120,13 @@ static int our_allgather(const struct nicbarr_vectors *v, struct nicbarr_carrier
                                    each_rank(v, v->bytes));
 }
 
-static int own_gather(const struct nicbarr_vectors *v, int number)
+static int openmpi_gather(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
-    return module->own.gather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                       nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                       module->own.gather.module);
+    return module->openmpi.gather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                           nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                           module->openmpi.gather.module);
 }
 
 static int our_gather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -135,13 +135,13 @@ static int our_gather(const struct nicbarr_vectors *v, struct nicbarr_carrier *c
                                    is_root(v, number), each_rank(v, v->bytes));
 }
 
-static int own_scatter(const struct nicbarr_vectors *v, int number)
+static int openmpi_scatter(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
-    return module->own.scatter.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                        nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                        module->own.scatter.module);
+    return module->openmpi.scatter.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                            nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                            module->openmpi.scatter.module);
 }
 
 static int our_scatter(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -152,14 +152,14 @@ static int our_scatter(const struct nicbarr_vectors *v, struct nicbarr_carrier *
 }
 
 static const struct nicbarr_traits traits[NICBARR_COLLECTIVES] = {
-    [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_allreduce,
+    [NICBARR_ALLREDUCE] = {false, true, unit_to_reduce, open_to_reduce, openmpi_allreduce,
                            our_allreduce},
-    [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, own_reduce, our_reduce},
-    [NICBARR_BCAST] = {true, false, unit_to_bcast, open_to_bcast, own_bcast, our_bcast},
-    [NICBARR_ALLGATHER] = {false, false, unit_to_gather, open_to_gather, own_allgather,
+    [NICBARR_REDUCE] = {false, true, unit_to_reduce, open_to_reduce, openmpi_reduce, our_reduce},
+    [NICBARR_BCAST] = {true, false, unit_to_bcast, open_to_bcast, openmpi_bcast, our_bcast},
+    [NICBARR_ALLGATHER] = {false, false, unit_to_gather, open_to_gather, openmpi_allgather,
                            our_allgather},
-    [NICBARR_GATHER] = {false, false, unit_to_gather, open_to_gather, own_gather, our_gather},
-    [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, own_scatter, our_scatter},
+    [NICBARR_GATHER] = {false, false, unit_to_gather, open_to_gather, openmpi_gather, our_gather},
+    [NICBARR_SCATTER] = {true, false, unit_to_bcast, open_to_bcast, openmpi_scatter, our_scatter},
 };
 
 const struct nicbarr_traits *nicbarr_traits(enum nicbarr_collective collective)

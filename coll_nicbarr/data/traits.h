@@ -25,7 +25,7 @@ struct nicbarr_traits {
     bool (*open)(const struct nicbarr_vectors *v, const struct myr_nic_group *group,
                  struct nicbarr_choice choice, struct nicbarr_carrier *carrier);
     /* Execute call number `number` by Open MPI's own function, and by a carrier. */
-    int (*own)(const struct nicbarr_vectors *v, int number);
+    int (*openmpi)(const struct nicbarr_vectors *v, int number);
     int (*ours)(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number);
 };
 

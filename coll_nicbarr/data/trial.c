@@ -70,7 +70,8 @@ int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communic
                                 uint64_t *known)
 {
     *known = 0 == ompi_comm_rank(comm) ? load_choice(module, collective, size_class) : 0;
-    return module->own.bcast.function(known, 1, MPI_UINT64_T, 0, comm, module->own.bcast.module);
+    return module->openmpi.bcast.function(known, 1, MPI_UINT64_T, 0, comm,
+                                          module->openmpi.bcast.module);
 }
 
 /* Publish the choice to other communicators of this shape in the job. Called after at least one
@@ -142,7 +143,7 @@ void nicbarr_trials_end(mca_coll_nicbarr_module_t *module)
 static void fail_trial(struct nicbarr_trial *trial)
 {
     unlink_trial(trial);
-    *way_of(trial) = NICBARR_WAY_OWN;
+    *way_of(trial) = NICBARR_WAY_OPENMPI;
     trial->kind->free(trial);
 }
 
@@ -229,7 +230,7 @@ void nicbarr_trial_postpone(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
     class->wanted = class->wanted < LEAST ? LEAST : class->wanted + 1;
     (void)nicbarr_remeasure_postpone(&class->wanted);
     class->until = class->wanted;
-    class->now = NICBARR_WAY_OWN;
+    class->now = NICBARR_WAY_OPENMPI;
 }
 
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -267,16 +267,16 @@ enum { FIGURES_TEXT = 160 /* bytes */ };
 static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_contest *contest)
 {
     const double chosen_us = contest->of[contest->chosen].us.median;
-    const double own_us = contest->of[0].us.median;
+    const double openmpi_us = contest->of[0].us.median;
     char doubt[60] = "";
-    if (0 == own_us) {
+    if (0 == openmpi_us) {
         snprintf(figures, FIGURES_TEXT, ", provisional: the machine is too busy to measure");
         return;
     }
     if (contest->provisional) {
         snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", contest->confidence);
     }
-    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", chosen_us, own_us,
+    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", chosen_us, openmpi_us,
              doubt);
 }
 

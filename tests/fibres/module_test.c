@@ -260,7 +260,7 @@ static enum data_state state_of_class(const struct side *side, const struct op *
     switch (class->way) {
     case NICBARR_WAY_OURS:
         return D_OURS;
-    case NICBARR_WAY_OWN:
+    case NICBARR_WAY_OPENMPI:
         return D_OWN;
     case NICBARR_WAY_WATCHED:
         return NICBARR_WAY_OURS == class->now ? D_WATCHED_OURS : D_WATCHED_OWN;
@@ -304,7 +304,7 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
         return has_pause || (trial->contest.rounds > 0 && !trial->contest.provisional);
     }
     return has_pause || (NULL != row && (NICBARR_WAY_OURS == row[size_class].way ||
-                                         NICBARR_WAY_OWN == row[size_class].way));
+                                         NICBARR_WAY_OPENMPI == row[size_class].way));
 }
 
 /* Check that the job's cached choice for a size class originates from a communicator that has

@@ -32,10 +32,10 @@ static const char *const state_names[NICBARR_BARRIER_STATES] = {
     [NICBARR_BARRIER_WATCHED_SLOTS] = "watched slots",
     [NICBARR_BARRIER_WATCHED_COUNTER] = "watched counter",
     [NICBARR_BARRIER_WATCHED_NIC] = "watched NIC",
-    [NICBARR_BARRIER_WATCHED_OWN] = "watched own",
+    [NICBARR_BARRIER_WATCHED_OPENMPI] = "watched Open MPI",
     [NICBARR_BARRIER_COMPARING] = "comparing",
     [NICBARR_BARRIER_FAILED] = "failed",
-    [NICBARR_BARRIER_OWN] = "own",
+    [NICBARR_BARRIER_OPENMPI] = "Open MPI",
 };
 static const char *const event_names[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_SHAPE_UNKNOWN] = "shape unknown",
@@ -46,7 +46,7 @@ static const char *const event_names[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_DECLINED] = "declined",
 };
 static const char *const means_names[NICBARR_BARRIER_MEANS] = {
-    [NICBARR_BY_OWN] = "Open MPI's function",
+    [NICBARR_BY_OPENMPI] = "Open MPI's function",
     [NICBARR_BY_SLOTS] = "slots",
     [NICBARR_BY_COUNTER] = "a counter",
     [NICBARR_BY_NIC] = "a NIC",
@@ -176,12 +176,12 @@ static void final_states_stay_final(void **state)
     (void)state;
     for (int s = 0; s < NICBARR_BARRIER_STATES; ++s) {
         const uint32_t reached = reach(s);
-        assert_true(0 != (reached >> NICBARR_BARRIER_OWN & 1));
+        assert_true(0 != (reached >> NICBARR_BARRIER_OPENMPI & 1));
         assert_true(s == NICBARR_BARRIER_FIRST || 0 == (reached >> NICBARR_BARRIER_FIRST & 1));
     }
-    const uint32_t ends = UINT32_C(1) << NICBARR_BARRIER_OWN | UINT32_C(1)
-                                                                   << NICBARR_BARRIER_FAILED;
-    assert_int_equal(reach(NICBARR_BARRIER_OWN), ends);
+    const uint32_t ends = UINT32_C(1) << NICBARR_BARRIER_OPENMPI | UINT32_C(1)
+                                                                       << NICBARR_BARRIER_FAILED;
+    assert_int_equal(reach(NICBARR_BARRIER_OPENMPI), ends);
     assert_int_equal(reach(NICBARR_BARRIER_FAILED), ends);
 }
 
@@ -192,7 +192,7 @@ static void a_failure_stays(void **state)
     for (int n = 0; n < NICBARR_BARRIER_EVENTS * CHOICES; ++n) {
         const int event = n / CHOICES;
         assert_int_equal(next_state(NICBARR_BARRIER_FAILED, event, n % CHOICES),
-                         NICBARR_EVENT_DECLINED == event ? NICBARR_BARRIER_OWN
+                         NICBARR_EVENT_DECLINED == event ? NICBARR_BARRIER_OPENMPI
                                                          : NICBARR_BARRIER_FAILED);
     }
 }

@@ -441,7 +441,7 @@ static uint64_t digest_of_nodes(const struct nicbarr_nodes *nodes)
 static void set_up(mca_coll_nicbarr_module_t *module)
 {
     memset(module, 0, sizeof(*module));
-    module->own.bcast.function = broadcast;
+    module->openmpi.bcast.function = broadcast;
     module->allgatherv.function = gather_all;
     assert_int_equal(nicbarr_across_set_up(module, &job.comm), OMPI_SUCCESS);
     if (module->declined) {
