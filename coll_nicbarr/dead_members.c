@@ -9,9 +9,9 @@
 
 enum { LAUNCHER_MS = 1000 };
 
-/* The dead process that was detected last, and the time of detection; number 0: none. */
-static _Atomic uint32_t dead_number;
-static _Atomic uint64_t dead_since_ms;
+/* The time at which the first dead process was detected; 0: none was detected. Later deaths do not
+ * change it, because a launcher that has not ended the job by then will not end it at all. */
+static _Atomic uint64_t detected_ms;
 
 static bool has_died(const struct nicbarr_peer *peer, uint32_t own_segment)
 {
@@ -21,13 +21,12 @@ static bool has_died(const struct nicbarr_peer *peer, uint32_t own_segment)
            myr_segment_gone(segment, peer->number, false);
 }
 
-static bool died_long_ago(uint32_t number)
+static bool has_launcher_had_time(void)
 {
-    if (number != dead_number) {
-        dead_since_ms = os_now_ms();
-        dead_number = number;
-    }
-    return os_now_ms() - dead_since_ms >= LAUNCHER_MS;
+    const uint64_t now_ms = os_now_ms();
+    uint64_t first_ms = 0;
+    return !atomic_compare_exchange_strong(&detected_ms, &first_ms, now_ms) &&
+           now_ms - first_ms >= LAUNCHER_MS;
 }
 
 int nicbarr_dead_member(ompi_communicator_t *comm)
@@ -40,7 +39,7 @@ int nicbarr_dead_member(ompi_communicator_t *comm)
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         const struct nicbarr_peer *peer = nicbarr_peer(&name);
         if (has_died(peer, own->segment)) {
-            return died_long_ago(peer->number) ? r : -1;
+            return has_launcher_had_time() ? r : -1;
         }
     }
     return -1;

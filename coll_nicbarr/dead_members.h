@@ -12,8 +12,9 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Returns the rank of a member that died at least a second ago, which gives the launcher time to
- * end the job, or -1 if none is known. Takes 0.1 us for each member of this node. */
+/* Returns the rank of a dead member, or -1 if there is none, or if this process has known of dead
+ * processes for less than a second, in which the launcher may end the job. Takes 0.1 us for each
+ * member of this node. */
 int nicbarr_dead_member(ompi_communicator_t *comm);
 
 /* If a member has died, report that `call` on `comm` cannot complete, and end the job, as Open MPI

@@ -61,6 +61,8 @@ check "the line says which" said "nicbarr: MPI_Barrier $dead"
 check "also in a non-blocking barrier" died --idies
 check "the line says which, again" said "nicbarr: a non-blocking collective $dead"
 check "once" test "$(grep -c "nicbarr:" "$scratch/out")" = 1
+check "two processes are killed, for which the others wait in different communicators" died --twodies
+check "the line says which, once more" said "nicbarr: a non-blocking collective on .* cannot complete: rank 1 has died"
 
 # ---- coll_nicbarr_check
 

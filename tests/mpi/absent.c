@@ -6,10 +6,12 @@
  *   absent --wrong  even ranks call MPI_Allreduce, odd ones MPI_Barrier: an error that hangs for
  *                   ever
  *
- * In two further jobs rank 1 is killed and the launcher does not end the job:
+ * In further jobs processes are killed and the launcher does not end the job:
  *
- *   absent --dies   the others wait for it in MPI_Barrier
- *   absent --idies  the others wait for it in MPI_Ibarrier
+ *   absent --dies     rank 1 is killed, and the others wait for it in MPI_Barrier
+ *   absent --idies    rank 1 is killed, and the others wait for it in MPI_Ibarrier
+ *   absent --twodies  ranks 1 and 2 are killed, and the others wait for both in MPI_Ibarriers of
+ * two communicators, each with one of the dead processes
  */
 #include <mpi.h>
 #include <signal.h>
@@ -45,6 +47,22 @@ static void die(int rank, const char *option)
     }
 }
 
+static void die_in_two(int rank)
+{
+    MPI_Comm comm[2];
+    MPI_Request request[2];
+    for (int c = 0; c < 2; c++) {
+        MPI_Comm_split(MPI_COMM_WORLD, rank == 2 - c ? MPI_UNDEFINED : 0, rank, &comm[c]);
+        if (comm[c] != MPI_COMM_NULL)
+            MPI_Barrier(comm[c]);
+    }
+    if (rank == 1 || rank == 2)
+        kill(getpid(), SIGKILL);
+    for (int c = 0; c < 2; c++)
+        MPI_Ibarrier(comm[c], &request[c]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -54,6 +72,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(argv[1], "--wrong") == 0)
         call_wrongly(rank);
+    else if (strcmp(argv[1], "--twodies") == 0)
+        die_in_two(rank);
     else if (strstr(argv[1], "dies") != NULL)
         die(rank, argv[1]);
     else
