@@ -65,11 +65,11 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
         struct nicbarr_choice choice;
         enum nicbarr_source source;
         words[1] = propose_choice(module->shape, suspect, &choice, &source) ? suspect : players;
-        words[0] = myr_secret_draw(&module->secret) ? nicbarr_pack(choice, source) : 0;
+        words[0] = myr_secret_draw(&module->secret) ? nicbarr_choice_encode(choice, source) : 0;
     }
     const int rc = nicbarr_share_secret(module, comm, words, &module->secret, &module->sealed);
     if (OMPI_SUCCESS == rc) {
-        module->source = nicbarr_unpack(words[0], &module->choice);
+        module->source = nicbarr_choice_decode(words[0], &module->choice);
         *all_suspect = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     }
     return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
@@ -119,7 +119,7 @@ static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         rc = exchange_hellos(module, comm);
     }
     if (OMPI_SUCCESS == rc) {
-        (void)nicbarr_nodes_agree(module, comm, why);
+        (void)nicbarr_nodes_determine(module, comm, why);
     }
     return rc;
 }

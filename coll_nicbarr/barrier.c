@@ -231,7 +231,7 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     if (module->tuning) {
         return openmpi_barrier(module, comm);
     }
-    nicbarr_cache_soon(comm, module->barriers);
+    nicbarr_cache_prefetch(comm, module->barriers);
     if (module->barriers < wanted) {
         if (0 == module->barriers++) {
             nicbarr_report_record(module, comm, NULL, nicbarr_too_few_barriers);

@@ -70,8 +70,8 @@ static bool is_same_partition(const struct count *count, const struct parts *a,
 
 /* Add NIC `nic` to the usable ones if all processes have it, and the same processes share it as
  * share the other NICs. The first one defines the nodes. */
-static enum nicbarr_counted consider_nic(struct count *count, uint32_t nic, bool by_segment,
-                                         struct nicbarr_nodes *nodes)
+static enum nicbarr_census_result consider_nic(struct count *count, uint32_t nic, bool by_segment,
+                                               struct nicbarr_nodes *nodes)
 {
     struct parts parts;
     if (!all_have_nic(count->peers, count->size, nic)) {
@@ -136,16 +136,16 @@ static bool describe_nodes(const struct count *count, struct nicbarr_nodes *node
     return good;
 }
 
-enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
-                                    uint32_t rank, const struct nicbarr_known *known,
-                                    uint32_t by_segment, struct nicbarr_nodes *nodes)
+enum nicbarr_census_result nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
+                                          uint32_t rank, const struct nicbarr_known *known,
+                                          uint32_t by_segment, struct nicbarr_nodes *nodes)
 {
     struct count count = {.peers = peers, .size = size, .rank = rank, .known = known};
-    enum nicbarr_counted worst = NICBARR_NO_COMMON_NIC;
+    enum nicbarr_census_result worst = NICBARR_NO_COMMON_NIC;
     *nodes = (struct nicbarr_nodes){0};
     bool good = partition_processes(peers, size, 0, known->segments, &count.segments);
     for (uint32_t nic = 1; good && nic < nicbarr_nics_end(); ++nic) {
-        const enum nicbarr_counted counted =
+        const enum nicbarr_census_result counted =
             consider_nic(&count, nic, 0 != (by_segment >> nic & 1), nodes);
         good = NICBARR_NO_MEMORY != counted;
         worst = NICBARR_MIXED == counted ? NICBARR_MIXED : worst;

@@ -51,7 +51,7 @@ struct nicbarr_nodes {
 /* The maximum number of ranks across nodes for collectives that carry data. */
 enum { NICBARR_DATA_RANKS = 4096 };
 
-enum nicbarr_counted {
+enum nicbarr_census_result {
     NICBARR_COUNTED,
     NICBARR_NO_MEMORY,
     NICBARR_NO_COMMON_NIC, /* there is no NIC that all processes have */
@@ -64,9 +64,9 @@ enum nicbarr_counted {
  * usable if the same processes share it. A NIC whose processes use the job's segment (bit n of
  * `by_segment`) must be shared by exactly the processes that share the segment. On success, the
  * caller frees `nodes` with nicbarr_nodes_free(). */
-enum nicbarr_counted nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
-                                    uint32_t rank, const struct nicbarr_known *known,
-                                    uint32_t by_segment, struct nicbarr_nodes *nodes);
+enum nicbarr_census_result nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
+                                          uint32_t rank, const struct nicbarr_known *known,
+                                          uint32_t by_segment, struct nicbarr_nodes *nodes);
 void nicbarr_nodes_free(struct nicbarr_nodes *nodes);
 
 #endif

@@ -109,7 +109,7 @@ enum nicbarr_collective {
 };
 enum nicbarr_way {
     NICBARR_WAY_OPEN, /* undecided: Open MPI's own function for the time being */
-    NICBARR_WAY_OURS,
+    NICBARR_WAY_NICBARR,
     NICBARR_WAY_OPENMPI, /* Open MPI's own function */
     NICBARR_WAY_WATCHED  /* one of the two, periodically re-evaluated (data_watch.h) */
 };

@@ -89,11 +89,11 @@ static enum nicbarr_way parse_way(enum nicbarr_collective collective, const char
 {
     char openmpi[NICBARR_CHOICE_TEXT], ours[NICBARR_CHOICE_TEXT];
     (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OPENMPI), openmpi);
-    (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_OURS), ours);
+    (void)nicbarr_choice_name(nicbarr_way_choice(collective, NICBARR_WAY_NICBARR), ours);
     const bool rooted = NICBARR_ALLREDUCE == collective && 0 == strcmp(given, "rooted");
     if (0 == strcmp(given, ours) || rooted) {
         mca_coll_nicbarr_component.forced_rooted |= rooted;
-        return NICBARR_WAY_OURS;
+        return NICBARR_WAY_NICBARR;
     }
     if (0 == strcmp(given, openmpi)) {
         return NICBARR_WAY_OPENMPI;

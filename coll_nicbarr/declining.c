@@ -7,7 +7,7 @@
 #include "coll_nicbarr/fallback.h"
 
 /* Reset all decided classes. Calls that still reach nicbarr's functions then call
- * nicbarr_data_counted(), which checks `declined`. */
+ * nicbarr_data_process_call(), which checks `declined`. */
 static void reopen_classes(mca_coll_nicbarr_module_t *module)
 {
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {

@@ -118,7 +118,7 @@ static const char *check_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     return why;
 }
 
-const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+const char *nicbarr_members_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const char *why = NULL;
@@ -195,13 +195,13 @@ static const char *describe_missing_nic(char *text, size_t bytes)
     return text;
 }
 
-bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const char **why)
+bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             const char **why)
 {
     static char text[WHY_BYTES];
     const int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
-    enum nicbarr_counted counted = NICBARR_NO_MEMORY;
+    enum nicbarr_census_result counted = NICBARR_NO_MEMORY;
     uint32_t homes = 0;
     if (NULL != peers) {
         const int odd = first_in_trouble(peers, size);

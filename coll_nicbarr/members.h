@@ -9,7 +9,7 @@
 
 /* Check that all members of a communicator on one node share this process's segment. If they do,
  * sets the digest, homes and shape of `module`, and returns NULL; otherwise returns the reason. */
-const char *nicbarr_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+const char *nicbarr_members_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Returns the key of a record of the communicator; sequence 0 is the record of its barriers. */
 struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
@@ -17,8 +17,8 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 
 /* Check that there is a NIC that all members of a communicator across nodes have. If so, sets the
  * nodes and shape of `module`, and returns true; otherwise `*why` becomes the reason. */
-bool nicbarr_nodes_agree(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         const char **why);
+bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                             const char **why);
 
 /* Returns whether a second exchange of hellos is needed. It is if all members can participate, but
  * some had not opened all NICs when they started. All members get the same answer, because it

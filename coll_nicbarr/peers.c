@@ -407,9 +407,9 @@ const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm)
     return list;
 }
 
-enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list,
-                                          ompi_communicator_t *comm, uint32_t by_segment,
-                                          struct nicbarr_nodes *nodes)
+enum nicbarr_census_result nicbarr_peers_census(const struct nicbarr_peer *const *list,
+                                                ompi_communicator_t *comm, uint32_t by_segment,
+                                                struct nicbarr_nodes *nodes)
 {
     struct nicbarr_known known_ids;
     pthread_mutex_lock(&lock);
@@ -418,7 +418,7 @@ enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list
         known_ids.nics[nic] = nics[nic].count;
         known_ids.names[nic] = nics[nic].names;
     }
-    const enum nicbarr_counted counted =
+    const enum nicbarr_census_result counted =
         nicbarr_census(list, (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm),
                        &known_ids, by_segment, nodes);
     pthread_mutex_unlock(&lock);

@@ -58,9 +58,9 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm);
 
 /* Performs nicbarr_census() for the members of `comm`, with all known NICs. */
-enum nicbarr_counted nicbarr_peers_census(const struct nicbarr_peer *const *list,
-                                          ompi_communicator_t *comm, uint32_t by_segment,
-                                          struct nicbarr_nodes *nodes);
+enum nicbarr_census_result nicbarr_peers_census(const struct nicbarr_peer *const *list,
+                                                ompi_communicator_t *comm, uint32_t by_segment,
+                                                struct nicbarr_nodes *nodes);
 
 /* Returns the job's identity, which is the same on all nodes: the identity of the segment of the
  * job's first process, or 0 if that process has no segment. */

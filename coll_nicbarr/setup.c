@@ -37,7 +37,7 @@ static const char *set_up_record(mca_coll_nicbarr_module_t *module, ompi_communi
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     static char trouble[sizeof(((struct myr_error *)0)->text)];
-    const char *why = nicbarr_agree(module, comm);
+    const char *why = nicbarr_members_check(module, comm);
     if (NULL != why) {
         return why;
     }
@@ -52,14 +52,14 @@ static const char *set_up_record(mca_coll_nicbarr_module_t *module, ompi_communi
     struct myr_record *record = myr_record_join(
         component->segment, &key, module->shape.processes,
         myr_group_arrival_bytes(module->shape.processes) + bytes.counters + bytes.others,
-        nicbarr_pack(module->choice, module->source), &error);
+        nicbarr_choice_encode(module->choice, module->source), &error);
     if (NULL == record) {
         snprintf(trouble, sizeof(trouble),
                  "%.160s (see coll_nicbarr_memory, and the system's limits of memory)", error.text);
         return trouble;
     }
     /* All members use the choice of the one that created the record. */
-    module->source = nicbarr_unpack(record->creator_value, &module->choice);
+    module->source = nicbarr_choice_decode(record->creator_value, &module->choice);
     bytes = bytes_needed(&module->shape, module->source, module->choice);
     module->counter_bytes = bytes.counters;
     myr_group_init(&module->group, record, &component->waiter, module->shape.processes,

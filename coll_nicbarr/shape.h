@@ -20,7 +20,7 @@ struct nicbarr_shape {
     bool oversubscribed;
 };
 
-static inline bool nicbarr_has(const struct nicbarr_shape *shape, uint32_t nic)
+static inline bool nicbarr_shape_has(const struct nicbarr_shape *shape, uint32_t nic)
 {
     return 0 != (shape->players >> nic & 1);
 }
@@ -28,7 +28,7 @@ static inline bool nicbarr_has(const struct nicbarr_shape *shape, uint32_t nic)
 /* Returns whether `choice` can be executed in a communicator of `shape`. */
 static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
 {
-    return NICBARR_OPENMPI == choice.algorithm || nicbarr_has(shape, choice.nic);
+    return NICBARR_OPENMPI == choice.algorithm || nicbarr_shape_has(shape, choice.nic);
 }
 
 /* Remove the kinds of NICs in `players` from those that the shape can use. If none would be left,

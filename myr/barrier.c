@@ -88,8 +88,8 @@ static uint32_t number_of_nic(const struct card *cards, uint32_t rank)
 
 /* Counts the nodes. `names` is filled with pointers into the cards, by rank, and must remain valid
  * as long as `nodes`. */
-static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struct card *cards,
-                                        const struct myr_nic_name **names)
+static enum nicbarr_census_result count_nodes(struct myr_barrier *barrier, const struct card *cards,
+                                              const struct myr_nic_name **names)
 {
     const uint32_t size = barrier->members.size, nic = barrier->host->nic;
     const bool by_segment = 0 != (nicbarr_kind(nic)->caps.flags & MYR_SHARES_SEGMENT);
@@ -97,7 +97,7 @@ static enum nicbarr_counted count_nodes(struct myr_barrier *barrier, const struc
     struct nicbarr_peer *peers = calloc(size, sizeof(*peers));
     /* The array consists of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
     const struct nicbarr_peer **list = calloc(size, sizeof(*list));
-    enum nicbarr_counted counted = NICBARR_NO_MEMORY;
+    enum nicbarr_census_result counted = NICBARR_NO_MEMORY;
     known.nics[nic] = size;
     known.names[nic] = names;
     if (NULL != peers && NULL != list) {

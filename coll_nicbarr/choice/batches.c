@@ -39,7 +39,7 @@ bool nicbarr_batches_left(const struct nicbarr_batches *batches,
                           const struct nicbarr_contest *contest)
 {
     return 0 == batches->least ? nicbarr_contest_wants_batch(contest, batches->played)
-                               : contest->provisional && nicbarr_contest_open(contest);
+                               : contest->provisional && nicbarr_contest_has_samples(contest);
 }
 
 void nicbarr_batches_pause(struct nicbarr_batches *batches)

@@ -85,9 +85,10 @@ static int across_candidates(const struct nicbarr_shape *shape, struct candidate
 {
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         candidates->nic = nic;
-        if (nicbarr_has(shape, nic) && 0 != (nicbarr_kind(nic)->caps.flags & MYR_DEAR_GROUPS)) {
+        if (nicbarr_shape_has(shape, nic) &&
+            0 != (nicbarr_kind(nic)->caps.flags & MYR_DEAR_GROUPS)) {
             add_few(candidates, shape->nodes);
-        } else if (nicbarr_has(shape, nic)) {
+        } else if (nicbarr_shape_has(shape, nic)) {
             add_messages(candidates, shape->nodes);
             add_star(candidates, shape->nodes, 64);
         }
@@ -147,7 +148,7 @@ int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, 
     add_candidate(&candidates, nodes, NICBARR_OPENMPI, 0);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
         candidates.nic = nic;
-        if (!nicbarr_has(shape, nic) || !nicbarr_carries_data(nic)) {
+        if (!nicbarr_shape_has(shape, nic) || !nicbarr_carries_data(nic)) {
             continue;
         }
         if (broadcasts) {

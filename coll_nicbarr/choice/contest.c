@@ -286,14 +286,14 @@ void nicbarr_contest_begin(struct nicbarr_contest *contest, int count)
     evaluate_contest(contest);
 }
 
-bool nicbarr_contest_open(const struct nicbarr_contest *contest)
+bool nicbarr_contest_has_samples(const struct nicbarr_contest *contest)
 {
     return contest->count > 1 && contest->rounds < NICBARR_CONTEST_ROUNDS;
 }
 
 bool nicbarr_contest_wants_batch(const struct nicbarr_contest *contest, int batch)
 {
-    return 0 == batch || (contest->provisional && nicbarr_contest_open(contest) &&
+    return 0 == batch || (contest->provisional && nicbarr_contest_has_samples(contest) &&
                           batch <= LATER_SHARES * (NICBARR_CONTEST_TOTAL - 1));
 }
 
@@ -308,7 +308,7 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
 {
     double before_us = 0, spent_us = 0, us = 0;
     bool begun = false;
-    if (!nicbarr_contest_open(contest)) {
+    if (!nicbarr_contest_has_samples(contest)) {
         return 0;
     }
     /* Two agreements in a row, because the time of the second one is the only available estimate
@@ -316,7 +316,7 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
     int error = agree_on_sample(user, &us, since_us, &before_us, 0);
     error = 0 == error ? agree_on_sample(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;
-    while (0 == error && nicbarr_contest_open(contest)) {
+    while (0 == error && nicbarr_contest_has_samples(contest)) {
         const int position = next_position(contest, contest->rounds, contest->next);
         const int c = candidate_at(contest, contest->rounds, position);
         if (!sample_fits(contest, c, budget_us - spent_us, agreement_us, begun)) {

@@ -100,7 +100,7 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
                               double budget_us);
 
 /* Returns whether there are samples left. */
-bool nicbarr_contest_open(const struct nicbarr_contest *contest);
+bool nicbarr_contest_has_samples(const struct nicbarr_contest *contest);
 
 /* A contest is run in batches, numbered from 0, so that a contest with an uncertain result can
  * continue later. nicbarr_contest_wants_batch() returns whether another batch is worthwhile, given

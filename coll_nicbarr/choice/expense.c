@@ -27,10 +27,10 @@ bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicat
     if (!remeasured && !nicbarr_expense_limited()) {
         return true;
     }
-    double lacking_us = nicbarr_lacking_us(
+    double excess_us = nicbarr_excess_us(
         us, (double)atomic_load(&spent_ns) * 1e-3, nicbarr_now_us() - opened_us,
         remeasured ? NICBARR_REMEASURE_PERCENT : mca_coll_nicbarr_component.parameters.tune_share);
-    return OMPI_SUCCESS == nicbarr_maximum(module, comm, &lacking_us, 1) && lacking_us <= 0;
+    return OMPI_SUCCESS == nicbarr_maximum(module, comm, &excess_us, 1) && excess_us <= 0;
 }
 
 void nicbarr_expense_record(double us, bool remeasured)

@@ -7,13 +7,13 @@
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/files/cache.h"
 
-uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source)
+uint64_t nicbarr_choice_encode(struct nicbarr_choice choice, enum nicbarr_source source)
 {
     return UINT64_C(1) << 63 | (uint64_t)choice.nic << 48 | (uint64_t)source << 40 |
            (uint64_t)choice.algorithm << 32 | choice.parameter;
 }
 
-enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice)
+enum nicbarr_source nicbarr_choice_decode(uint64_t word, struct nicbarr_choice *choice)
 {
     choice->parameter = (uint32_t)word;
     choice->algorithm = (enum nicbarr_algorithm)(word >> 32 & 0xff);
@@ -25,13 +25,13 @@ uint64_t nicbarr_choice_of_job(const struct nicbarr_shape *shape)
 {
     struct nicbarr_choice choice;
     const uint64_t value = myr_kv_get(mca_coll_nicbarr_component.segment, nicbarr_shape_key(shape));
-    return 0 == value || NICBARR_UNDECIDED == nicbarr_unpack(value, &choice) ? 0 : value;
+    return 0 == value || NICBARR_UNDECIDED == nicbarr_choice_decode(value, &choice) ? 0 : value;
 }
 
 void nicbarr_store_choice(uint64_t key, struct nicbarr_choice choice, bool proven)
 {
     myr_kv_set(mca_coll_nicbarr_component.segment, key,
-               nicbarr_pack(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
+               nicbarr_choice_encode(choice, proven ? NICBARR_FROM_JOB : NICBARR_FROM_TRIAL));
 }
 
 /* Replace the default NIC of a choice across nodes by the first usable NIC. */
@@ -81,7 +81,7 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     }
     const uint64_t value = myr_kv_get(component->segment, nicbarr_shape_key(shape));
     if (0 != value) {
-        return nicbarr_unpack(value, choice);
+        return nicbarr_choice_decode(value, choice);
     }
     if (!nicbarr_cache_ready()) {
         *choice = nicbarr_default_choice(shape);
@@ -99,7 +99,8 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
     /* Later communicators then need no lookup in the cache. */
-    myr_kv_set(component->segment, nicbarr_shape_key(shape), nicbarr_pack(*choice, source));
+    myr_kv_set(component->segment, nicbarr_shape_key(shape),
+               nicbarr_choice_encode(*choice, source));
     return source;
 }
 

@@ -11,8 +11,8 @@
 
 /* Encode a choice and its source in one word, which processes can exchange and which is never 0,
  * and decode it. */
-uint64_t nicbarr_pack(struct nicbarr_choice choice, enum nicbarr_source source);
-enum nicbarr_source nicbarr_unpack(uint64_t word, struct nicbarr_choice *choice);
+uint64_t nicbarr_choice_encode(struct nicbarr_choice choice, enum nicbarr_source source);
+enum nicbarr_source nicbarr_choice_decode(uint64_t word, struct nicbarr_choice *choice);
 
 /* Returns the job's choice for a shape, as such a word, or 0 if nothing was measured. */
 uint64_t nicbarr_choice_of_job(const struct nicbarr_shape *shape);

@@ -33,17 +33,17 @@ int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
                                               module->openmpi.allreduce.module);
 }
 
-/* ---- races ---- */
+/* ---- samplers ---- */
 
 static int measure_sample(void *context, int candidate, int calls, double *us)
 {
-    const struct nicbarr_race *race = context;
+    const struct nicbarr_sampler *sampler = context;
     int rc = OMPI_SUCCESS;
     double start = 0;
     for (int n = 0; OMPI_SUCCESS == rc && n <= calls; ++n) {
         start = 1 == n ? nicbarr_now_us() : start;
-        rc = nicbarr_known_failure(race->comm);
-        rc = OMPI_SUCCESS == rc ? race->call(race->context, candidate, n) : rc;
+        rc = nicbarr_known_failure(sampler->comm);
+        rc = OMPI_SUCCESS == rc ? sampler->call(sampler->context, candidate, n) : rc;
     }
     *us = (nicbarr_now_us() - start) / calls;
     return rc;
@@ -51,8 +51,8 @@ static int measure_sample(void *context, int candidate, int calls, double *us)
 
 static int agree_on_values(void *context, double *values, int count)
 {
-    const struct nicbarr_race *race = context;
-    return nicbarr_maximum(race->module, race->comm, values, count);
+    const struct nicbarr_sampler *sampler = context;
+    return nicbarr_maximum(sampler->module, sampler->comm, values, count);
 }
 
 static double now_us(void *context)
@@ -61,10 +61,11 @@ static double now_us(void *context)
     return nicbarr_now_us();
 }
 
-int nicbarr_race_run_batch(struct nicbarr_contest *contest, const struct nicbarr_race *race,
-                           double since_us, double budget_us)
+int nicbarr_sampler_run_batch(struct nicbarr_contest *contest,
+                              const struct nicbarr_sampler *sampler, double since_us,
+                              double budget_us)
 {
     const struct nicbarr_contest_user user = {measure_sample, agree_on_values, now_us,
-                                              (void *)race};
+                                              (void *)sampler};
     return nicbarr_contest_run_batch(contest, &user, since_us, budget_us);
 }

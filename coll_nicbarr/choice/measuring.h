@@ -24,9 +24,10 @@ enum { NICBARR_MOST_VALUES = 128 };
 int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                     double *values, int count);
 
-/* A contest (contest.h) of implementations of a collective on `comm`. A sample is a number of
- * consecutive calls, preceded by one that synchronises the ranks and is not measured. */
-struct nicbarr_race {
+/* A sampler measures the candidates of a contest (contest.h), which are implementations of a
+ * collective on `comm`. A sample is a number of consecutive calls, preceded by one that
+ * synchronises the ranks and is not measured. */
+struct nicbarr_sampler {
     const mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     /* Execute call number `number` (from 0) of a sample of `candidate`. Returns Open MPI's
@@ -36,7 +37,8 @@ struct nicbarr_race {
 };
 
 /* Run one batch of a contest that has begun, by nicbarr_contest_run_batch(). */
-int nicbarr_race_run_batch(struct nicbarr_contest *contest, const struct nicbarr_race *race,
-                           double since_us, double budget_us);
+int nicbarr_sampler_run_batch(struct nicbarr_contest *contest,
+                              const struct nicbarr_sampler *sampler, double since_us,
+                              double budget_us);
 
 #endif

@@ -29,7 +29,7 @@ uint32_t nicbarr_remeasure_postpone(uint32_t *pause)
     return *pause < PROVEN ? *pause : PROVEN;
 }
 
-double nicbarr_lacking_us(double us, double spent_us, double job_us, int percent)
+double nicbarr_excess_us(double us, double spent_us, double job_us, int percent)
 {
     return us + spent_us - job_us * percent / 100;
 }

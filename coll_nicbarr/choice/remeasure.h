@@ -25,6 +25,6 @@ uint32_t nicbarr_remeasure_postpone(uint32_t *pause);
  * measuring: it has run for `job_us`, has spent `spent_us` of them on measuring, and may spend at
  * most `percent`. The job can afford it if the result is not above 0. Among several processes the
  * maximum counts. */
-double nicbarr_lacking_us(double us, double spent_us, double job_us, int percent);
+double nicbarr_excess_us(double us, double spent_us, double job_us, int percent);
 
 #endif

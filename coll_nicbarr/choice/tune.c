@@ -158,12 +158,12 @@ static int candidate_in_use(const struct nicbarr_tuner *tuner)
 /* Run a batch, whose time counts from `start_us`. */
 static int run_batch(struct nicbarr_tuner *tuner, double start_us)
 {
-    const struct nicbarr_race race = {tuner->module, tuner->comm, enter_barrier, tuner};
+    const struct nicbarr_sampler sampler = {tuner->module, tuner->comm, enter_barrier, tuner};
     struct nicbarr_contest *contest = &tuner->contest;
     struct nicbarr_tuning *tuning = &tuner->tuning;
     double busy[] = {0, -involuntary_switches()};
-    int rc =
-        nicbarr_race_run_batch(contest, &race, start_us, nicbarr_batches_next_us(&tuner->batches));
+    int rc = nicbarr_sampler_run_batch(contest, &sampler, start_us,
+                                       nicbarr_batches_next_us(&tuner->batches));
     nicbarr_batches_record(&tuner->batches, contest);
     (void)getloadavg(&busy[0], 1);
     busy[1] += involuntary_switches();
@@ -366,7 +366,7 @@ static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
     struct myr_plan plan = {.nsteps = 0};
-    const enum nicbarr_source source = nicbarr_unpack(known, &choice);
+    const enum nicbarr_source source = nicbarr_choice_decode(known, &choice);
     if (NICBARR_OPENMPI != choice.algorithm && !module->across &&
         !nicbarr_layout_plan(module, choice, &plan)) {
         return false;
@@ -384,7 +384,7 @@ static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
 static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
-    (void)nicbarr_unpack(known, &choice);
+    (void)nicbarr_choice_decode(known, &choice);
     return module->across || nicbarr_layout_fits(module, choice);
 }
 

@@ -50,7 +50,7 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
     const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
         nicbarr_is_user_defined(op) ? NICBARR_ALLREDUCE_USER_OP : NICBARR_ALLREDUCE;
-    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, NICBARR_NO_ROOT)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, which, bytes, NICBARR_NO_ROOT)) {
         return module->openmpi.allreduce.function(from, to, count, type, op, comm,
                                                   module->openmpi.allreduce.module);
     }
@@ -66,7 +66,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
     const size_t bytes = nicbarr_reducible(count, type, op);
     const enum nicbarr_collective which =
         nicbarr_is_user_defined(op) ? NICBARR_REDUCE_USER_OP : NICBARR_REDUCE;
-    if (0 == bytes || !nicbarr_data_ours(module, comm, which, bytes, root)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, which, bytes, root)) {
         return module->openmpi.reduce.function(from, to, count, type, op, root, comm,
                                                module->openmpi.reduce.module);
     }
@@ -154,7 +154,7 @@ int nicbarr_iallreduce(const void *from, void *to, nicbarr_count_t count, ompi_d
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLREDUCE)) {
+        !nicbarr_data_serves_nonblocking(module, comm, NICBARR_ALLREDUCE)) {
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
@@ -167,7 +167,7 @@ int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_data
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (!nicbarr_data_small(nicbarr_reducible(count, type, op), comm) ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_REDUCE)) {
+        !nicbarr_data_serves_nonblocking(module, comm, NICBARR_REDUCE)) {
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
     }

@@ -70,13 +70,13 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     const int packing =
-        nicbarr_to_bytes(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
+        nicbarr_pack_elements(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
     /* Even after an error, this process participates, because the others wait for it. */
     nicbarr_carrier_begin(carrier, &carried, gaps.more, gaps.more, reads, count, type, op, &gaps);
     int rc = nicbarr_carry(module, comm, carrier, &carried);
     rc = OMPI_SUCCESS == rc ? packing : rc;
     if (OMPI_SUCCESS == rc && reads) {
-        rc = nicbarr_from_bytes(gaps.more, bytes, to, count, type);
+        rc = nicbarr_unpack_elements(gaps.more, bytes, to, count, type);
     }
     nicbarr_operands_close(&gaps);
     return rc;
@@ -115,7 +115,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
     /* During a measurement, Open MPI's own functions may call this one, which then must not use
      * nicbarr's implementation. */
     if (0 == bytes || module->tuning ||
-        !nicbarr_data_ours(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
+        !nicbarr_data_serves(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return module->openmpi.allreduce.function(from, to, count, type, op, comm,
                                                   module->openmpi.allreduce.module);
     }
@@ -131,7 +131,7 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
     const size_t bytes = carriable_bytes(count, type, op, comm);
     nicbarr_data_check_pending(module, comm);
     if (0 == bytes || module->tuning ||
-        !nicbarr_data_ours(module, comm, NICBARR_REDUCE, bytes, root)) {
+        !nicbarr_data_serves(module, comm, NICBARR_REDUCE, bytes, root)) {
         return module->openmpi.reduce.function(from, to, count, type, op, root, comm,
                                                module->openmpi.reduce.module);
     }

@@ -21,7 +21,7 @@ MYR_HOT int nicbarr_bcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
-    if (0 == bytes || !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->openmpi.bcast.function(buffer, count, type, root, comm,
                                               module->openmpi.bcast.module);
     }
@@ -57,7 +57,7 @@ int nicbarr_ibcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, i
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = nicbarr_packed_bytes(count, type);
     if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_BCAST) ||
+        !nicbarr_data_serves_nonblocking(module, comm, NICBARR_BCAST) ||
         !nicbarr_streamed_fits(module, bytes)) {
         return module->ibcast.function(buffer, count, type, root, comm, handle,
                                        module->ibcast.module);

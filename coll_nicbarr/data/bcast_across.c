@@ -144,13 +144,13 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     uint8_t packed[NICBARR_EXCHANGE_MOST];
     const bool is_root = root == ompi_comm_rank(comm);
     const int packing =
-        is_root ? nicbarr_to_bytes(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
+        is_root ? nicbarr_pack_elements(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
     /* Even after an error, this process participates, because the others wait for it. */
     const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
     if (OMPI_SUCCESS != rc || is_root) {
         return OMPI_SUCCESS != rc ? rc : packing;
     }
-    return nicbarr_from_bytes(packed, bytes, buffer, count, type);
+    return nicbarr_unpack_elements(packed, bytes, buffer, count, type);
 }
 
 MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *type,
@@ -162,7 +162,7 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
     /* During a measurement, Open MPI's own functions may call this one, which then must not use
      * nicbarr's implementation. */
     if (0 == bytes || module->tuning ||
-        !nicbarr_data_ours(module, comm, NICBARR_BCAST, bytes, root)) {
+        !nicbarr_data_serves(module, comm, NICBARR_BCAST, bytes, root)) {
         return module->openmpi.bcast.function(buffer, count, type, root, comm,
                                               module->openmpi.bcast.module);
     }
@@ -188,7 +188,7 @@ static void begin_bcast_across(nicbarr_request_t *request)
                                 request->of.bcast.root);
     /* Even after an error, this process participates, because the others wait for it. */
     if (carried->root && NULL != packed) {
-        carried->rc = nicbarr_to_bytes(buffer, count, type, packed, bytes);
+        carried->rc = nicbarr_pack_elements(buffer, count, type, packed, bytes);
     }
     atomic_fetch_add_explicit(&carrier->outstanding, 1, memory_order_relaxed);
 }
@@ -206,9 +206,9 @@ static int unpack_bcast(const nicbarr_request_t *request)
     if (OMPI_SUCCESS != carried->rc || carried->root || NULL == packed) {
         return carried->rc;
     }
-    return nicbarr_from_bytes(packed, (size_t)(carried->data - (const uint8_t *)packed),
-                              request->of.bcast.buffer, request->of.bcast.count,
-                              request->of.bcast.type);
+    return nicbarr_unpack_elements(packed, (size_t)(carried->data - (const uint8_t *)packed),
+                                   request->of.bcast.buffer, request->of.bcast.count,
+                                   request->of.bcast.type);
 }
 
 static bool test_bcast_across(nicbarr_request_t *request)

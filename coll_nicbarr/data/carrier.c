@@ -93,10 +93,10 @@ static void combine_values(const struct nicbarr_carried *carried, uint8_t *left,
         ompi_op_reduce(carried->op, left, right, count, carried->type);
         return;
     }
-    (void)nicbarr_from_bytes(left, bytes_of(carried), gaps->left, count, carried->type);
-    (void)nicbarr_from_bytes(right, bytes_of(carried), gaps->right, count, carried->type);
+    (void)nicbarr_unpack_elements(left, bytes_of(carried), gaps->left, count, carried->type);
+    (void)nicbarr_unpack_elements(right, bytes_of(carried), gaps->right, count, carried->type);
     ompi_op_reduce(carried->op, gaps->left, gaps->right, count, carried->type);
-    (void)nicbarr_to_bytes(gaps->right, count, carried->type, right, bytes_of(carried));
+    (void)nicbarr_pack_elements(gaps->right, count, carried->type, right, bytes_of(carried));
 }
 
 /* Push the value of a term, then combine the upper two values `merges` times. */

@@ -55,9 +55,9 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way)
 {
     const bool ring = nicbarr_data_by_ring(collective);
-    return (struct nicbarr_choice){NICBARR_WAY_OURS != way ? NICBARR_OPENMPI
-                                   : ring                  ? NICBARR_RING
-                                                           : NICBARR_EXCHANGE,
+    return (struct nicbarr_choice){NICBARR_WAY_NICBARR != way ? NICBARR_OPENMPI
+                                   : ring                     ? NICBARR_RING
+                                                              : NICBARR_EXCHANGE,
                                    0, 0};
 }
 

@@ -32,7 +32,7 @@ enum {
 /* Returns whether a parameter forces nicbarr's implementation. If so, it is not measured. */
 static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 {
-    return NICBARR_WAY_OURS == mca_coll_nicbarr_component.forced_ways[collective];
+    return NICBARR_WAY_NICBARR == mca_coll_nicbarr_component.forced_ways[collective];
 }
 
 /* Return the state of a class. The first call for a collective allocates the state of all its

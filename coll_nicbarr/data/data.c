@@ -210,8 +210,8 @@ void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_co
     }
 }
 
-bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               enum nicbarr_collective collective, size_t bytes)
+bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                 enum nicbarr_collective collective, size_t bytes)
 {
     const uint32_t enough = (uint32_t)mca_coll_nicbarr_component.parameters.tune_after;
     if (0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
@@ -223,11 +223,11 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
         class->wanted = enough;
         class->until = 0;
     }
-    return nicbarr_data_ours(module, comm, collective, bytes, NICBARR_NO_ROOT);
+    return nicbarr_data_serves(module, comm, collective, bytes, NICBARR_NO_ROOT);
 }
 
-bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                   enum nicbarr_collective collective)
+bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     enum nicbarr_collective collective)
 {
     enum {
         CALLS_LEFT_TO_OPENMPI = 8 /* creating two or three communicators takes as many */
@@ -256,7 +256,7 @@ static void decide_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return;
     }
     if (nicbarr_data_forced(collective)) {
-        *way = NICBARR_WAY_OURS;
+        *way = NICBARR_WAY_NICBARR;
         nicbarr_report_data(module, comm, collective, size_class, NICBARR_FORCED, NULL, NULL);
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
         *way = NICBARR_WAY_OPENMPI; /* Open MPI's function then returns the error */
@@ -291,7 +291,7 @@ static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
     if (NULL == trial && !watched) {
         record_root(module, collective, size_class, root);
-        nicbarr_cache_soon(comm, module->ways[collective][size_class].wanted);
+        nicbarr_cache_prefetch(comm, module->ways[collective][size_class].wanted);
     }
     if (watched) {
         remeasure_class(module, comm, collective, size_class);
@@ -301,18 +301,19 @@ static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module
         restore_if_all_openmpi(module, comm, collective);
     }
     trial = nicbarr_trial_of(module, collective, size_class);
-    return NICBARR_WAY_OURS ==
+    return NICBARR_WAY_NICBARR ==
            (NULL != trial ? trial->way : nicbarr_data_way(module, collective, size_class));
 }
 
-MYR_HOT bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                  enum nicbarr_collective collective, uint32_t size_class, int root)
+MYR_HOT bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                       enum nicbarr_collective collective, uint32_t size_class,
+                                       int root)
 {
     if (module->declined) {
         return false;
     }
     if (module->tuning) { /* measuring uses collectives on this communicator */
-        return NICBARR_WAY_OURS == nicbarr_data_way(module, collective, size_class);
+        return NICBARR_WAY_NICBARR == nicbarr_data_way(module, collective, size_class);
     }
     return decide_or_continue(module, comm, collective, size_class, root);
 }

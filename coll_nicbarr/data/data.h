@@ -25,27 +25,27 @@ bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int pr
 /* Process a call of an undecided or periodically re-evaluated class whose count of calls has
  * expired. Returns whether nicbarr serves this call. The call may take long, because it may
  * allocate memory and measure. */
-bool nicbarr_data_counted(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          enum nicbarr_collective collective, uint32_t size_class, int root);
+bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class, int root);
 
 /* Returns whether nicbarr serves a call with `bytes` bytes and this root (or NICBARR_NO_ROOT). */
-static inline bool nicbarr_data_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                     enum nicbarr_collective collective, size_t bytes, int root)
+static inline bool nicbarr_data_serves(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                       enum nicbarr_collective collective, size_t bytes, int root)
 {
     if (bytes > nicbarr_data_most(collective, module->across)) {
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
     struct nicbarr_class *class = nicbarr_class_of(module, collective, size_class);
-    if (NICBARR_WAY_OURS == class->way || NICBARR_WAY_OPENMPI == class->way) {
-        return NICBARR_WAY_OURS == class->way;
+    if (NICBARR_WAY_NICBARR == class->way || NICBARR_WAY_OPENMPI == class->way) {
+        return NICBARR_WAY_NICBARR == class->way;
     }
     if (0 != class->until) { /* open, or periodically re-evaluated */
         --class->until;
         nicbarr_record_root(class, root);
-        return NICBARR_WAY_OURS == class->now;
+        return NICBARR_WAY_NICBARR == class->now;
     }
-    return nicbarr_data_counted(module, comm, collective, size_class, root);
+    return nicbarr_data_process_call(module, comm, collective, size_class, root);
 }
 
 /* Returns the exchange for blocking calls with `bytes` bytes from each process. */
@@ -58,8 +58,8 @@ static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_modu
 
 /* Decide at once, without counting calls first, whether nicbarr serves a collective that will be
  * called often, and return that. Returns false for 0 bytes. */
-bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               enum nicbarr_collective collective, size_t bytes);
+bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                 enum nicbarr_collective collective, size_t bytes);
 
 /* Returns whether nicbarr serves a non-blocking call whose size permits it. It does so without a
  * contest, because Open MPI's own implementation needs several messages, each of which waits until
@@ -67,8 +67,8 @@ bool nicbarr_data_ours_at_once(mca_coll_nicbarr_module_t *module, ompi_communica
  * communicator that only serves as the parent of one or two others is not worth the memory. Only
  * non-blocking calls are counted, because all members start these in the same order (as Open MPI's
  * libnbc requires, too), whereas the number of blocking calls before them may differ. */
-bool nicbarr_data_nonblocking_ours(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                   enum nicbarr_collective collective);
+bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                     enum nicbarr_collective collective);
 
 /* Returns whether the size is within the limits of the exchange for non-blocking and persistent
  * collectives. These send the whole vector at once, and are not measured against Open MPI's own

@@ -140,7 +140,7 @@ static struct nicbarr_carrier *carrier_in_use(const struct nicbarr_trial *trial)
 static void install_candidate(struct tuner *t, int candidate)
 {
     t->installed = candidate;
-    t->trial.way = 0 == candidate ? NICBARR_WAY_OPENMPI : NICBARR_WAY_OURS;
+    t->trial.way = 0 == candidate ? NICBARR_WAY_OPENMPI : NICBARR_WAY_NICBARR;
     if (0 != candidate) {
         *carrier_in_use(&t->trial) = t->carriers[candidate];
         t->carriers[candidate] = (struct nicbarr_carrier){.stack = NULL};
@@ -231,7 +231,7 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
         nicbarr_trial_postpone(trial->module, trial->collective, trial->size_class);
         return rc;
     }
-    (void)nicbarr_unpack(*known, &choice);
+    (void)nicbarr_choice_decode(*known, &choice);
     if (0 != *known && NICBARR_OPENMPI != choice.algorithm &&
         !(implements_collective(t->traits, choice.algorithm) && nicbarr_carries_data(choice.nic))) {
         *known = 0; /* the cache was edited by hand */
@@ -247,18 +247,18 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
 }
 
 /* Reduce the list of candidates to the challengers of the carrier in use. */
-static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t remeasured,
+static void choose_challengers(const struct nicbarr_carrier *incumbent, uint32_t remeasured,
                                struct nicbarr_candidate_groups *contenders)
 {
     struct nicbarr_choice all[NICBARR_CANDIDATES];
     int challengers[NICBARR_COMPARISON_VARIANTS - 1],
-        chosen = NULL == standing ? 0 : contenders->count - 1;
+        chosen = NULL == incumbent ? 0 : contenders->count - 1;
     uint32_t next = remeasured * (NICBARR_COMPARISON_VARIANTS - 1);
     memcpy(all, contenders->choice, sizeof(all));
-    while (chosen > 0 && !nicbarr_choice_equal(all[chosen], standing->choice)) {
+    while (chosen > 0 && !nicbarr_choice_equal(all[chosen], incumbent->choice)) {
         --chosen;
     }
-    chosen = NULL != standing && 0 == chosen ? -1 : chosen;
+    chosen = NULL != incumbent && 0 == chosen ? -1 : chosen;
     const int count = nicbarr_comparison_challengers(chosen, contenders->count, &next, challengers);
     contenders->count = 1; /* Open MPI's own function is the first candidate */
     for (int c = 0; c < count; ++c) {
@@ -270,7 +270,7 @@ static void choose_challengers(const struct nicbarr_carrier *standing, uint32_t 
 
 /* Add the carrier in use as the first candidate after Open MPI's own function, so that it is chosen
  * if others are not better. */
-static void add_standing(struct tuner *t, const struct nicbarr_carrier *standing)
+static void add_incumbent(struct tuner *t, const struct nicbarr_carrier *incumbent)
 {
     struct nicbarr_candidate_groups *contenders = &t->contenders;
     for (int c = contenders->count++; c > 1; --c) {
@@ -279,8 +279,8 @@ static void add_standing(struct tuner *t, const struct nicbarr_carrier *standing
     }
     t->carriers[1] =
         (struct nicbarr_carrier){.stack = NULL}; /* uninstall_candidate() moves it here */
-    contenders->choice[1] = standing->choice;
-    t->installed = t->trial.standing = 1;
+    contenders->choice[1] = incumbent->choice;
+    t->installed = t->trial.incumbent = 1;
 }
 
 /* Create the carriers of a remeasurement. */
@@ -289,13 +289,13 @@ static int begin_remeasurement(struct tuner *t)
     const struct nicbarr_trial *trial = &t->trial;
     const uint32_t remeasured =
         1 + trial->module->ways[trial->collective][trial->size_class].remeasured;
-    const struct nicbarr_carrier *standing =
+    const struct nicbarr_carrier *incumbent =
         nicbarr_data_carrier(trial->module, trial->collective, trial->size_class);
     list_candidates(t);
-    choose_challengers(standing, remeasured, &t->contenders);
+    choose_challengers(incumbent, remeasured, &t->contenders);
     const int rc = t->contenders.count > 1 ? join_carriers(t) : OMPI_SUCCESS;
-    if (OMPI_SUCCESS == rc && NULL != standing) {
-        add_standing(t, standing);
+    if (OMPI_SUCCESS == rc && NULL != incumbent) {
+        add_incumbent(t, incumbent);
     }
     return rc;
 }
@@ -341,14 +341,14 @@ static int decide_class(struct tuner *t)
     trial->module->ways[trial->collective][trial->size_class].way = trial->way;
     if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
-                           NICBARR_FROM_JOB == nicbarr_unpack(known, &choice));
+                           NICBARR_FROM_JOB == nicbarr_choice_decode(known, &choice));
     }
     if (OMPI_SUCCESS == rc && 1 == count && NICBARR_OPENMPI != t->contenders.choice[1].algorithm) {
         give_up_classes(t);
     }
     if (OMPI_SUCCESS == rc && 0 != known) {
         nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
-                            nicbarr_unpack(known, &choice), NULL, t->contenders.choice);
+                            nicbarr_choice_decode(known, &choice), NULL, t->contenders.choice);
         nicbarr_report_write();
     }
     free_tuner(trial);

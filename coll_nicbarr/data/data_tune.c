@@ -97,7 +97,7 @@ static int call_collective(void *trial, int candidate, int number)
 
 static void install_chosen(struct nicbarr_trial *trial)
 {
-    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_OURS : NICBARR_WAY_OPENMPI;
+    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_NICBARR : NICBARR_WAY_OPENMPI;
 }
 
 static void release_op(enum nicbarr_collective collective, ompi_op_t *op)
@@ -149,7 +149,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .choices = t->choices,
                                       .watched = true};
     t->choices[OPENMPI] = nicbarr_way_choice(collective, NICBARR_WAY_OPENMPI);
-    t->choices[OURS] = nicbarr_way_choice(collective, NICBARR_WAY_OURS);
+    t->choices[OURS] = nicbarr_way_choice(collective, NICBARR_WAY_NICBARR);
     t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));
     t->type = blocks ? MPI_BYTE : MPI_DOUBLE;
     t->op = op;
@@ -180,7 +180,7 @@ static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communica
     }
     t->trial.remeasured = true;
     t->trial.way = way;
-    t->trial.standing = NICBARR_WAY_OURS == way ? OURS : OPENMPI;
+    t->trial.incumbent = NICBARR_WAY_NICBARR == way ? OURS : OPENMPI;
     return nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
@@ -189,8 +189,8 @@ static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communica
 static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbarr_choice choice)
 {
     const bool ours =
-        nicbarr_choice_equal(choice, nicbarr_way_choice(collective, NICBARR_WAY_OURS));
-    return ours                                  ? NICBARR_WAY_OURS
+        nicbarr_choice_equal(choice, nicbarr_way_choice(collective, NICBARR_WAY_NICBARR));
+    return ours                                  ? NICBARR_WAY_NICBARR
            : NICBARR_OPENMPI == choice.algorithm ? NICBARR_WAY_OPENMPI
                                                  : NICBARR_WAY_OPEN;
 }
@@ -202,7 +202,7 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     uint64_t known;
     module->tuning = true;
     int rc = nicbarr_trial_stored_choice(module, comm, collective, size_class, &known);
-    const enum nicbarr_source source = nicbarr_unpack(known, &choice);
+    const enum nicbarr_source source = nicbarr_choice_decode(known, &choice);
     const enum nicbarr_way way = 0 == known ? NICBARR_WAY_OPEN : way_of(collective, choice);
     if (OMPI_SUCCESS == rc && NICBARR_READING == known) {
         nicbarr_trial_postpone(module, collective, size_class);

@@ -68,14 +68,15 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     const void *own = from->data;
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(from->type)) {
-        packing = nicbarr_to_bytes(from->data, from->count, from->type, packed, g->block);
+        packing = nicbarr_pack_elements(from->data, from->count, from->type, packed, g->block);
         own = packed; /* even after an error, because the other processes wait for this one */
     }
     const int rc = gather_packed(g, own, direct ? to->data : all);
     if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
         return OMPI_SUCCESS != rc ? rc : packing;
     }
-    return nicbarr_from_bytes(all, (size_t)size * g->block, to->data, size * to->count, to->type);
+    return nicbarr_unpack_elements(all, (size_t)size * g->block, to->data, size * to->count,
+                                   to->type);
 }
 
 /* Returns this process's contribution. */
@@ -100,7 +101,7 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     /* During a measurement across nodes, Open MPI's own functions may call this one, which then
      * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
-        !nicbarr_data_ours(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
+        !nicbarr_data_serves(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return module->openmpi.allgather.function(from, from_count, from_type, to, to_count,
                                                   to_type, comm, module->openmpi.allgather.module);
     }
@@ -121,7 +122,7 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
     if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
-        !nicbarr_data_ours(module, comm, NICBARR_GATHER, bytes, root)) {
+        !nicbarr_data_serves(module, comm, NICBARR_GATHER, bytes, root)) {
         return module->openmpi.gather.function(from, from_count, from_type, to, to_count, to_type,
                                                root, comm, module->openmpi.gather.module);
     }
@@ -146,7 +147,7 @@ static void begin_gathering(nicbarr_request_t *request)
     uint8_t *from = own->data, *to = gets && !nicbarr_is_dense(all->type) ? packed : all->data;
     if (!nicbarr_is_dense(own->type)) {
         from = packed + (gets ? block * reducer->exchange.size : 0);
-        (void)nicbarr_to_bytes(own->data, own->count, own->type, from, block);
+        (void)nicbarr_pack_elements(own->data, own->count, own->type, from, block);
     }
     request->of.gathering.consumer = nicbarr_consumer_of_all(to, block);
     nicbarr_reduction_init_consumer(&request->of.gathering.rounds, from, block,
@@ -163,8 +164,9 @@ static bool test_gathering(nicbarr_request_t *request)
     }
     if (NULL != all->type && !nicbarr_is_dense(all->type)) {
         const uint32_t size = reducer->exchange.size;
-        (void)nicbarr_from_bytes(request->of.gathering.packed, request->of.gathering.block * size,
-                                 all->data, all->count * (int)size, all->type);
+        (void)nicbarr_unpack_elements(request->of.gathering.packed,
+                                      request->of.gathering.block * size, all->data,
+                                      all->count * (int)size, all->type);
     }
     return true;
 }
@@ -243,7 +245,7 @@ int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_dataty
     const struct arguments given =
         arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_ALLGATHER)) {
+        !nicbarr_data_serves_nonblocking(module, comm, NICBARR_ALLGATHER)) {
         return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                            handle, module->iallgather.module);
     }
@@ -259,7 +261,7 @@ int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_
     const struct arguments given = arguments_of(from, from_count, from_type, to, to_count, to_type,
                                                 root == ompi_comm_rank(comm), comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_GATHER) ||
+        !nicbarr_data_serves_nonblocking(module, comm, NICBARR_GATHER) ||
         !nicbarr_data_window_suffices(NICBARR_GATHER,
                                       module->nonblocking.reducer.exchange.record)) {
         return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,

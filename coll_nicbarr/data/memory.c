@@ -92,7 +92,7 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     if (NULL != (ring ? module->streamer.ring.record : module->reducer.exchange.record)) {
         return true;
     }
-    const char *why = nicbarr_agree(module, comm);
+    const char *why = nicbarr_members_check(module, comm);
     if (NULL != why) {
         nicbarr_decline(module, comm, why);
         return false;
@@ -112,7 +112,7 @@ bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_com
     struct nicbarr_streamer *streamer = &module->nonblocking.streamer;
     bool *no_room = &module->nonblocking.no_room[ring];
     if (NULL == (ring ? streamer->ring.record : reducer->exchange.record) && !*no_room) {
-        *no_room = NULL != nicbarr_agree(module, comm) ||
+        *no_room = NULL != nicbarr_members_check(module, comm) ||
                    !join_record(module, comm, collective, NONBLOCKING, reducer, streamer);
     }
     return !*no_room;
@@ -165,7 +165,7 @@ static bool agree_on_plenty(mca_coll_nicbarr_module_t *module, ompi_communicator
 static struct myr_record *join_own_record(mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm, size_t bytes)
 {
-    const char *why = nicbarr_agree(module, comm);
+    const char *why = nicbarr_members_check(module, comm);
     if (NULL != why) {
         nicbarr_decline(module, comm, why);
         return NULL;

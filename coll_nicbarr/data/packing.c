@@ -47,8 +47,8 @@ void nicbarr_operands_close(struct nicbarr_operands *operands)
     operands->memory = NULL;
 }
 
-int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
-                     void *packed, size_t bytes)
+int nicbarr_pack_elements(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
+                          void *packed, size_t bytes)
 {
     struct iovec iov = {packed, bytes};
     uint32_t iov_count = 1;
@@ -67,8 +67,8 @@ int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatyp
     return rc;
 }
 
-int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
-                       const ompi_datatype_t *type)
+int nicbarr_unpack_elements(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
+                            const ompi_datatype_t *type)
 {
     struct iovec iov = {(void *)packed, bytes};
     uint32_t iov_count = 1;
@@ -89,25 +89,25 @@ int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count
 
 /* Open MPI's own ompi_datatype_sndrcv() is not used, because it mistakes a type that was made of
  * MPI_PACKED by resizing for MPI_PACKED. */
-int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to)
+int nicbarr_copy_elements(const struct nicbarr_side *from, const struct nicbarr_side *to)
 {
     const size_t bytes = nicbarr_packed_bytes(from->count, from->type);
     if (bytes > nicbarr_packed_bytes(to->count, to->type)) {
         return MPI_ERR_TRUNCATE;
     }
     if (nicbarr_is_dense(from->type)) {
-        return nicbarr_from_bytes(from->data, bytes, to->data, to->count, to->type);
+        return nicbarr_unpack_elements(from->data, bytes, to->data, to->count, to->type);
     }
     if (nicbarr_is_dense(to->type)) {
-        return nicbarr_to_bytes(from->data, from->count, from->type, to->data, bytes);
+        return nicbarr_pack_elements(from->data, from->count, from->type, to->data, bytes);
     }
     void *packed = malloc(bytes);
     int rc = NULL == packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_to_bytes(from->data, from->count, from->type, packed, bytes);
+        rc = nicbarr_pack_elements(from->data, from->count, from->type, packed, bytes);
     }
     if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_from_bytes(packed, bytes, to->data, to->count, to->type);
+        rc = nicbarr_unpack_elements(packed, bytes, to->data, to->count, to->type);
     }
     free(packed);
     return rc;

@@ -89,12 +89,12 @@ static inline struct nicbarr_side nicbarr_block_of(const struct nicbarr_side *al
 }
 
 /* Pack `count` elements into `bytes` bytes, and unpack them. Return Open MPI's error. */
-int nicbarr_to_bytes(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
-                     void *packed, size_t bytes);
-int nicbarr_from_bytes(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
-                       const ompi_datatype_t *type);
+int nicbarr_pack_elements(const void *from, nicbarr_count_t count, const ompi_datatype_t *type,
+                          void *packed, size_t bytes);
+int nicbarr_unpack_elements(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
+                            const ompi_datatype_t *type);
 
 /* Copy a side's elements to another one of the same signature. Returns Open MPI's error. */
-int nicbarr_copy(const struct nicbarr_side *from, const struct nicbarr_side *to);
+int nicbarr_copy_elements(const struct nicbarr_side *from, const struct nicbarr_side *to);
 
 #endif

@@ -122,7 +122,7 @@ int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicato
                              struct nicbarr_carrier *own)
 {
     *own = (struct nicbarr_carrier){.stack = NULL};
-    if (!nicbarr_data_ours_at_once(module, comm, collective, bytes)) {
+    if (!nicbarr_data_serves_at_once(module, comm, collective, bytes)) {
         return OMPI_SUCCESS;
     }
     const struct nicbarr_carrier *like =

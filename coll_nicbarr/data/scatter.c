@@ -69,8 +69,8 @@ static int send_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     const void *from = all->data;
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(all->type)) {
-        packing =
-            nicbarr_to_bytes(all->data, all->count * size, all->type, packed, block * (size_t)size);
+        packing = nicbarr_pack_elements(all->data, all->count * size, all->type, packed,
+                                        block * (size_t)size);
         from = packed; /* even after an error, because the other processes wait for this one */
     }
     const int rc = nicbarr_carry_scattering(module, comm, carrier, from, NULL, &block, root);
@@ -86,7 +86,7 @@ static int receive_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     const int rc = nicbarr_carry_scattering(module, comm, carrier, NULL, to, &block, root);
     return OMPI_SUCCESS != rc || to == own->data
                ? rc
-               : nicbarr_from_bytes(packed, block, own->data, own->count, own->type);
+               : nicbarr_unpack_elements(packed, block, own->data, own->count, own->type);
 }
 
 /* ---- the MPI functions ---- */
@@ -105,7 +105,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
     /* During a measurement across nodes, Open MPI's own functions may call this one, which then
      * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
-        !nicbarr_data_ours(module, comm, NICBARR_SCATTER, bytes, root)) {
+        !nicbarr_data_serves(module, comm, NICBARR_SCATTER, bytes, root)) {
         return module->openmpi.scatter.function(from, from_count, from_type, to, to_count, to_type,
                                                 root, comm, module->openmpi.scatter.module);
     }
@@ -124,7 +124,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
         return rc;
     }
     const struct nicbarr_side kept = nicbarr_block_of(&all, (uint32_t)root);
-    return nicbarr_copy(&kept, &own);
+    return nicbarr_copy_elements(&kept, &own);
 }
 
 /* ---- MPI_Iscatter, MPI_Scatter_init, on one node ---- */
@@ -156,7 +156,7 @@ int nicbarr_iscatter(const void *from, nicbarr_count_t from_count, ompi_datatype
         stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
     const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
     if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
-        !nicbarr_data_nonblocking_ours(module, comm, NICBARR_SCATTER) ||
+        !nicbarr_data_serves_nonblocking(module, comm, NICBARR_SCATTER) ||
         !nicbarr_streamed_fits(module, bytes)) {
         return module->iscatter.function(from, from_count, from_type, to, to_count, to_type, root,
                                          comm, handle, module->iscatter.module);

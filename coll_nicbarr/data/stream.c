@@ -34,7 +34,7 @@ int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_
         rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super,
                                                       (size_t)count, from, 0, &convertor);
     } else {
-        rc = nicbarr_to_bytes(from, count, type, packed, bytes);
+        rc = nicbarr_pack_elements(from, count, type, packed, bytes);
     }
     rest.bytes = OMPI_SUCCESS == rc ? bytes : 0;
     /* Even after an error, this process sends, because the others wait for it. */
@@ -59,7 +59,7 @@ int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count
     if (bytes <= sizeof(packed)) {
         const int rc =
             receive_rest(ring, (struct nicbarr_rest){packed, bytes, NULL}, parted, &used);
-        const int unpacking = nicbarr_from_bytes(packed, used, to, count, type);
+        const int unpacking = nicbarr_unpack_elements(packed, used, to, count, type);
         return OMPI_SUCCESS != rc ? rc : unpacking;
     }
     opal_convertor_t convertor;

@@ -31,7 +31,7 @@ static int copy_own_block(const struct nicbarr_streamed *what, uint32_t rank)
         return OMPI_SUCCESS;
     }
     const struct nicbarr_side own = nicbarr_block_of(&what->sent, rank);
-    return nicbarr_copy(&own, &what->received);
+    return nicbarr_copy_elements(&own, &what->received);
 }
 
 /* Packing cannot fail here, because MPI has checked the type already. */
@@ -43,7 +43,7 @@ static void begin_stream(nicbarr_request_t *request)
     const size_t bytes = nicbarr_packed_bytes(whole.count, whole.type);
     uint8_t *packed = request->of.stream.packed;
     if (what->root && NULL != packed) {
-        (void)nicbarr_to_bytes(whole.data, whole.count, whole.type, packed, bytes);
+        (void)nicbarr_pack_elements(whole.data, whole.count, whole.type, packed, bytes);
     }
     request->of.stream.rest =
         (struct nicbarr_rest){NULL != packed ? packed : whole.data, bytes, NULL};
@@ -72,8 +72,8 @@ static int unpack_stream(const nicbarr_request_t *request)
     if (OMPI_SUCCESS != rc || what->root || NULL == packed) {
         return rc;
     }
-    return nicbarr_from_bytes(packed, (size_t)(request->of.stream.rest.data - packed),
-                              what->received.data, what->received.count, what->received.type);
+    return nicbarr_unpack_elements(packed, (size_t)(request->of.stream.rest.data - packed),
+                                   what->received.data, what->received.count, what->received.type);
 }
 
 static bool test_stream(nicbarr_request_t *request)

@@ -60,7 +60,7 @@ static uint64_t load_choice(const mca_coll_nicbarr_module_t *module,
         !sure) {
         return 0;
     }
-    const uint64_t word = nicbarr_pack(choice, NICBARR_FROM_CACHE);
+    const uint64_t word = nicbarr_choice_encode(choice, NICBARR_FROM_CACHE);
     (void)myr_kv_set(segment, key, word);
     return word;
 }
@@ -119,7 +119,7 @@ void nicbarr_trial_end(struct nicbarr_trial *trial)
     unlink_trial(trial);
     if (trial->remeasured && conclusive) {
         nicbarr_data_watch_record(trial->module, trial->collective, trial->size_class,
-                                  trial->standing != trial->contest.chosen, proven);
+                                  trial->incumbent != trial->contest.chosen, proven);
     }
     if (trial->watched) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way, proven);
@@ -157,15 +157,16 @@ static bool is_limited(const struct nicbarr_trial *trial)
  * `at_once_us`. */
 static int run_batches(struct nicbarr_trial *trial, double since_us, double at_once_us)
 {
-    const struct nicbarr_race race = {trial->module, trial->comm, trial->kind->call, trial};
+    const struct nicbarr_sampler sampler = {trial->module, trial->comm, trial->kind->call, trial};
     struct nicbarr_batches *batches = &trial->batches;
     const double began_us = since_us;
     bool more = false;
     int rc;
-    *way_of(trial) = NICBARR_WAY_OURS; /* the calls of the contest use nicbarr's implementation */
+    *way_of(trial) =
+        NICBARR_WAY_NICBARR; /* the calls of the contest use nicbarr's implementation */
     do {
         const double batch_us = nicbarr_batches_next_us(batches);
-        rc = nicbarr_race_run_batch(&trial->contest, &race, since_us, batch_us);
+        rc = nicbarr_sampler_run_batch(&trial->contest, &sampler, since_us, batch_us);
         nicbarr_batches_record(batches, &trial->contest);
         more = !trial->once && nicbarr_batches_left(batches, &trial->contest);
         at_once_us -= batch_us;
@@ -178,7 +179,7 @@ static int run_batches(struct nicbarr_trial *trial, double since_us, double at_o
     nicbarr_expense_record(nicbarr_now_us() - began_us, trial->remeasured);
     if (trial->remeasured) {
         trial->contest.chosen =
-            trial->contest.provisional ? trial->standing : trial->contest.chosen;
+            trial->contest.provisional ? trial->incumbent : trial->contest.chosen;
     } else if (is_limited(trial) && trial->contest.rounds < NICBARR_CONTEST_STAGE) {
         /* keep Open MPI's own function, because the next batch may follow much later */
         trial->contest.chosen = 0;

@@ -39,7 +39,7 @@ struct nicbarr_trial {
      * time. */
     bool watched;
     bool remeasured; /* remeasurement of a decided class, whose candidate in use is: */
-    int standing;
+    int incumbent;
     /* implementation of the calls during a remeasurement; else install() sets it */
     enum nicbarr_way way;
     /* Private to trial.c: */
@@ -49,7 +49,7 @@ struct nicbarr_trial {
 };
 
 struct nicbarr_trial_kind {
-    /* As in struct nicbarr_race; `trial` is the context. */
+    /* As in struct nicbarr_sampler; `trial` is the context. */
     int (*call)(void *trial, int candidate, int number);
     /* Called before the trial continues, to undo what was installed; NULL if there is nothing to
      * undo. */
@@ -61,9 +61,9 @@ struct nicbarr_trial_kind {
 };
 
 /* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.
- * `*known` becomes a word of nicbarr_pack(), 0 if there is none, or NICBARR_READING if it is not
- * known yet. Rank 0 looks it up, and broadcasts it. Collective, with module->tuning set; returns
- * Open MPI's error. */
+ * `*known` becomes a word of nicbarr_choice_encode(), 0 if there is none, or NICBARR_READING if it
+ * is not known yet. Rank 0 looks it up, and broadcasts it. Collective, with module->tuning set;
+ * returns Open MPI's error. */
 int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class,
                                 uint64_t *known);

@@ -61,7 +61,7 @@ static void combine_pair(struct nicbarr_user_op *user)
     const bool dense = nicbarr_is_dense(user->type);
     uint8_t *value = user->value, *other = user->other;
     if (!dense) {
-        (void)nicbarr_from_bytes(user->packed, user->bytes, other, user->count, user->type);
+        (void)nicbarr_unpack_elements(user->packed, user->bytes, other, user->count, user->type);
     }
     if (NULL != user->held) {
         OPAL_THREAD_UNLOCK(user->held);
@@ -77,7 +77,8 @@ static void combine_pair(struct nicbarr_user_op *user)
         OPAL_THREAD_LOCK(user->held);
     }
     if (!dense) {
-        (void)nicbarr_to_bytes(user->value, user->count, user->type, user->packed, user->bytes);
+        (void)nicbarr_pack_elements(user->value, user->count, user->type, user->packed,
+                                    user->bytes);
     }
 }
 
@@ -126,10 +127,11 @@ int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange
 
 int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from)
 {
-    int rc = nicbarr_to_bytes(MPI_IN_PLACE == from ? user->to : from, user->count, user->type,
-                              user->packed, user->bytes);
+    int rc = nicbarr_pack_elements(MPI_IN_PLACE == from ? user->to : from, user->count, user->type,
+                                   user->packed, user->bytes);
     if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_from_bytes(user->packed, user->bytes, user->value, user->count, user->type);
+        rc = nicbarr_unpack_elements(user->packed, user->bytes, user->value, user->count,
+                                     user->type);
     }
     user->level = 0;
     prepare_level(user, 0);

@@ -86,7 +86,7 @@ bool nicbarr_cache_ready(void)
     return ready;
 }
 
-void nicbarr_cache_soon(ompi_communicator_t *comm, uint32_t calls_before)
+void nicbarr_cache_prefetch(ompi_communicator_t *comm, uint32_t calls_before)
 {
     if (0 == calls_before && 0 == ompi_comm_rank(comm)) {
         (void)nicbarr_cache_ready();

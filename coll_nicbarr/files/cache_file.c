@@ -32,7 +32,7 @@ static const char *players_text(const struct nicbarr_shape *shape, char *text, s
     int length = 0;
     text[0] = '\0';
     for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
-        if (nicbarr_has(shape, nic)) {
+        if (nicbarr_shape_has(shape, nic)) {
             length += snprintf(text + length, bytes - (size_t)length, "%s%s",
                                0 == length ? ", by " : " or ", nicbarr_kind(nic)->name);
         }

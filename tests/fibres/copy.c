@@ -74,7 +74,7 @@ static void store(const struct nicbarr_shape *shape, const struct fake_past *pas
         (void)myr_kv_set(mca_coll_nicbarr_component.segment,
                          barrier ? nicbarr_shape_key(shape)
                                  : nicbarr_data_kv_key(&module, past->collective, past->size_class),
-                         nicbarr_pack(past->choice, past->source));
+                         nicbarr_choice_encode(past->choice, past->source));
     }
     if (!barrier) {
         module.ways[past->collective] = NULL;

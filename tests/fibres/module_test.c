@@ -258,12 +258,12 @@ static enum data_state state_of_class(const struct side *side, const struct op *
         return trial->remeasured ? D_REMEASURED : D_TRIAL;
     }
     switch (class->way) {
-    case NICBARR_WAY_OURS:
+    case NICBARR_WAY_NICBARR:
         return D_OURS;
     case NICBARR_WAY_OPENMPI:
         return D_OWN;
     case NICBARR_WAY_WATCHED:
-        return NICBARR_WAY_OURS == class->now ? D_WATCHED_OURS : D_WATCHED_OWN;
+        return NICBARR_WAY_NICBARR == class->now ? D_WATCHED_OURS : D_WATCHED_OWN;
     default:
         return D_OPEN;
     }
@@ -303,7 +303,7 @@ static bool is_sure(const mca_coll_nicbarr_module_t *module, enum nicbarr_collec
     if (NULL != trial) {
         return has_pause || (trial->contest.rounds > 0 && !trial->contest.provisional);
     }
-    return has_pause || (NULL != row && (NICBARR_WAY_OURS == row[size_class].way ||
+    return has_pause || (NULL != row && (NICBARR_WAY_NICBARR == row[size_class].way ||
                                          NICBARR_WAY_OPENMPI == row[size_class].way));
 }
 

@@ -109,10 +109,10 @@ static void check_nodes(uint32_t rank, const struct nicbarr_nodes *nodes)
 static void count(uint32_t by_segment)
 {
     struct nicbarr_nodes all = {0};
-    enum nicbarr_counted same = NICBARR_NO_MEMORY;
+    enum nicbarr_census_result same = NICBARR_NO_MEMORY;
     for (uint32_t rank = 0; rank < w.size; ++rank) {
         struct nicbarr_nodes nodes;
-        const enum nicbarr_counted counted =
+        const enum nicbarr_census_result counted =
             nicbarr_census(w.peers, w.size, rank, &w.known, by_segment, &nodes);
         same = 0 == rank ? counted : same;
         CHECK(counted == same);

@@ -61,8 +61,8 @@ static void place(struct world *world, uint32_t rank, uint32_t segment, uint32_t
         .segment = segment, .number = 1 + 7 * rank % MOST, .nic = {0, nic1, nic2}};
 }
 
-static enum nicbarr_counted count(const struct world *world, uint32_t rank, uint32_t by_segment,
-                                  struct nicbarr_nodes *nodes)
+static enum nicbarr_census_result count(const struct world *world, uint32_t rank,
+                                        uint32_t by_segment, struct nicbarr_nodes *nodes)
 {
     return nicbarr_census(world->peers, world->size, rank, &world->known, by_segment, nodes);
 }

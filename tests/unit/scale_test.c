@@ -673,8 +673,8 @@ static uint32_t count_reads(uint32_t rank, uint32_t size)
     job.group.grp_proc_count = (int)size;
     for (uint32_t r = rank; r < rank + PER_NODE && r < size; ++r) {
         job.comm.c_my_rank = (int)r;
-        nicbarr_cache_soon(&job.comm, 0);
-        nicbarr_cache_soon(&job.comm, 1);
+        nicbarr_cache_prefetch(&job.comm, 0);
+        nicbarr_cache_prefetch(&job.comm, 1);
         while (0 == r && !nicbarr_cache_ready()) { /* read by a thread */
             (void)usleep(100);
         }

@@ -477,8 +477,8 @@ static void make_calls(struct machine *machine, struct data_watch *watch, uint32
 /* Make calls until this time is affordable. */
 static void afford(struct machine *machine, struct data_watch *watch, uint32_t *pause, double us)
 {
-    while (nicbarr_lacking_us(us, watch->spent_us, machine->clock_us - watch->began_us,
-                              NICBARR_REMEASURE_PERCENT) > 0) {
+    while (nicbarr_excess_us(us, watch->spent_us, machine->clock_us - watch->began_us,
+                             NICBARR_REMEASURE_PERCENT) > 0) {
         make_calls(machine, watch, nicbarr_remeasure_postpone(pause));
         agreement_of_all(machine);
     }
@@ -500,7 +500,7 @@ static void play_data_watch(struct machine *machine, struct data_watch *watch)
         watch->spent_us += outcome.spent_us - before_us;
         make_calls(machine, watch, pause);
         afford(machine, watch, &pause, nicbarr_batches_next_us(&batches));
-    } while (contests[0].provisional && nicbarr_contest_open(&contests[0]));
+    } while (contests[0].provisional && nicbarr_contest_has_samples(&contests[0]));
     const bool proven = !contests[0].provisional;
     const bool lost = proven && watch->chosen != contests[0].chosen;
     watch->switches += lost;
