@@ -147,7 +147,7 @@ static union myr_value registered_of[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 
 /* ---- registering ---- */
 
-/* Returns text. */
+/* Write the help text of coll_nicbarr_nic into `text`; returns text. */
 static const char *nic_help(char *text, size_t bytes)
 {
     int length = snprintf(

@@ -55,6 +55,7 @@ struct hello_table {
     _Atomic uint32_t at[];
 };
 
+/* An encoded hello in the segment. */
 struct encoded {
     uint32_t count;
     uint8_t bytes[];
