@@ -96,7 +96,7 @@ complained_before_the_end() {
 check "while the job runs, and once" complained_before_the_end
 for folder in /proc/nonexistent "$scratch/nonexistent"; do
     check "a cache in $folder, which is not there," works --mca coll_nicbarr_cache "$folder/cache.json"
-    check "is complained of" said_once "tuning cache $folder/cache.json is not written: its folder"
+    check "is complained of" said_once "tuning cache $folder/cache.json is not written: its directory"
     check "and the folder is not made" test ! -e "$folder"
 done
 
