@@ -91,6 +91,19 @@ uint8_t mcp_take_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
     return 0;
 }
 
+/* Returns whether a port with the same bit in `refused_ports` waits for a token. */
+static bool another_waits(struct mcp_nic *nic, const struct mcp_board *board, uint32_t number)
+{
+    const uint64_t bit = mcp_port_bit(number);
+    bool waits = false;
+    for (uint32_t n = 0; !waits && n < nic->messages.nports; ++n) {
+        const struct mcp_port *port = &mcp_ports(nic)[n];
+        const struct mcp_rings *rings = mcp_at(board, port->rings);
+        waits = bit == mcp_port_bit(n) && 0 != port->key && 0 != myr_load_relaxed(&rings->hungry);
+    }
+    return waits;
+}
+
 void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_t number)
 {
     struct mcp_port *port = mcp_port_at(nic, number);
@@ -100,10 +113,11 @@ void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_
     struct mcp_rings *rings = mcp_at(board, port->rings);
     myr_store_seq_cst(&rings->hungry, 0);
     mcp_deliver_waiting(nic, board, number);
+    const uint64_t over = another_waits(nic, board, number) ? 0 : mcp_port_bit(number);
     for (uint32_t i = 0; i < nic->messages.connections; ++i) {
         struct mcp_connection *c = &mcp_connections(nic)[i];
         if (0 != (c->refused_ports & mcp_port_bit(number))) {
-            c->refused_ports &= ~mcp_port_bit(number);
+            c->refused_ports &= ~over;
             mcp_report_tokens(nic, board, c, (uint16_t)number, port->key,
                               mcp_tokens_left(board, port));
         }

@@ -715,6 +715,39 @@ static void refused_ports_retry(void **state)
     end(&w);
 }
 
+/* Two ports whose numbers have the same bit in `refused_ports` are both reported to the sender when
+ * they have tokens. */
+static void ports_with_the_same_bit(void **state)
+{
+    (void)state;
+    enum { PORTS = 65 };
+    struct world w;
+    begin(&w, 2, 4, crew_seed());
+    struct wire_nic *nic = w.hosts[1].nic;
+    nic->mcp = wire_memory(nic, mcp_nic_bytes(PORTS, WIRE_CONNECTIONS));
+    mcp_init(nic->mcp, crew_random(&w.random), PORTS, WIRE_CONNECTIONS);
+    open_port(&w, 1, 0);
+    open_port(&w, 3, PORTS - 1);
+    (void)connect_nics(nic, w.hosts[0].nic);
+    w.hosts[0].connection[1] = w.hosts[0].connection[3] = connect_nics(w.hosts[0].nic, nic);
+    assert_true(send(&w, 0, 1, 100));
+    assert_true(send(&w, 0, 3, 100));
+    pass(&w, SECOND);
+    for (uint32_t to = 1; to < 4; to += 2) {
+        struct victim victim = {.type = MCP_ACK, .flags = MCP_READY, .always = true};
+        w.wire.transmitted = drop_victim;
+        w.wire.context = &victim;
+        assert_true(provide(&w.hosts[to], LONGEST));
+        assert_true(victim.done);
+    }
+    w.wire.transmitted = NULL;
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    assert_int_equal(w.hosts[3].received, 1);
+    check_idle(&w);
+    end(&w);
+}
+
 /* A process has posted a token, but not yet notified the NIC, when another message arrives:
  * messages stay in order. */
 static void messages_stay_in_order(void **state)
@@ -1551,6 +1584,7 @@ int main(void)
         cmocka_unit_test(gaps_are_filled),
         cmocka_unit_test(continues_after_received_packets),
         cmocka_unit_test(refused_ports_retry),
+        cmocka_unit_test(ports_with_the_same_bit),
         cmocka_unit_test(messages_stay_in_order),
         cmocka_unit_test(unfinished_messages),
         cmocka_unit_test(more_than_the_length),
