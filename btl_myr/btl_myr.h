@@ -284,8 +284,10 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
                                                  bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags);
 
-/* Returns whether a control packet to the endpoint would get a fragment now. */
-bool mca_btl_myr_has_fragment_for(const struct mca_btl_base_endpoint_t *endpoint);
+/* Returns whether a control packet to the endpoint would get a fragment now, which is added if the
+ * endpoint has none and none is left. If that fails, returns true nevertheless: the fragments may
+ * be at processes that make no calls, which must not delay others. Called with the lock held. */
+bool mca_btl_myr_may_answer(const struct mca_btl_base_endpoint_t *endpoint);
 
 /* Copies an overflow fragment into a fragment of its pool. Returns false if there is none for its
  * endpoint. */

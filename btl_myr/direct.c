@@ -32,20 +32,20 @@ static void execute_get(const get_t *get)
                   read ? OPAL_SUCCESS : OPAL_ERROR);
 }
 
+/* Delays a get if its endpoint has to wait for a fragment. Returns false if it may be executed. */
 static bool delay_get(const get_t *arguments)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    get_t *get = OBJ_NEW(get_t);
-    if (NULL == get) {
-        return false;
-    }
-    const opal_list_item_t super = get->super;
-    *get = *arguments;
-    get->super = super;
     OPAL_THREAD_LOCK(&component->lock);
-    opal_list_append(&component->gets, &get->super);
+    get_t *get = mca_btl_myr_may_answer(arguments->endpoint) ? NULL : OBJ_NEW(get_t);
+    if (NULL != get) {
+        const opal_list_item_t super = get->super;
+        *get = *arguments;
+        get->super = super;
+        opal_list_append(&component->gets, &get->super);
+    }
     OPAL_THREAD_UNLOCK(&component->lock);
-    return true;
+    return NULL != get;
 }
 
 /* Removes the first delayed get whose endpoint has a fragment. Returns NULL if there is none.
@@ -55,7 +55,7 @@ static get_t *take_delayed_get(void)
     opal_list_t *gets = &mca_btl_myr_component.gets;
     for (opal_list_item_t *at = opal_list_get_first(gets); at != opal_list_get_end(gets);
          at = opal_list_get_next(at)) {
-        if (mca_btl_myr_has_fragment_for(((get_t *)at)->endpoint)) {
+        if (mca_btl_myr_may_answer(((get_t *)at)->endpoint)) {
             (void)opal_list_remove_item(gets, at);
             return (get_t *)at;
         }
@@ -96,8 +96,7 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                        .callback = callback,
                        .context = context,
                        .data = data};
-    if (!mca_btl_myr_component.has_other_jobs || mca_btl_myr_has_fragment_for(endpoint) ||
-        !delay_get(&get)) {
+    if (!mca_btl_myr_component.has_other_jobs || !delay_get(&get)) {
         execute_get(&get);
     }
     return OPAL_SUCCESS;

@@ -237,12 +237,6 @@ static mca_btl_myr_fragment_t *get_fragment_if_fair(enum mca_btl_myr_pools which
                                               : NULL;
 }
 
-bool mca_btl_myr_has_fragment_for(const struct mca_btl_base_endpoint_t *endpoint)
-{
-    return 0 == atomic_load_explicit(&endpoint->overflow, memory_order_relaxed) &&
-           may_have_fragment(endpoint, MCA_BTL_MYR_EAGER);
-}
-
 /* Adds a fragment to a pool. */
 static void grow_pool(enum mca_btl_myr_pools which)
 {
@@ -263,6 +257,21 @@ static void grow_pool(enum mca_btl_myr_pools which)
     mca_btl_myr_add(&pool->added, 1);
     mca_btl_myr_add(&pool->left, 1);
     opal_free_list_return(&pool->list, &fragment->base.super);
+}
+
+bool mca_btl_myr_may_answer(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    if (0 != atomic_load_explicit(&endpoint->overflow, memory_order_relaxed)) {
+        return false;
+    }
+    if (may_have_fragment(endpoint, MCA_BTL_MYR_EAGER)) {
+        return true;
+    }
+    if (0 != fragments_held_by(endpoint, MCA_BTL_MYR_EAGER)) {
+        return false;
+    }
+    grow_pool(MCA_BTL_MYR_EAGER);
+    return true;
 }
 
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools which,

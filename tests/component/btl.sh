@@ -94,6 +94,7 @@ for bytes in 200 1000 20000; do
 done
 check "one-sided" scarce 10 --window --messages 100
 check "the sender has met another job" scarce 10 --met --rounds 1
+check "... and receives long messages" scarce 10 --met --rounds 1 --bytes 5000 --unasked --probe
 
 if there_are_hosts; then
     messages_on_hosts

@@ -10,6 +10,8 @@
  *                         answers, and then creates the file. (3 or more processes)
  *   late_receiver --file F --window   the same with MPI_Put
  *   late_receiver --file F --met      the same after rank 0 has received messages of another job
+ *   late_receiver --file F --unasked  the same, but rank 0 sends nothing to the last rank
+ *   late_receiver --file F --probe    the same, but each message makes progress before the next one
  *
  * Every message has other contents, which are checked. The time for which the receiver stays away
  * (--late) only determines how likely a defect is found.
@@ -30,6 +32,8 @@ static long late_ms = 500;
 static long disconnect;
 static long window;
 static long met;
+static long unasked;
+static long probe;
 static const char *hosts = "";
 static const char *file = "";
 
@@ -40,6 +44,8 @@ static const struct test_option options[] = {
     {"--rounds", OPTION_LONG, &rounds, "rounds (2)"},
     {"--late", OPTION_LONG, &late_ms, "time until the receiver receives, in milliseconds (500)"},
     {"--disconnect", OPTION_FLAG, &disconnect, "spawned processes call MPI_Comm_disconnect"},
+    {"--unasked", OPTION_FLAG, &unasked, "rank 0 sends nothing to the last rank"},
+    {"--probe", OPTION_FLAG, &probe, "call MPI_Iprobe after each message"},
     {"--hosts", OPTION_TEXT, &hosts, "where they are spawned: the info key \"host\""},
     {"--file", OPTION_TEXT, &file, "the file for which processes wait"},
     {"--window", OPTION_FLAG, &window, "one-sided communication instead of messages"},
@@ -73,6 +79,12 @@ static void receive_all(unsigned char *buffer, int from, MPI_Comm comm)
     }
 }
 
+static void make_progress(void)
+{
+    int there;
+    MPI_Iprobe(MPI_ANY_SOURCE, (int)messages, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+}
+
 /* Starts to send all messages, each from a buffer of its own. */
 static void start_sends(unsigned char *buffers, int from, int to, MPI_Comm comm,
                         MPI_Request *requests)
@@ -81,6 +93,8 @@ static void start_sends(unsigned char *buffers, int from, int to, MPI_Comm comm,
         fill(buffers + message * bytes, from, message);
         MPI_Isend(buffers + message * bytes, (int)bytes, MPI_BYTE, to, (int)message, comm,
                   &requests[message]);
+        if (probe)
+            make_progress();
     }
 }
 
@@ -142,33 +156,54 @@ static void receive_from_children(const char *program)
 
 /* ---- a receiver that makes no calls ---- */
 
-static void wait_for_file(void)
+/* Returns the path of the file by which a rank reports that it makes no more calls. */
+static const char *file_of(int rank)
 {
-    while (access(file, F_OK) != 0)
-        usleep(1000);
+    static char path[4096];
+    snprintf(path, sizeof(path), "%s.%d", file, rank);
+    return path;
 }
 
-static void create_file(void)
+static void create_file(const char *path)
 {
-    const int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    TEST_CHECK(fd >= 0, "file", "%s cannot be created", file);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    TEST_CHECK(fd >= 0, "file", "%s cannot be created", path);
     close(fd);
+}
+
+/* Waits until all receivers but the last one make no more calls. */
+static void await_absence(void)
+{
+    test_phase("waits until the others make no calls");
+    for (int rank = 1; rank < test.size - 1; rank++)
+        while (access(file_of(rank), F_OK) != 0)
+            make_progress();
+}
+
+static void stay_away(void)
+{
+    test_phase("waits for the file");
+    create_file(file_of(test.rank));
+    while (access(file, F_OK) != 0)
+        usleep(1000);
+    unlink(file_of(test.rank));
 }
 
 static void send_to_all(unsigned char *buffer)
 {
-    const int last = test.size - 1;
-    unsigned char *buffers = malloc((size_t)(last * messages * bytes));
-    MPI_Request *requests = malloc((size_t)(last * messages) * sizeof(*requests));
+    const int last = test.size - 1, receivers = unasked ? last - 1 : last;
+    unsigned char *buffers = malloc((size_t)(receivers * messages * bytes));
+    MPI_Request *requests = malloc((size_t)(receivers * messages) * sizeof(*requests));
+    await_absence();
     test_phase("sends to all");
-    for (int to = 1; to <= last; to++)
+    for (int to = 1; to <= receivers; to++)
         start_sends(buffers + (to - 1) * messages * bytes, 0, to, MPI_COMM_WORLD,
                     requests + (to - 1) * messages);
     test_phase("receives from the last rank");
     receive_all(buffer, last, MPI_COMM_WORLD);
-    create_file();
+    create_file(file);
     test_phase("completes its sends");
-    MPI_Waitall((int)(last * messages), requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall((int)(receivers * messages), requests, MPI_STATUSES_IGNORE);
     free(requests);
     free(buffers);
 }
@@ -178,7 +213,8 @@ static void answer(unsigned char *buffer)
     unsigned char *buffers = malloc((size_t)(messages * bytes));
     MPI_Request *requests = malloc((size_t)messages * sizeof(*requests));
     test_phase("receives from rank 0");
-    receive_all(buffer, 0, MPI_COMM_WORLD);
+    if (!unasked)
+        receive_all(buffer, 0, MPI_COMM_WORLD);
     test_phase("answers");
     start_sends(buffers, test.rank, 0, MPI_COMM_WORLD, requests);
     MPI_Waitall((int)messages, requests, MPI_STATUSES_IGNORE);
@@ -194,8 +230,7 @@ static void exchange(void)
     } else if (test.rank == test.size - 1) {
         answer(buffer);
     } else {
-        test_phase("waits for the file");
-        wait_for_file();
+        stay_away();
         receive_all(buffer, 0, MPI_COMM_WORLD);
     }
     free(buffer);
@@ -219,6 +254,7 @@ static void put_to_all(unsigned char *buffers, MPI_Win memory)
 {
     for (long message = 0; message < messages; message++)
         fill(buffers + message * bytes, 0, message);
+    await_absence();
     test_phase("puts to all");
     for (int to = 1; to < test.size; to++) {
         MPI_Win_lock(MPI_LOCK_SHARED, to, MPI_MODE_NOCHECK, memory);
@@ -228,7 +264,7 @@ static void put_to_all(unsigned char *buffers, MPI_Win memory)
     }
     test_phase("completes its puts to the last rank");
     MPI_Win_unlock(test.size - 1, memory);
-    create_file();
+    create_file(file);
     test_phase("completes its other puts");
     for (int to = 1; to < test.size - 1; to++)
         MPI_Win_unlock(to, memory);
@@ -244,8 +280,7 @@ static void exchange_in_window(void)
     if (test.rank == 0) {
         put_to_all(buffers, memory);
     } else if (test.rank != test.size - 1) {
-        test_phase("waits for the file");
-        wait_for_file();
+        stay_away();
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, test.rank, 0, memory);
