@@ -168,7 +168,7 @@ static enum myr_status open_endpoint(struct myr_tagged *t, struct myr_error *err
     const uint32_t buffers = t->options.buffers;
     const struct myr_port_options options = {
         .number = MYR_ANY_PORT,
-        .send_tokens = 3 * ((buffers + 1) / 2), /* one per buffer */
+        .send_tokens = 3 * ((buffers + 1) / 2) + TAGGED_ADDED, /* one per buffer */
         .receive_tokens = buffers,
         .inlet = true,
         .watch = t->options.watch,

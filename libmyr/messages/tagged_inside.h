@@ -51,10 +51,17 @@ enum {
     TAGGED_BUCKETS = 1024,
     TAGGED_BUFFERS = 64, /* default: maximum, */
     TAGGED_BUFFERS_LEAST = 8,
+    TAGGED_ADDED = 64, /* maximum number of send buffers that are added */
 };
 
-/* Pools of send buffers. */
-enum tagged_pools { TAGGED_SMALL_POOL, TAGGED_LARGE_POOL, TAGGED_POOLS };
+/* Pools of send buffers: at first, and those that are added for peers that have none. */
+enum tagged_pools {
+    TAGGED_SMALL_POOL,
+    TAGGED_LARGE_POOL,
+    TAGGED_SMALL_ADDED,
+    TAGGED_LARGE_ADDED,
+    TAGGED_POOLS
+};
 _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_more),
                "both are multiples of 8");
 _Static_assert(MYR_SHORT_BYTES == sizeof(struct tagged_head) + MYR_TAGGED_SHORT,
@@ -105,7 +112,9 @@ struct myr_tagged_peer {
  * leave some buffers for the port.
  *
  * A send to a process that makes no MPI calls may take long to complete. In order that it does not
- * block sends to others, the port sends to a peer from fewer buffers than are left. */
+ * block sends to others, the port sends to a peer from fewer buffers than are left. If none is
+ * left, because there are several such processes, a peer from which the port uses none gets one of
+ * those that are added. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* number of free buffers */
@@ -171,8 +180,10 @@ struct myr_tagged {
     struct myr_tagged_peer *waiting_peers; /* peers with queued messages, or pulled requests */
     uint32_t pulls;                        /* number of pulled requests of all peers */
     struct tagged_out *free_out;           /* free list */
-    struct tagged_buffer *buffers;         /* all of them */
-    uint8_t *memory;                       /* their memory, in one allocation of the port's */
+    struct tagged_buffer *buffers;         /* all of them, except: */
+    struct tagged_buffer added[TAGGED_ADDED];
+    uint32_t nadded;
+    uint8_t *memory; /* their memory, in one allocation of the port's */
     struct tagged_pool pool[TAGGED_POOLS];
     uint32_t busy_buffers;
     uint32_t spare;       /* number of messages for which slots could still be granted */

@@ -112,6 +112,20 @@ static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_poo
     return buffer;
 }
 
+/* Takes a buffer for a peer that has none, and adds one if necessary. Returns NULL if there is no
+ * memory, or if too many were added. */
+static struct tagged_buffer *take_added(struct myr_tagged *t, enum tagged_pools pool)
+{
+    const size_t bytes = TAGGED_LARGE_ADDED == pool ? t->options.buffer_bytes : TAGGED_SMALL;
+    if (0 == t->pool[pool].left && TAGGED_ADDED != t->nadded) {
+        uint8_t *memory = myr_port_alloc(t->port, bytes);
+        if (NULL != memory) {
+            init_buffer(t, &t->added[t->nadded++], memory, &t->pool[pool]);
+        }
+    }
+    return take_buffer(t, &t->pool[pool], 0);
+}
+
 void tagged_buffer_end(struct tagged_buffer *buffer)
 {
     --buffer->tagged->busy_buffers;
@@ -167,11 +181,15 @@ static bool send_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     const bool large = TAGGED_DATA == head->kind || TAGGED_HEADS + bytes > TAGGED_SMALL;
     const enum tagged_pools pool = large ? TAGGED_LARGE_POOL : TAGGED_SMALL_POOL;
+    const enum tagged_pools added = large ? TAGGED_LARGE_ADDED : TAGGED_SMALL_ADDED;
     struct tagged_buffer *buffer = take_buffer(t, &t->pool[pool], peer->sending[pool]);
+    if (NULL == buffer && 0 == peer->sending[pool] + peer->sending[added]) {
+        buffer = take_added(t, added);
+    }
     if (NULL == buffer) {
         return false;
     }
-    ++peer->sending[pool];
+    ++peer->sending[buffer->pool - t->pool];
     buffer->counts = TAGGED_CREDIT != head->kind && TAGGED_DONE != head->kind;
     peer->unreceived += buffer->counts;
     const uint32_t all = write_out(buffer->memory, head, more, data, bytes);

@@ -93,6 +93,7 @@ if there_are_hosts; then
             "$programs/matching" --rounds 3 --truncate
         check "matching, 5 hosts $way" on_hosts 5 1 $way "$programs/matching" --rounds 3
     done
+    check "8 receivers that make no calls delay no others, 10 hosts" away_on_hosts 10 --probe --messages 150 --bytes 40000
     rm -rf "$scratch/files"
     mkdir "$scratch/files"
     # shellcheck disable=SC2086 # options
