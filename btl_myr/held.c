@@ -9,6 +9,9 @@
  * holds the lock exclusively, the highest bit is removed from the result that it gets. This is
  * safe, because no other process can have the lock meanwhile.
  *
+ * A process whose peers are all on its node is left out: for windows within a node, osc/rdma passes
+ * the program's own atomic operations to the BTL, and the program may do the same with its words.
+ *
  * Only the lock that was acquired last is remembered. It is forgotten when it is released, which is
  * an addition of the highest bit, or when anything else is added. */
 #include "btl_myr/btl_myr.h"
@@ -54,7 +57,8 @@ bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                            const struct mca_btl_myr_atomic *atomic, uint64_t found)
 {
-    if (atomic->swaps && 0 == found && 0 == atomic->compare && ALONE == atomic->operand) {
+    const bool near = MYR_DRAIN_THIS_NODE == mca_btl_myr_component.peers;
+    if (!near && atomic->swaps && 0 == found && 0 == atomic->compare && ALONE == atomic->operand) {
         OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
         held.endpoint = endpoint;
         held.address = address;

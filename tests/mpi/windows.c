@@ -512,12 +512,47 @@ static void round_of(struct game *game, struct rng *plan, unsigned number)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* ---- a word that is used like a lock of Open MPI's ---- */
+
+static void expect_found(MPI_Win window, int to, const uint64_t *compare, uint64_t operand,
+                         uint64_t expected)
+{
+    uint64_t found = ~expected;
+    if (compare != NULL)
+        MPI_Compare_and_swap(&operand, compare, &found, MPI_UINT64_T, to, 0, window);
+    else
+        MPI_Fetch_and_op(&operand, &found, MPI_UINT64_T, to, 0, MPI_SUM, window);
+    MPI_Win_flush(to, window);
+    TEST_CHECK(found == expected, "word", "found %#llx, and not %#llx", (unsigned long long)found,
+               (unsigned long long)expected);
+}
+
+/* The program may do with a word what osc/rdma does with its locks: set the highest bit, and add
+ * and subtract 1. */
+static void use_like_a_lock(void)
+{
+    const uint64_t highest = UINT64_C(1) << 63, zero = 0;
+    const int to = (test.rank + 1) % test.size;
+    uint64_t word = 0;
+    MPI_Win window;
+    MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_lock_all(0, window);
+    expect_found(window, to, &zero, highest, 0);
+    for (int times = 0; times < 3; times++) {
+        expect_found(window, to, NULL, 1, highest);
+        expect_found(window, to, NULL, UINT64_MAX, highest + 1);
+    }
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "windows", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     struct rng plan = rng_make(STREAM_PLAN);
     if (no_read)
         forbid_reading();
+    use_like_a_lock();
     for (long w = 0; w < windows; w++) {
         struct game game = {0};
         game_open(&game, &plan, (unsigned)w);
