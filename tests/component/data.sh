@@ -147,6 +147,23 @@ check "says so of large broadcasts" no_pieces
 check "room for large broadcasts on some communicators" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" "${some[@]}"
 check "says so of the others" no_pieces
 
+# Sums of 2 KiB, of which those on the last communicators find no memory for large slots.
+sums() { # COUNT
+    local i
+    for i in $(seq "$1"); do
+        echo "$i dup c=0 d=$i"
+        echo "$i coll what=allreduce how=b c=$i type=MPI_INT op=MPI_SUM n=512"
+        echo "$i coll what=allgather how=b c=$i type=MPI_INT n=64"
+    done
+}
+written many_sums < <(sums 100)
+check "no large slots for all sums" passes 4 --mca coll_nicbarr_memory 4 --mca coll_nicbarr_verbose 1 "${ours[@]}" \
+    "${many_sums[@]}"
+carried() { grep -c "MPI_$1 up to [0-9]* bytes on .*exchange" "$scratch/out"; }
+some_carried() { [ "$(carried Allreduce)" -gt 0 ] && [ "$(carried Allreduce)" -lt 100 ]; }
+check "Open MPI serves the others, as many small slots would be slower" some_carried
+check "contributions to allgathers fit into few small slots" [ "$(carried Allgather)" = 100 ]
+
 # ---- the test itself: Open MPI's own functions combine in another order
 
 other_bits() { ! passes 5 "${own[@]}" "${in_order[@]}" && said "FAIL.*the result"; }
