@@ -316,12 +316,16 @@ enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
 
 void myr_soft_close(struct myr_soft_nic *nic)
 {
-    /* The list must not contain a descriptor that is about to be closed. */
-    if (myr_soft_lock(nic)) {
+    /* A process that opens the NIC finds the socket either in the list, or closed: if it was the
+     * last one, another socket can have its port. */
+    const bool locked = myr_soft_lock(nic);
+    if (locked) {
         unlist_socket(nic);
-        myr_soft_unlock(nic);
     }
     mcp_udp_close(&nic->udp);
+    if (locked) {
+        myr_soft_unlock(nic);
+    }
     myr_soft_lock_end(nic);
     pthread_mutex_destroy(&nic->mutex);
     pthread_mutex_destroy(&nic->sleeping_mutex);
