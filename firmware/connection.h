@@ -86,7 +86,7 @@ struct mcp_connection {
     uint64_t refused_ports; /* bit n: a port with number n, n + 64 and so on was refused for lack of
                                tokens, and will report when it has some */
     uint8_t refused_why;    /* enum mcp_reason of the last refusal; 0: none */
-    bool gap_reported;      /* it was reported that packet `expected` is missing */
+    bool gap_reported;      /* whether a report was sent that packet `expected` is missing */
     uint8_t gap_attempt;    /* the sender's attempt during which the gap was reported */
     uint32_t unacknowledged; /* packets accepted since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0 if nothing is unacknowledged */

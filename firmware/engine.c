@@ -84,8 +84,8 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* Unlike in a barrier, a message does not imply that of the previous epoch, because that one's
-     * data would be missing. */
+    /* In a barrier, a message implies the message of the previous epoch. Here it does not, because
+     * the data of the previous epoch would be missing. */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }

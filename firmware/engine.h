@@ -41,7 +41,7 @@
 /* A link to another NIC: an index into the board's own table, which alone has the addresses. */
 typedef uint32_t mcp_link;
 
-/* Stands for the sender of the present packet, so that the NIC can answer NICs without a link. */
+/* Denotes the sender of the present packet, so that the NIC can answer NICs without a link. */
 #define MCP_LINK_SENDER ((mcp_link)0)
 
 /* The other end of a message. */

@@ -407,7 +407,7 @@ void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
         }
         sending = mcp_sending_at(board, c->queue.first);
     }
-    if (!mcp_not_after(c->base, c->next)) { /* it had gone back to packets acknowledged now */
+    if (!mcp_not_after(c->base, c->next)) { /* packets to be retransmitted are acknowledged now */
         c->next = c->base;
         c->current = c->queue.first;
     }

@@ -32,7 +32,7 @@ struct myr_wait_policy {
 
 enum {
     /* For a word. */
-    MYR_WORD_POLLS = 1000,  /* polls with a CPU of one's own, about 50 us */
+    MYR_WORD_POLLS = 1000,  /* polls if each process has its own CPU, about 50 us */
     MYR_WORD_PROGRESS = 64, /* polls between two calls of progress, about 3 us */
     MYR_WORD_YIELDS = 3,    /* yields before the first call of progress */
     /* For a NIC. A poll may process packets; if there were none, a yield follows. */

@@ -384,7 +384,7 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
 
 /* Each iteration of the event loop starts with another client, because a user's time may be used up
  * before all of its clients have been served. The loop iterates downwards, because the last client
- * takes the index of a client that is removed, and must not be served by the other one's events. A
+ * takes the index of a client that is removed, and must not be served by that client's events. A
  * client that was moved below `first` is served in the next iteration of the event loop. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {

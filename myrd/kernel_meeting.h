@@ -27,7 +27,8 @@ struct myrd_meeting {
     struct myrd_meeting *next;
     uint32_t clients; /* number of waiting clients */
     bool parked;      /* queued, not active yet */
-    /* Per peer. If two peers are on one host, the first one's entries are used. */
+    /* `number` and `answered` have an entry per peer. If two peers are on one host, only the
+     * entries of the first are used. */
     uint64_t number[MCP_KERNEL_PEERS]; /* number of the query to this peer; 0: not sent yet */
     bool answered[MCP_KERNEL_PEERS];
     uint32_t pause_ms;

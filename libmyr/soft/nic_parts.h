@@ -10,7 +10,8 @@
  *
  * The NIC's memory is a record of the segment. One word of it is the lock, whose holder runs the
  * control program. The holder gathers packets and sends them after unlocking, so that no process
- * waits for another one's system calls. Each process has its own descriptor of the common socket.
+ * waits for another process's system calls. Each process has its own descriptor of the common
+ * socket.
  *
  * Invariants: the lock contains the number of the process that holds it. If a holder is killed, the
  * control program's state is undefined, and the NIC is permanently broken. The lock itself has a

@@ -40,8 +40,8 @@ enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns
                                      struct myr_soft_watch **watch, struct myr_error *error);
 void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */
 
-/* Keeps a thread in this process, which becomes the watch within `every_ns` of another one's end,
- * even if the process makes no calls meanwhile. The watch may be NULL. */
+/* Keeps a thread in this process, so that the process becomes the watch within `every_ns` after the
+ * previous watch has ended, even if it makes no calls meanwhile. `watch` may be NULL. */
 void myr_soft_watch_stay(struct myr_soft_watch *watch);
 
 /* Returns whether the watch's thread is in this process. */

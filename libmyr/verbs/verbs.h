@@ -25,8 +25,8 @@
  * - Of two writes to the same bytes, the second one remains (ibv_reg_mr(3), "ordering semantics",
  *   for memory registered without a relaxed ordering flag). A record therefore never goes back, and
  *   needs no second word for odd epochs.
- * - A NIC processes the packets of a write in order. Once a process has found the last one's word,
- *   it may free the memory (parcels.c).
+ * - A NIC processes the packets of a write in order. Once a process has found the word that the
+ *   last packet writes, it may free the memory (parcels.c).
  *
  * The code does not rely on an order between writes to different words, or to different processes.
  * InfiniBand does not guarantee that a process sees a write by polling its memory, but other
