@@ -77,11 +77,12 @@ static bool has_ipv4(const union ibv_gid *gid)
     return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
-/* Selects the port's address. Returns false if it has no suitable one. */
+/* Selects the port's address, of those whose index fits into an address handle. Returns false if it
+ * has no suitable one. */
 static bool find_gid(struct myr_verbs_device *device, int count)
 {
     bool found = false;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count && i <= UINT8_MAX; ++i) {
         struct ibv_gid_entry entry;
         if (0 != device->calls->query_gid_ex(device->context, device->port, (uint32_t)i, &entry, 0,
                                              sizeof(entry)) ||

@@ -165,6 +165,7 @@ static int query_port(struct ibv_context *context, uint8_t number,
     while (NULL != port->gids[attr->gid_tbl_len]) {
         ++attr->gid_tbl_len;
     }
+    attr->gid_tbl_len += (int)port->unusable_gids;
     return 0;
 }
 
@@ -199,7 +200,9 @@ static int query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t ind
     uint32_t mask;
     (void)flags;
     (void)bytes;
-    *entry = gid_of(card_of(context)->device->port[port - 1].gids[index], &ip, &mask);
+    const struct verbs_fake_port *table = &card_of(context)->device->port[port - 1];
+    *entry = gid_of(index < table->unusable_gids ? "v1" : table->gids[index - table->unusable_gids],
+                    &ip, &mask);
     return 0;
 }
 

@@ -833,6 +833,17 @@ static const struct verbs_fake_device machine[] = {
                .gids = {"v1", "v2", "v1", "v2 10.0.0.7"}},
               {.active = true, .ethernet = true, .mtu = IBV_MTU_1024, .gids = {"v1", "v2"}}}},
     {.name = "ib", .port = {{.active = true, .lid = 5, .mtu = IBV_MTU_2048, .gids = {"ib"}}}},
+    {.name = "many",
+     .port = {{.active = true,
+               .ethernet = true,
+               .mtu = IBV_MTU_1024,
+               .unusable_gids = UINT8_MAX,
+               .gids = {"v2 10.0.0.8", "v2 10.0.0.9"}},
+              {.active = true,
+               .ethernet = true,
+               .mtu = IBV_MTU_1024,
+               .unusable_gids = UINT8_MAX + 1,
+               .gids = {"v2 10.0.0.10"}}}},
     {.name = NULL},
 };
 
@@ -854,6 +865,8 @@ static void test_devices(void **state)
         {"down,ib:1,roce", "ib", 1, 0},
         {"roce:2,roce:1", "roce", 2, 1},
         {", ib:2, ib:1", "ib", 1, 0},
+        {"many", "many", 1, UINT8_MAX},
+        {"many:2,ib", "ib", 1, 0}, /* no address handle has room for the index of its address */
     };
     (void)state;
     const struct myr_verbs_calls *calls = verbs_fake(machine, 1);
@@ -937,7 +950,7 @@ static void test_no_device(void **state)
         assert_non_null(strstr(error.text, cases[c].expected));
         assert_int_equal(verbs_fake_held(), 0);
     }
-    calls = verbs_fake(&machine[5], 1);
+    calls = verbs_fake(&machine[sizeof(machine) / sizeof(machine[0]) - 1], 1);
     assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, &error), MYR_ERR_NOT_THERE);
     for (uint32_t call = 2; call <= 4; ++call) { /* after the device was examined */
         calls = verbs_fake(one_card, 1);
