@@ -34,7 +34,7 @@
 /* ---- agreement ---- */
 
 /* *good becomes true if it is true on all members. */
-static int agree_on_success(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static int agree_on_success(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             bool *good)
 {
     double bad = !*good;
@@ -79,7 +79,7 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
  * started. A job that starts on one node opens no NICs until it connects to processes of other
  * nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is a daemon that did not respond in time
  * at the start. */
-static int exchange_hellos(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
     struct nicbarr_hello own;
@@ -91,9 +91,8 @@ static int exchange_hellos(const mca_coll_nicbarr_module_t *module, ompi_communi
     nicbarr_open_nics_now(&own);
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
     memcpy(mine, &bytes, sizeof(bytes));
-    const int rc = module->openmpi.allgather.function(mine, (int)sizeof(mine), MPI_BYTE, all,
-                                                      (int)sizeof(mine), MPI_BYTE, comm,
-                                                      module->openmpi.allgather.module);
+    const int rc = nicbarr_openmpi_allgather(mine, (int)sizeof(mine), MPI_BYTE, all,
+                                             (int)sizeof(mine), MPI_BYTE, comm, &module->openmpi);
     for (int r = 0; OMPI_SUCCESS == rc && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         const uint8_t *theirs = all + (size_t)r * sizeof(mine);
@@ -182,7 +181,7 @@ static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     int rc = OMPI_SUCCESS;
     *good = true;
     for (int g = 0; OMPI_SUCCESS == rc && *good && g < 2; ++g) {
-        rc = module->openmpi.barrier.function(comm, module->openmpi.barrier.module);
+        rc = nicbarr_openmpi_barrier(comm, &module->openmpi);
         if (OMPI_SUCCESS == rc) {
             *good = nicbarr_group_try(groups[g], error);
             rc = agree_on_success(module, comm, good);
@@ -224,7 +223,7 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
         }
     }
     if (OMPI_SUCCESS == rc && good) {
-        nicbarr_barrier_event(module, comm, NICBARR_EVENT_CHOSEN);
+        nicbarr_barrier_event(module, NICBARR_EVENT_CHOSEN);
     }
     module->tuning = false;
     return rc;
@@ -235,7 +234,7 @@ int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (module->across && !myr_nic_group_joined(&module->split)) {
         return nicbarr_across_install(module, comm);
     }
-    nicbarr_barrier_event(module, comm, NICBARR_EVENT_CHOSEN);
+    nicbarr_barrier_event(module, NICBARR_EVENT_CHOSEN);
     return OMPI_SUCCESS;
 }
 
@@ -287,9 +286,9 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     } else if (OMPI_SUCCESS == rc && NICBARR_FORCED == module->source) {
         rc = nicbarr_across_install(module, comm);
     } else if (OMPI_SUCCESS == rc) {
-        nicbarr_barrier_event(module, comm,
-                              NICBARR_UNDECIDED == module->source ? NICBARR_EVENT_SHAPE_UNKNOWN
-                                                                  : NICBARR_EVENT_SHAPE_KNOWN);
+        nicbarr_barrier_event(module, NICBARR_UNDECIDED == module->source
+                                          ? NICBARR_EVENT_SHAPE_UNKNOWN
+                                          : NICBARR_EVENT_SHAPE_KNOWN);
     }
     if (OMPI_SUCCESS == rc && !module->declined) {
         nicbarr_report_record(module, comm, NULL, NULL);

@@ -20,9 +20,9 @@
 #include "coll_nicbarr/setup.h"
 #include "coll_nicbarr/split.h"
 
-static int openmpi_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static int openmpi_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    return module->openmpi.barrier.function(comm, module->openmpi.barrier.module);
+    return nicbarr_openmpi_barrier(comm, &module->openmpi);
 }
 
 /* Set up the groups for which there were enough non-blocking calls (across nodes). Returns true if

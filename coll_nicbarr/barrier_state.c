@@ -43,8 +43,7 @@ static struct nicbarr_barrier_choice describe_choice(mca_coll_nicbarr_module_t *
     };
 }
 
-void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_barrier_event event)
+void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, enum nicbarr_barrier_event event)
 {
     struct nicbarr_barrier_choice choice = {.means = NICBARR_BY_OPENMPI};
     if (NICBARR_EVENT_CHOSEN == event) {
@@ -53,5 +52,5 @@ void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_
     const enum nicbarr_barrier_state next =
         nicbarr_barrier_next(module->barrier_state, event, &choice);
     assert(NICBARR_BARRIER_STATES != next);
-    nicbarr_set_barrier(module, comm, next);
+    nicbarr_set_barrier(module, next);
 }

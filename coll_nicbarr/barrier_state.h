@@ -10,7 +10,6 @@
 /* Change the state of `module` according to `event`. After NICBARR_EVENT_CHOSEN, MPI_Barrier uses
  * `module->choice`; if that choice is to be re-evaluated periodically, the count of barriers until
  * the next comparison starts. Local. */
-void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_barrier_event event);
+void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, enum nicbarr_barrier_event event);
 
 #endif

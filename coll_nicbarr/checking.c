@@ -23,13 +23,13 @@ enum {
 
 enum call {
 #define NAME(collective) CALL_##collective,
-    NICBARR_CHECKED(NAME)
+    NICBARR_BLOCKING(NAME)
 #undef NAME
 };
 
 static const char *const call_names[] = {
 #define NAME(collective) #collective,
-    NICBARR_CHECKED(NAME)
+    NICBARR_BLOCKING(NAME)
 #undef NAME
 };
 
@@ -155,9 +155,8 @@ static bool all_compare(ompi_communicator_t *comm)
 static int gather_bytes(nicbarr_checker_t *checker, ompi_communicator_t *comm, const void *mine,
                         void *all, size_t bytes)
 {
-    return checker->allgather.function(mine, (nicbarr_count_t)bytes, MPI_BYTE, all,
-                                       (nicbarr_count_t)bytes, MPI_BYTE, comm,
-                                       checker->allgather.module);
+    return nicbarr_openmpi_allgather(mine, (nicbarr_count_t)bytes, MPI_BYTE, all,
+                                     (nicbarr_count_t)bytes, MPI_BYTE, comm, &checker->openmpi);
 }
 
 /* Called when the calls differ: rank 0 prints them. No member returns before that, because the
@@ -177,7 +176,7 @@ static int report_difference(nicbarr_checker_t *checker, ompi_communicator_t *co
         print_calls(comm, all, (const char(*)[CALL_TEXT])texts);
     }
     free(texts);
-    rc = OMPI_SUCCESS == rc ? checker->barrier.function(comm, checker->barrier.module) : rc;
+    rc = OMPI_SUCCESS == rc ? nicbarr_openmpi_barrier(comm, &checker->openmpi) : rc;
     return OMPI_SUCCESS == rc ? MPI_ERR_OTHER : rc;
 }
 
@@ -221,21 +220,17 @@ static int compare_calls(nicbarr_checker_t *checker, ompi_communicator_t *comm,
 
 /* ---- the collectives ---- */
 
-/* The body of each function: compare, unless it is called within another collective, then execute
- * the collective. `arguments` are those of the function below, in parentheses; the last one is the
- * module `below`. */
+/* The body of each function: compare, then execute the collective. `arguments` are those of the
+ * function below, in parentheses; the last one is the module `below`. */
 #define CHECK(collective, signature, reduced, op, arguments)                                       \
     nicbarr_checker_t *checker = (nicbarr_checker_t *)base;                                        \
-    mca_coll_base_module_t *below = checker->collective.module;                                    \
-    int rc = OMPI_SUCCESS;                                                                         \
-    if (0 == checker->depth++) {                                                                   \
-        rc = compare_calls(checker, comm, signature, reduced, op);                                 \
+    const int rc = compare_calls(checker, comm, signature, reduced, op);                           \
+    if (OMPI_SUCCESS != rc) {                                                                      \
+        return rc;                                                                                 \
     }                                                                                              \
-    if (OMPI_SUCCESS == rc) {                                                                      \
-        rc = checker->collective.function arguments;                                               \
-    }                                                                                              \
-    --checker->depth;                                                                              \
-    return rc
+    nicbarr_openmpi_begin(&checker->openmpi, comm);                                                \
+    mca_coll_base_module_t *below = comm->c_coll->coll_##collective##_module;                      \
+    return nicbarr_openmpi_end(&checker->openmpi, comm, comm->c_coll->coll_##collective arguments)
 
 static int check_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
@@ -365,7 +360,8 @@ static int enable_checker(mca_coll_base_module_t *base, ompi_communicator_t *com
 
 static int disable_checker(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
-    nicbarr_checker_restore((nicbarr_checker_t *)base, comm);
+    (void)comm;
+    nicbarr_checker_restore((nicbarr_checker_t *)base);
     return OMPI_SUCCESS;
 }
 
@@ -375,8 +371,12 @@ static void construct_checker(nicbarr_checker_t *checker)
            sizeof(*checker) - sizeof(checker->super));
 }
 
-OBJ_CLASS_INSTANCE(nicbarr_checker_t, mca_coll_base_module_t, construct_checker,
-                   nicbarr_checker_release);
+static void destruct_checker(nicbarr_checker_t *checker)
+{
+    nicbarr_openmpi_release(&checker->openmpi);
+}
+
+OBJ_CLASS_INSTANCE(nicbarr_checker_t, mca_coll_base_module_t, construct_checker, destruct_checker);
 
 mca_coll_base_module_t *nicbarr_checker_new(ompi_communicator_t *comm)
 {
@@ -387,7 +387,7 @@ mca_coll_base_module_t *nicbarr_checker_new(ompi_communicator_t *comm)
     checker->super.coll_module_enable = enable_checker;
     checker->super.coll_module_disable = disable_checker;
 #define OFFER(collective) checker->super.coll_##collective = check_##collective;
-    NICBARR_CHECKED(OFFER)
+    NICBARR_BLOCKING(OFFER)
 #undef OFFER
     return &checker->super;
 }

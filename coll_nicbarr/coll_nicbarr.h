@@ -16,6 +16,7 @@
  *
  *   module.c                a communicator's module
  *   fallback.c              the communicator's table of functions, and the previous ones in it
+ *   openmpi.c               calls of Open MPI's own functions
  *   declining.c             leaving the communicator to Open MPI
  *   members.c               whether a communicator can be served
  *   setup.c                 setup at the first collective, on one node
@@ -89,6 +90,7 @@
 #include "coll_nicbarr/data/reduction.h"
 #include "coll_nicbarr/data/stream.h"
 #include "coll_nicbarr/nics.h"
+#include "coll_nicbarr/openmpi.h"
 #include "coll_nicbarr/parameters.h"
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
@@ -143,18 +145,11 @@ enum nicbarr_source {
     NICBARR_WON_COMPARISON /* won a comparison on this communicator (watch.c) */
 };
 
-/* The blocking collectives that this component implements, and all collectives. */
-#define NICBARR_BLOCKING(each)                                                                     \
-    each(barrier) each(allreduce) each(reduce) each(bcast) each(allgather) each(gather)            \
-        each(scatter)
-#define NICBARR_COVERED(each)                                                                      \
-    NICBARR_BLOCKING(each)                                                                         \
+/* The non-blocking and persistent collectives that this component implements. */
+#define NICBARR_REQUESTS(each)                                                                     \
     each(ibarrier) each(barrier_init) each(iallreduce) each(allreduce_init) each(ireduce)          \
         each(reduce_init) each(ibcast) each(bcast_init) each(iallgather) each(allgather_init)      \
             each(igather) each(gather_init) each(iscatter) each(scatter_init)
-
-/* The collectives that this component only calls. */
-#define NICBARR_USED(each) each(allgatherv)
 
 /* A function of a collective, and the module to pass to it. */
 #define NICBARR_FALLBACK(collective)                                                               \
@@ -186,15 +181,10 @@ struct nicbarr_class {
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* MPI_Barrier's group on one node; record NULL: not set up yet */
-    /* Open MPI's own functions, as all files but fallback.c call them. During first calls they
-     * differ from the saved ones (fallback.h). */
-    struct {
-        NICBARR_BLOCKING(NICBARR_FALLBACK)
-    } openmpi;
     /* The saved functions: those that the communicator's table contained before this module was
      * enabled, and contains again after it was declined. */
-    NICBARR_COVERED(NICBARR_FALLBACK)
-    NICBARR_USED(NICBARR_FALLBACK)
+    struct nicbarr_openmpi openmpi; /* blocking */
+    NICBARR_REQUESTS(NICBARR_FALLBACK)
     /* The communicator's table contains the function of this state, unless a component above has
      * wrapped it. */
     enum nicbarr_barrier_state barrier_state;

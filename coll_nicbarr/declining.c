@@ -24,6 +24,6 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     reopen_classes(module);
     nicbarr_explain(comm, why);
     nicbarr_report_record(module, comm, NULL, why);
-    nicbarr_barrier_event(module, comm, NICBARR_EVENT_DECLINED);
-    nicbarr_restore_others(module, comm);
+    nicbarr_barrier_event(module, NICBARR_EVENT_DECLINED);
+    nicbarr_restore_others(module);
 }

@@ -131,7 +131,7 @@ static void prepare_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
 }
 
 /* Distribute the messages of all nodes, concatenated, to all members. */
-static int exchange_messages(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static int exchange_messages(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              const uint8_t *own, size_t bytes, uint8_t *messages)
 {
     const struct nicbarr_nodes *nodes = &module->nodes;
@@ -145,9 +145,9 @@ static int exchange_messages(const mca_coll_nicbarr_module_t *module, ompi_commu
         counts[nodes->ranks[n]] = (int)bytes;
         displs[nodes->ranks[n]] = (int)(n * bytes);
     }
-    const int rc = module->allgatherv.function(
+    const int rc = nicbarr_openmpi_allgatherv(
         own, 0 == nodes->local ? (int)bytes : 0, MPI_BYTE, messages, NICBARR_COUNTS(counts),
-        NICBARR_DISPLS(displs), MPI_BYTE, comm, module->allgatherv.module);
+        NICBARR_DISPLS(displs), MPI_BYTE, comm, &module->openmpi);
     free(counts);
     return rc;
 }

@@ -24,7 +24,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/coll_nicbarr.h coll_nicbarr/component.c coll_nicbarr/parameters.h \
     coll_nicbarr/parameters.c coll_nicbarr/pvars.h coll_nicbarr/pvars.c coll_nicbarr/peers.h \
     coll_nicbarr/peers.c coll_nicbarr/members.h coll_nicbarr/members.c coll_nicbarr/module.h \
-    coll_nicbarr/module.c coll_nicbarr/fallback.h coll_nicbarr/fallback.c coll_nicbarr/declining.h \
+    coll_nicbarr/module.c coll_nicbarr/fallback.h coll_nicbarr/fallback.c coll_nicbarr/openmpi.h \
+    coll_nicbarr/openmpi.c coll_nicbarr/declining.h \
     coll_nicbarr/declining.c coll_nicbarr/barrier_state.h coll_nicbarr/barrier_state.c \
     coll_nicbarr/split.h coll_nicbarr/split.c coll_nicbarr/setup.h \
     coll_nicbarr/setup.c coll_nicbarr/suspect_nics.h coll_nicbarr/suspect_nics.c coll_nicbarr/layout.h coll_nicbarr/layout.c coll_nicbarr/across.h \

@@ -34,7 +34,8 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
 /* Components above have restored our functions before Open MPI calls this. */
 static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
-    nicbarr_fallback_restore((mca_coll_nicbarr_module_t *)base, comm);
+    (void)comm;
+    nicbarr_fallback_restore((mca_coll_nicbarr_module_t *)base);
     return OMPI_SUCCESS;
 }
 

@@ -316,7 +316,7 @@ static int fail_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
                      struct myr_nic_group *group, const struct nicbarr_wait *wait)
 {
     report_failure(module, comm, group, wait);
-    nicbarr_barrier_event(module, comm, NICBARR_EVENT_LOST);
+    nicbarr_barrier_event(module, NICBARR_EVENT_LOST);
     return NICBARR_PROC_FAILED;
 }
 

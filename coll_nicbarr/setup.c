@@ -90,6 +90,6 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
     }
     nicbarr_report_record(module, comm, NULL, NULL);
-    nicbarr_barrier_event(module, comm, NICBARR_EVENT_CHOSEN);
+    nicbarr_barrier_event(module, NICBARR_EVENT_CHOSEN);
     return true;
 }

@@ -95,7 +95,7 @@ static bool read_message(const struct addressees *nodes, const struct secret_mes
            myr_unseal(&key, &message->nonce, &sealed[nodes->own], secret);
 }
 
-static int broadcast_message(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static int broadcast_message(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              const struct addressees *nodes, uint64_t *words,
                              struct mcp_secret *secret)
 {
@@ -107,8 +107,7 @@ static int broadcast_message(const mca_coll_nicbarr_module_t *module, ompi_commu
     if (0 == ompi_comm_rank(comm)) {
         write_message(nodes, words, secret, message);
     }
-    const int rc = module->openmpi.bcast.function(message, (int)bytes, MPI_BYTE, 0, comm,
-                                                  module->openmpi.bcast.module);
+    const int rc = nicbarr_openmpi_bcast(message, (int)bytes, MPI_BYTE, 0, comm, &module->openmpi);
     if (OMPI_SUCCESS == rc && !read_message(nodes, message, words, secret)) {
         nicbarr_complain(
             "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "
@@ -119,7 +118,7 @@ static int broadcast_message(const mca_coll_nicbarr_module_t *module, ompi_commu
     return rc;
 }
 
-int nicbarr_share_secret(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+int nicbarr_share_secret(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret,
                          bool *sealed)
 {

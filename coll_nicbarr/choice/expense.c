@@ -21,8 +21,8 @@ bool nicbarr_expense_limited(void)
     return mca_coll_nicbarr_component.parameters.tune_share < 100;
 }
 
-bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        double us, bool remeasured)
+bool nicbarr_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double us,
+                        bool remeasured)
 {
     if (!remeasured && !nicbarr_expense_limited()) {
         return true;

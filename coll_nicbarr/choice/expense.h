@@ -19,8 +19,8 @@ bool nicbarr_expense_limited(void);
 /* Returns whether all members may spend `us` microseconds on measuring now. With `remeasured` they
  * remeasure a known shape, which is always limited. If there is no limit, returns true without
  * communication; otherwise the call is collective, with module->tuning set. */
-bool nicbarr_affordable(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                        double us, bool remeasured);
+bool nicbarr_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double us,
+                        bool remeasured);
 
 /* Record that `us` microseconds were spent on measuring. Without a limit for unknown shapes, only
  * remeasuring counts. */

@@ -12,16 +12,14 @@ double nicbarr_now_us(void)
     return (double)os_now_ns() * 1e-3;
 }
 
-int nicbarr_synchronise(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+int nicbarr_synchronise(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int failure = nicbarr_known_failure(comm);
-    return OMPI_SUCCESS == failure
-               ? module->openmpi.barrier.function(comm, module->openmpi.barrier.module)
-               : failure;
+    return OMPI_SUCCESS == failure ? nicbarr_openmpi_barrier(comm, &module->openmpi) : failure;
 }
 
-int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    double *values, int count)
+int nicbarr_maximum(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double *values,
+                    int count)
 {
     double own[NICBARR_MOST_VALUES];
     const int failure = nicbarr_known_failure(comm);
@@ -29,8 +27,8 @@ int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t
         return failure;
     }
     memcpy(own, values, (size_t)count * sizeof(*own));
-    return module->openmpi.allreduce.function(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
-                                              module->openmpi.allreduce.module);
+    return nicbarr_openmpi_allreduce(own, values, count, MPI_DOUBLE, MPI_MAX, comm,
+                                     &module->openmpi);
 }
 
 /* ---- samplers ---- */

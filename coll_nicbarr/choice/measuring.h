@@ -16,19 +16,19 @@
 double nicbarr_now_us(void);
 
 /* Execute Open MPI's own barrier. */
-int nicbarr_synchronise(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+int nicbarr_synchronise(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Replace each of `values` by its maximum over all ranks. No rank returns before all have
  * entered. */
 enum { NICBARR_MOST_VALUES = 128 };
-int nicbarr_maximum(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                    double *values, int count);
+int nicbarr_maximum(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double *values,
+                    int count);
 
 /* A sampler measures the candidates of a contest (contest.h), which are implementations of a
  * collective on `comm`. A sample is a number of consecutive calls, preceded by one that
  * synchronises the ranks and is not measured. */
 struct nicbarr_sampler {
-    const mca_coll_nicbarr_module_t *module;
+    mca_coll_nicbarr_module_t *module;
     ompi_communicator_t *comm;
     /* Execute call number `number` (from 0) of a sample of `candidate`. Returns Open MPI's
      * error. */

@@ -357,8 +357,7 @@ static int get_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicato
         }
         stored->reading = 0 == stored->known && !nicbarr_cache_ready();
     }
-    return module->openmpi.bcast.function(stored, 3, MPI_UINT64_T, 0, comm,
-                                          module->openmpi.bcast.module);
+    return nicbarr_openmpi_bcast(stored, 3, MPI_UINT64_T, 0, comm, &module->openmpi);
 }
 
 /* Set the module's choice to `known`. Returns false if out of memory. */
@@ -396,7 +395,7 @@ static int adopt_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     int rc = set_choice(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     rc = OMPI_SUCCESS == rc ? nicbarr_synchronise(module, comm) : rc;
     if (OMPI_SUCCESS == rc && module->across) {
-        nicbarr_barrier_event(module, comm, NICBARR_EVENT_SHAPE_KNOWN);
+        nicbarr_barrier_event(module, NICBARR_EVENT_SHAPE_KNOWN);
     } else if (OMPI_SUCCESS == rc) {
         rc = nicbarr_install_choice(module, comm);
     }
@@ -450,7 +449,7 @@ int nicbarr_retune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 }
 
 /* Returns whether a contest may start now. */
-static bool may_measure(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+static bool may_measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     return 0 != mca_coll_nicbarr_component.parameters.tune_budget &&
            nicbarr_affordable(module, comm, first_batch_us(), false);

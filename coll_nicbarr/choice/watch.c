@@ -300,6 +300,6 @@ int nicbarr_watch_compare(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         module->watch.until = module->watch.pause;
         return nicbarr_synchronise(module, comm);
     }
-    nicbarr_barrier_event(module, comm, NICBARR_EVENT_COMPARISON);
+    nicbarr_barrier_event(module, NICBARR_EVENT_COMPARISON);
     return nicbarr_watch_play(module, comm);
 }

@@ -51,8 +51,7 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
     const enum nicbarr_collective which =
         nicbarr_is_user_defined(op) ? NICBARR_ALLREDUCE_USER_OP : NICBARR_ALLREDUCE;
     if (0 == bytes || !nicbarr_data_serves(module, comm, which, bytes, NICBARR_NO_ROOT)) {
-        return module->openmpi.allreduce.function(from, to, count, type, op, comm,
-                                                  module->openmpi.allreduce.module);
+        return nicbarr_openmpi_allreduce(from, to, count, type, op, comm, &module->openmpi);
     }
     return reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op,
                            NICBARR_NO_ROOT);
@@ -67,8 +66,7 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
     const enum nicbarr_collective which =
         nicbarr_is_user_defined(op) ? NICBARR_REDUCE_USER_OP : NICBARR_REDUCE;
     if (0 == bytes || !nicbarr_data_serves(module, comm, which, bytes, root)) {
-        return module->openmpi.reduce.function(from, to, count, type, op, root, comm,
-                                               module->openmpi.reduce.module);
+        return nicbarr_openmpi_reduce(from, to, count, type, op, root, comm, &module->openmpi);
     }
     return reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op, root);
 }

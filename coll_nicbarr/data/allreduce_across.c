@@ -116,8 +116,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
      * nicbarr's implementation. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_serves(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
-        return module->openmpi.allreduce.function(from, to, count, type, op, comm,
-                                                  module->openmpi.allreduce.module);
+        return nicbarr_openmpi_allreduce(from, to, count, type, op, comm, &module->openmpi);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_ALLREDUCE, bytes), from,
                                    to, true, count, type, op);
@@ -132,8 +131,7 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
     nicbarr_data_check_pending(module, comm);
     if (0 == bytes || module->tuning ||
         !nicbarr_data_serves(module, comm, NICBARR_REDUCE, bytes, root)) {
-        return module->openmpi.reduce.function(from, to, count, type, op, root, comm,
-                                               module->openmpi.reduce.module);
+        return nicbarr_openmpi_reduce(from, to, count, type, op, root, comm, &module->openmpi);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_REDUCE, bytes), from,
                                    to, root == ompi_comm_rank(comm), count, type, op);

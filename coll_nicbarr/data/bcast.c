@@ -22,8 +22,7 @@ MYR_HOT int nicbarr_bcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
     if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_BCAST, bytes, root)) {
-        return module->openmpi.bcast.function(buffer, count, type, root, comm,
-                                              module->openmpi.bcast.module);
+        return nicbarr_openmpi_bcast(buffer, count, type, root, comm, &module->openmpi);
     }
     struct myr_ring *ring = &module->streamer.ring;
     const bool is_root = root == (int)ring->rank;

@@ -163,8 +163,7 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
      * nicbarr's implementation. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_serves(module, comm, NICBARR_BCAST, bytes, root)) {
-        return module->openmpi.bcast.function(buffer, count, type, root, comm,
-                                              module->openmpi.bcast.module);
+        return nicbarr_openmpi_bcast(buffer, count, type, root, comm, &module->openmpi);
     }
     struct nicbarr_carrier *carrier =
         nicbarr_data_carrier(module, NICBARR_BCAST, nicbarr_size_class(bytes));

@@ -85,7 +85,7 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 /* If Open MPI's own function was chosen for all classes of a collective, restore it, so that it
  * runs without any overhead. The classes of user-defined operations are ignored, because nicbarr's
  * functions are not faster with user-defined operations if they are not with predefined ones. */
-static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module,
                                    enum nicbarr_collective collective)
 {
     bool all_openmpi =
@@ -94,7 +94,7 @@ static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module, ompi_commu
         all_openmpi = all_openmpi && NICBARR_WAY_OPENMPI == module->ways[collective][c].way;
     }
     if (all_openmpi) {
-        nicbarr_restore_data(module, comm, collective);
+        nicbarr_restore_data(module, collective);
     }
 }
 
@@ -106,7 +106,7 @@ static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI; /* see decide_class() */
     }
     if (!module->declined) {
-        restore_if_all_openmpi(module, comm, collective);
+        restore_if_all_openmpi(module, collective);
     }
 }
 
@@ -270,7 +270,7 @@ static void decide_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     } else if (OMPI_SUCCESS != nicbarr_data_tune(module, comm, collective, size_class)) {
         *way = NICBARR_WAY_OPENMPI; /* Open MPI's function then returns the error */
     }
-    restore_if_all_openmpi(module, comm, collective);
+    restore_if_all_openmpi(module, collective);
 }
 
 /* Remeasure a decided class, unless the job cannot afford it yet. */
@@ -288,7 +288,7 @@ static void remeasure_class(mca_coll_nicbarr_module_t *module, ompi_communicator
     if (OMPI_SUCCESS != rc) {
         class->way = NICBARR_WAY_OPENMPI; /* see decide_class() */
     }
-    restore_if_all_openmpi(module, comm, collective);
+    restore_if_all_openmpi(module, collective);
 }
 
 static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module_t *module,
@@ -307,7 +307,7 @@ static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module
     } else if (NULL == trial && is_worth_measuring(module, collective, size_class)) {
         decide_class(module, comm, collective, size_class);
     } else if (NULL != trial && nicbarr_trial_call(trial)) {
-        restore_if_all_openmpi(module, comm, collective);
+        restore_if_all_openmpi(module, collective);
     }
     trial = nicbarr_trial_of(module, collective, size_class);
     return NICBARR_WAY_NICBARR ==

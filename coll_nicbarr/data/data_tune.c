@@ -61,35 +61,31 @@ static int call_collective(void *trial, int candidate, int number)
     switch (t->trial.collective) {
     case NICBARR_BCAST:
         return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
-                    : module->openmpi.bcast.function(t->to, t->count, t->type, root, comm,
-                                                     module->openmpi.bcast.module);
+                    : nicbarr_openmpi_bcast(t->to, t->count, t->type, root, comm, &module->openmpi);
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USER_OP:
         return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
-                    : module->openmpi.reduce.function(t->from, t->to, t->count, t->type, t->op,
-                                                      root, comm, module->openmpi.reduce.module);
+                    : nicbarr_openmpi_reduce(t->from, t->to, t->count, t->type, t->op, root, comm,
+                                             &module->openmpi);
     case NICBARR_ALLGATHER:
         return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm,
                                         base)
-                    : module->openmpi.allgather.function(t->from, t->count, t->type, t->to,
-                                                         t->count, t->type, comm,
-                                                         module->openmpi.allgather.module);
+                    : nicbarr_openmpi_allgather(t->from, t->count, t->type, t->to, t->count,
+                                                t->type, comm, &module->openmpi);
     case NICBARR_GATHER:
         return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
                                      comm, base)
-                    : module->openmpi.gather.function(t->from, t->count, t->type, t->to, t->count,
-                                                      t->type, root, comm,
-                                                      module->openmpi.gather.module);
+                    : nicbarr_openmpi_gather(t->from, t->count, t->type, t->to, t->count, t->type,
+                                             root, comm, &module->openmpi);
     case NICBARR_SCATTER:
         return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
                                       comm, base)
-                    : module->openmpi.scatter.function(t->from, t->count, t->type, t->to, t->count,
-                                                       t->type, root, comm,
-                                                       module->openmpi.scatter.module);
+                    : nicbarr_openmpi_scatter(t->from, t->count, t->type, t->to, t->count, t->type,
+                                              root, comm, &module->openmpi);
     default:
         return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base)
-                    : module->openmpi.allreduce.function(t->from, t->to, t->count, t->type, t->op,
-                                                         comm, module->openmpi.allreduce.module);
+                    : nicbarr_openmpi_allreduce(t->from, t->to, t->count, t->type, t->op, comm,
+                                                &module->openmpi);
     }
 }
 

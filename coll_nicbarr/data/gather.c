@@ -102,8 +102,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
      * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_serves(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
-        return module->openmpi.allgather.function(from, from_count, from_type, to, to_count,
-                                                  to_type, comm, module->openmpi.allgather.module);
+        return nicbarr_openmpi_allgather(from, from_count, from_type, to, to_count, to_type, comm,
+                                         &module->openmpi);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);
@@ -123,8 +123,8 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
     nicbarr_data_check_pending(module, comm);
     if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
         !nicbarr_data_serves(module, comm, NICBARR_GATHER, bytes, root)) {
-        return module->openmpi.gather.function(from, from_count, from_type, to, to_count, to_type,
-                                               root, comm, module->openmpi.gather.module);
+        return nicbarr_openmpi_gather(from, from_count, from_type, to, to_count, to_type, root,
+                                      comm, &module->openmpi);
     }
     const struct nicbarr_side all = {to, to_count, to_type};
     const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);

@@ -98,7 +98,7 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         return false;
     }
     if (!join_record(module, comm, collective, BLOCKING, &module->reducer, &module->streamer)) {
-        nicbarr_restore_data(module, comm, collective);
+        nicbarr_restore_data(module, collective);
         return false;
     }
     return true;

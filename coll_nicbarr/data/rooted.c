@@ -35,7 +35,7 @@ void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_
 
 /* Test each carrier that all members have joined by a first broadcast, because a firewall may let
  * packets pass in one direction only. */
-static int test_back_carriers(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+static int test_back_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               const struct nicbarr_carrier carriers[], int count, double failed[],
                               struct myr_error errors[NICBARR_NICS_MOST])
 {

@@ -106,8 +106,8 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
      * must not use nicbarr's implementation. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_serves(module, comm, NICBARR_SCATTER, bytes, root)) {
-        return module->openmpi.scatter.function(from, from_count, from_type, to, to_count, to_type,
-                                                root, comm, module->openmpi.scatter.module);
+        return nicbarr_openmpi_scatter(from, from_count, from_type, to, to_count, to_type, root,
+                                       comm, &module->openmpi);
     }
     struct nicbarr_carrier *carrier =
         module->across ? nicbarr_data_carrier(module, NICBARR_SCATTER, nicbarr_size_class(bytes))

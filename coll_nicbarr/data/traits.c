@@ -27,8 +27,8 @@ static int openmpi_allreduce(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     (void)number;
-    return module->openmpi.allreduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
-                                              v->trial->comm, module->openmpi.allreduce.module);
+    return nicbarr_openmpi_allreduce(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM, v->trial->comm,
+                                     &module->openmpi);
 }
 
 static int our_allreduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
@@ -47,9 +47,9 @@ static bool is_root(const struct nicbarr_vectors *v, int number)
 static int openmpi_reduce(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
-    return module->openmpi.reduce.function(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
-                                           nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                           module->openmpi.reduce.module);
+    return nicbarr_openmpi_reduce(v->from, v->to, v->count, MPI_DOUBLE, MPI_SUM,
+                                  nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                  &module->openmpi);
 }
 
 static int our_reduce(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -74,9 +74,8 @@ static bool open_to_bcast(const struct nicbarr_vectors *v, const struct myr_nic_
 static int openmpi_bcast(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
-    return module->openmpi.bcast.function(v->to, v->count, MPI_DOUBLE,
-                                          nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                          module->openmpi.bcast.module);
+    return nicbarr_openmpi_bcast(v->to, v->count, MPI_DOUBLE, nicbarr_trial_root(v->trial, number),
+                                 v->trial->comm, &module->openmpi);
 }
 
 static int our_bcast(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -108,8 +107,8 @@ static int openmpi_allgather(const struct nicbarr_vectors *v, int number)
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
     (void)number;
-    return module->openmpi.allgather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                              v->trial->comm, module->openmpi.allgather.module);
+    return nicbarr_openmpi_allgather(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE, v->trial->comm,
+                                     &module->openmpi);
 }
 
 static int our_allgather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier,
@@ -124,9 +123,9 @@ static int openmpi_gather(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
-    return module->openmpi.gather.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                           nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                           module->openmpi.gather.module);
+    return nicbarr_openmpi_gather(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                  nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                  &module->openmpi);
 }
 
 static int our_gather(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)
@@ -139,9 +138,9 @@ static int openmpi_scatter(const struct nicbarr_vectors *v, int number)
 {
     mca_coll_nicbarr_module_t *module = v->trial->module;
     const int each = (int)each_rank(v, v->bytes);
-    return module->openmpi.scatter.function(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
-                                            nicbarr_trial_root(v->trial, number), v->trial->comm,
-                                            module->openmpi.scatter.module);
+    return nicbarr_openmpi_scatter(v->from, each, MPI_BYTE, v->to, each, MPI_BYTE,
+                                   nicbarr_trial_root(v->trial, number), v->trial->comm,
+                                   &module->openmpi);
 }
 
 static int our_scatter(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number)

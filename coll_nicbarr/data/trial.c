@@ -70,8 +70,7 @@ int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communic
                                 uint64_t *known)
 {
     *known = 0 == ompi_comm_rank(comm) ? load_choice(module, collective, size_class) : 0;
-    return module->openmpi.bcast.function(known, 1, MPI_UINT64_T, 0, comm,
-                                          module->openmpi.bcast.module);
+    return nicbarr_openmpi_bcast(known, 1, MPI_UINT64_T, 0, comm, &module->openmpi);
 }
 
 /* Publish the choice to other communicators of this shape in the job. Called after at least one

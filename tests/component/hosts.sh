@@ -113,4 +113,9 @@ check "so it is where packets are lost" watched tree:2@soft --loss 5 --reorder 5
 check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm counter "${shapes[@]}"
 check "by shared memory" said "processes on one node: counter"
+
+# coll/han takes itself out of a communicator if no host has two of its processes, which it can only in Open MPI's own
+# table of functions (coll_nicbarr/openmpi.h).
+check "calls are compared, above coll/han" on_hosts 3 1 --mca coll_han_priority 60 --mca coll_nicbarr_check 1 \
+    "$programs/mistakes"
 finish

@@ -12,12 +12,12 @@
  * - reductions that each rank starts from within progress at random times, as MPI_Comm_idup does.
  *
  * The conditions are random as well: a rank without the component or with another parameter, little
- * memory, a component of higher priority, forced choices, and durations, so that the component
- * makes and revises every choice. Earlier jobs have left a tuning cache, which takes any time to
- * read, or earlier communicators have stored choices in the segment, any that these files and
- * tables can contain; in some programs no further choice can be stored. Ranks are bound to any
- * processors. In some programs a rank dies (mpirun --with-ft ulfm) at any basic block, which the
- * others detect at random times.
+ * memory, components above and below that forward calls, forced choices, members that compare their
+ * calls, and durations, so that the component makes and revises every choice. Earlier jobs have
+ * left a tuning cache, which takes any time to read, or earlier communicators have stored choices
+ * in the segment, any that these files and tables can contain; in some programs no further choice
+ * can be stored. Ranks are bound to any processors. In some programs a rank dies (mpirun --with-ft
+ * ulfm) at any basic block, which the others detect at random times.
  *
  * Invariants:
  *
@@ -809,6 +809,9 @@ static void draw_job(uint64_t *random, struct fake_job *job)
     draw_processors(random, job);
     draw_cache(random, job);
     draw_notes(random, job);
+    if (0 == crew_below(random, 8)) {
+        set(job, 0 == crew_below(random, 4) ? odd : all, "check", "1");
+    }
 }
 
 /* ---- values ---- */

@@ -466,7 +466,8 @@ typedef struct fake_comm {
     uint32_t id, rank, size, numbers[CHANNELS], persistent;
     mca_coll_base_module_t *below;
     mca_coll_base_module_t *leaving, *above; /* forwarders, or NULL */
-    mca_coll_nicbarr_module_t *module;       /* NULL if the component does not serve it */
+    mca_coll_base_module_t *ours;            /* the component's, or NULL */
+    bool checked;                            /* it only compares calls */
 } fake_comm_t;
 
 /* Calls are in a hash table, because roots of broadcasts run ahead by thousands of calls. */
@@ -870,25 +871,35 @@ static int below_allgatherv(const void *from, int count, ompi_datatype_t *type, 
     return rc;
 }
 
+/* The blocking collectives that are called. */
+#define BLOCKING_BELOW(each)                                                                       \
+    each(barrier) each(allreduce) each(reduce) each(bcast) each(allgather) each(allgatherv)        \
+        each(gather) each(scatter)
+
 static mca_coll_base_module_t *make_below(void)
 {
     mca_coll_base_module_t *module = OBJ_NEW(mca_coll_base_module_t);
-    module->coll_allgatherv = below_allgatherv;
 #define OFFER(name) module->coll_##name = below_##name;
-    NICBARR_COVERED(OFFER)
+    BLOCKING_BELOW(OFFER)
+    NICBARR_REQUESTS(OFFER)
     return module;
 }
 
-/* ---- components that forward calls: one above, which counts them as coll/monitoring does, and one
- * between the lowest and nicbarr, which replaces itself at its first call as coll/han does ---- */
+/* ---- components that forward calls: one above, as coll/monitoring does, and one between the
+ * lowest and nicbarr, which replaces its functions in the communicator's table when they are first
+ * called, as coll/han does: all of them, or only the one that is called ---- */
 
-enum { FORWARDED = 3 /* barrier, allreduce, bcast */ };
+#define FORWARDED(each)                                                                            \
+    each(barrier) each(allreduce) each(reduce) each(bcast) each(allgather) each(allgatherv)
 
+#define COUNT(name) uint32_t name;
 typedef struct forwarder {
     mca_coll_base_module_t super;
     mca_coll_base_comm_coll_t saved;
-    bool leaves; /* replaces itself */
-    uint64_t calls;
+    bool leaves, singly; /* replaces all functions, or one at a time */
+    struct {
+        FORWARDED(COUNT)
+    } calls;
 } forwarder_t;
 
 static OBJ_CLASS_INSTANCE(forwarder_t, mca_coll_base_module_t, NULL, NULL);
@@ -902,43 +913,67 @@ static OBJ_CLASS_INSTANCE(forwarder_t, mca_coll_base_module_t, NULL, NULL);
         OBJ_RELEASE(left);                                                                         \
     }
 
-/* Nicbarr must call each function that leaves once only. The program itself may call each once
- * more if nicbarr does not serve it, or always if another component above has wrapped it. */
-static void forward(forwarder_t *forwarder, const ompi_communicator_t *comm)
+static void leave_all(const forwarder_t *forwarder, const ompi_communicator_t *comm)
 {
-    const bool wrapped = NULL != ((const fake_comm_t *)comm)->above;
-    ++forwarder->calls;
-    if (forwarder->leaves) {
-        NICBARR_BLOCKING(LEAVE)
-        CREW_CHECK(wrapped || forwarder->calls <= 2 * FORWARDED, "called again and again");
-    }
+    FORWARDED(LEAVE)
 }
 
-#define FORWARD(name, parameters, arguments)                                                       \
+/* Check that a function that has left is not called again. Nicbarr and the program may each call it
+ * once. */
+static void check_left(const ompi_communicator_t *comm, const char *name, uint32_t count)
+{
+    CREW_CHECK(count <= 2,
+               "NICBARR_SEED=0x%llx: %s of communicator %u has left, but is called again and again",
+               (unsigned long long)world.job.seed, name, ((const fake_comm_t *)comm)->id);
+}
+
+/* Returns whether the component above calls a function of this one, which nicbarr does not offer on
+ * this communicator. Such a function cannot leave. */
+#define IS_WRAPPED(name)                                                                           \
+    (NULL != ((fake_comm_t *)comm)->above &&                                                       \
+     module == ((forwarder_t *)((fake_comm_t *)comm)->above)->saved.coll_##name##_module)
+
+/* `settles`: whether the component looks at the communicator in this call. */
+#define FORWARD(name, settles, parameters, arguments)                                              \
     static int forward_##name(UNPACK parameters ompi_communicator_t *comm,                         \
                               mca_coll_base_module_t *module)                                      \
     {                                                                                              \
         forwarder_t *forwarder = (forwarder_t *)module;                                            \
-        forward(forwarder, comm);                                                                  \
+        if (forwarder->leaves && (settles) && !IS_WRAPPED(name)) {                                 \
+            check_left(comm, #name, ++forwarder->calls.name);                                      \
+            LEAVE(name)                                                                            \
+            if (!forwarder->singly) {                                                              \
+                leave_all(forwarder, comm);                                                        \
+            }                                                                                      \
+        }                                                                                          \
         return forwarder->saved.coll_##name(UNPACK arguments comm,                                 \
                                             forwarder->saved.coll_##name##_module);                \
     }
-FORWARD(barrier, (), ())
-FORWARD(allreduce, (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
+FORWARD(barrier, true, (), ())
+FORWARD(allreduce, ompi_op_is_commute(op),
+        (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, ),
         (from, to, count, type, op, ))
-FORWARD(bcast, (void *from, int count, ompi_datatype_t *type, int root, ),
+FORWARD(reduce, ompi_op_is_commute(op),
+        (const void *from, void *to, int count, ompi_datatype_t *type, ompi_op_t *op, int root, ),
+        (from, to, count, type, op, root, ))
+FORWARD(bcast, true, (void *from, int count, ompi_datatype_t *type, int root, ),
         (from, count, type, root, ))
+FORWARD(allgather, true, (BLOCKS, ), (from, count, type, to, to_count, to_type, ))
+FORWARD(allgatherv, true,
+        (const void *from, int count, ompi_datatype_t *type, void *to, const int *counts,
+         const int *displs, ompi_datatype_t *to_type, ),
+        (from, count, type, to, counts, displs, to_type, ))
 
-static mca_coll_base_module_t *make_forwarder(const fake_comm_t *comm, bool leaves)
+static forwarder_t *make_forwarder(const fake_comm_t *comm)
 {
     forwarder_t *forwarder = OBJ_NEW(forwarder_t);
     forwarder->saved = comm->slots;
-    forwarder->leaves = leaves;
-    forwarder->calls = 0;
-    forwarder->super.coll_barrier = forward_barrier;
-    forwarder->super.coll_allreduce = forward_allreduce;
-    forwarder->super.coll_bcast = forward_bcast;
-    return &forwarder->super;
+    forwarder->leaves = false;
+    forwarder->singly = false;
+    memset(&forwarder->calls, 0, sizeof(forwarder->calls));
+#define OFFER_FORWARD(name) forwarder->super.coll_##name = forward_##name;
+    FORWARDED(OFFER_FORWARD)
+    return forwarder;
 }
 
 /* ---- communicators ---- */
@@ -956,8 +991,14 @@ static mca_coll_base_module_t *make_forwarder(const fake_comm_t *comm, bool leav
 
 static void install(fake_comm_t *comm, mca_coll_base_module_t *module)
 {
-    NICBARR_COVERED(INSTALL)
+    NICBARR_BLOCKING(INSTALL)
+    NICBARR_REQUESTS(INSTALL)
 }
+
+/* No slot of a blocking collective is empty, although only some are called. */
+#define FILL(name)                                                                                 \
+    OBJ_RETAIN(comm->below);                                                                       \
+    comm->slots.coll_##name##_module = comm->below;
 
 #define EMPTY(name)                                                                                \
     if (NULL != comm->slots.coll_##name##_module) {                                                \
@@ -966,12 +1007,13 @@ static void install(fake_comm_t *comm, mca_coll_base_module_t *module)
 
 static void comm_destruct(fake_comm_t *comm)
 {
-    NICBARR_COVERED(EMPTY)
+    NICBARR_BLOCKING(EMPTY)
+    NICBARR_REQUESTS(EMPTY)
     if (NULL != comm->above) {
         OBJ_RELEASE(comm->above);
     }
-    if (NULL != comm->module) {
-        OBJ_RELEASE(comm->module);
+    if (NULL != comm->ours) {
+        OBJ_RELEASE(comm->ours);
     }
     if (NULL != comm->leaving) {
         OBJ_RELEASE(comm->leaving);
@@ -1004,11 +1046,13 @@ ompi_communicator_t *fake_comm(uint32_t id, uint32_t ranks, bool wrapped)
     comm->super.c_coll = &comm->slots;
 
     comm->below = make_below();
+    NICBARR_BLOCKING(FILL)
     install(comm, comm->below);
-    comm->slots.coll_allgatherv = below_allgatherv;
-    comm->slots.coll_allgatherv_module = comm->below;
     if (0 != id % 2) {
-        comm->leaving = make_forwarder(comm, true);
+        forwarder_t *leaving = make_forwarder(comm);
+        leaving->leaves = true;
+        leaving->singly = 3 == id % 4;
+        comm->leaving = &leaving->super;
         install(comm, comm->leaving);
     }
     if (world.open[self]) {
@@ -1016,12 +1060,13 @@ ompi_communicator_t *fake_comm(uint32_t id, uint32_t ranks, bool wrapped)
         mca_coll_base_module_t *module =
             world.component[self]->super.collm_comm_query(&comm->super, &priority);
         if (NULL != module && OMPI_SUCCESS == module->coll_module_enable(module, &comm->super)) {
-            comm->module = (mca_coll_nicbarr_module_t *)module;
+            comm->ours = module;
+            comm->checked = world.component[self]->parameters.check;
             install(comm, module);
         }
     }
     if (wrapped) {
-        comm->above = make_forwarder(comm, false);
+        comm->above = &make_forwarder(comm)->super;
         install(comm, comm->above);
     }
     return &comm->super;
@@ -1029,7 +1074,8 @@ ompi_communicator_t *fake_comm(uint32_t id, uint32_t ranks, bool wrapped)
 
 mca_coll_nicbarr_module_t *fake_module(const ompi_communicator_t *comm)
 {
-    return ((const fake_comm_t *)comm)->module;
+    const fake_comm_t *fake = (const fake_comm_t *)comm;
+    return fake->checked ? NULL : (mca_coll_nicbarr_module_t *)fake->ours;
 }
 
 /* ---- the job ---- */

@@ -71,8 +71,8 @@ void fake_close(void);
 
 /* Create a communicator of these ranks (one bit for each), with the same `id` on all of them. If
  * `wrapped` is set, a component of higher priority intercepts the calls. If `id` is odd, a
- * component of lower priority replaces itself at its first call. fake_module() returns NULL if
- * the component does not serve the communicator. */
+ * component of lower priority replaces its functions when they are first called. fake_module()
+ * returns NULL if the component does not serve the communicator, or only compares its calls. */
 ompi_communicator_t *fake_comm(uint32_t id, uint32_t ranks, bool wrapped);
 mca_coll_nicbarr_module_t *fake_module(const ompi_communicator_t *comm);
 

@@ -91,7 +91,7 @@ tests_unit_census_test_LDADD = firmware/libmcp.la $(unit_libs)
 
 tests_unit_scale_test_SOURCES = tests/unit/scale_test.c $(unit_common) \
     coll_nicbarr/across.c coll_nicbarr/suspect_nics.c coll_nicbarr/groups.c coll_nicbarr/members.c \
-    coll_nicbarr/peers.c coll_nicbarr/sharing.c coll_nicbarr/choice/known.c \
+    coll_nicbarr/openmpi.c coll_nicbarr/peers.c coll_nicbarr/sharing.c coll_nicbarr/choice/known.c \
     coll_nicbarr/choice/measuring.c coll_nicbarr/failures.c coll_nicbarr/files/cache.c coll_nicbarr/files/cache_file.c \
     coll_nicbarr/files/cache_lines.c coll_nicbarr/files/cache_writer.c coll_nicbarr/files/node_cache.c \
     coll_nicbarr/files/this_host.c

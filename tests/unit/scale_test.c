@@ -216,10 +216,8 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
     seen.declined = why;
 }
 
-void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           enum nicbarr_barrier_event event)
+void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, enum nicbarr_barrier_event event)
 {
-    (void)comm;
     assert_true(NICBARR_EVENT_CHOSEN != event);
     module->barrier_state = nicbarr_barrier_next(module->barrier_state, event, NULL);
 }
@@ -440,9 +438,11 @@ static uint64_t digest_of_nodes(const struct nicbarr_nodes *nodes)
 
 static void set_up(mca_coll_nicbarr_module_t *module)
 {
+    static mca_coll_base_comm_coll_t table = {.coll_bcast = broadcast,
+                                              .coll_allgatherv = gather_all};
     memset(module, 0, sizeof(*module));
-    module->openmpi.bcast.function = broadcast;
-    module->allgatherv.function = gather_all;
+    job.comm.c_coll = &table;
+    (void)nicbarr_openmpi_save(&module->openmpi, &job.comm);
     assert_int_equal(nicbarr_across_set_up(module, &job.comm), OMPI_SUCCESS);
     if (module->declined) {
         fail_msg("the communicator was declined: %s", seen.declined);

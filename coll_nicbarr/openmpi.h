@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls Open MPI's own blocking collectives of a communicator, those of the components below.
+ *
+ * Some of these functions use the communicator's table of functions, and some change it. coll/basic
+ * calls other functions through it. coll/han puts back those of the components below if no node has
+ * two of the communicator's processes, which it finds out by an MPI_Allreduce. If the entries in
+ * the table are not its own, it cannot, and repeats that MPI_Allreduce; with Open MPI 4.1 it then
+ * calls itself for ever, because it continues by a call through the table. coll/xhc and coll/acoll
+ * of 6.0 also change entries that are not their own.
+ *
+ * Therefore each own function is called while the communicator has another table, which never
+ * contains blocking functions of this component or of one above. What a function changes there
+ * applies to later calls. All calls of own blocking functions go through this file.
+ *
+ * The non-blocking functions in that table are those of the communicator, because Open MPI may call
+ * them from within progress (MPI_Comm_idup), at a different point of the program on each process.
+ * Those of the components below are called directly; in 4.1, 5.0 and 6.0 they do not use the
+ * table. */
+#ifndef NICBARR_OPENMPI_H
+#define NICBARR_OPENMPI_H
+
+#include "ompi/release.h"
+
+#include <stdbool.h>
+
+/* All blocking collectives. */
+#define NICBARR_BLOCKING(each)                                                                     \
+    each(allgather) each(allgatherv) each(allreduce) each(alltoall) each(alltoallv)                \
+        each(alltoallw) each(barrier) each(bcast) each(exscan) each(gather) each(gatherv)          \
+            each(reduce) each(reduce_scatter) each(reduce_scatter_block) each(scan) each(scatter)  \
+                each(scatterv)
+
+struct nicbarr_openmpi {
+    mca_coll_base_comm_coll_t *table; /* the communicator's */
+    mca_coll_base_comm_coll_t below;  /* in place of it during calls of own functions */
+    bool complete;                    /* `below` has all functions that are not blocking */
+};
+
+/* Save the blocking functions that are in the table of `comm`, before this component's are
+ * installed. Returns false if one is missing. */
+bool nicbarr_openmpi_save(struct nicbarr_openmpi *openmpi, ompi_communicator_t *comm);
+/* Release the saved functions. */
+void nicbarr_openmpi_release(struct nicbarr_openmpi *openmpi);
+
+/* Copy the functions that are not blocking, at the first call, when all components have installed
+ * theirs. */
+void nicbarr_openmpi_complete(struct nicbarr_openmpi *openmpi);
+
+/* Call an own function between these two, through the table of `comm`. The second one returns
+ * `rc`. Calls of one communicator cannot be nested. */
+static inline void nicbarr_openmpi_begin(struct nicbarr_openmpi *openmpi, ompi_communicator_t *comm)
+{
+    if (__builtin_expect(!openmpi->complete, 0)) {
+        nicbarr_openmpi_complete(openmpi);
+    }
+    comm->c_coll = &openmpi->below;
+}
+
+static inline int nicbarr_openmpi_end(const struct nicbarr_openmpi *openmpi,
+                                      ompi_communicator_t *comm, int rc)
+{
+    comm->c_coll = openmpi->table;
+    return rc;
+}
+
+/* Define nicbarr_openmpi_COLLECTIVE(), which has MPI's arguments. */
+#define NICBARR_OPENMPI_CALL(collective, parameters, ...)                                          \
+    static inline int nicbarr_openmpi_##collective parameters                                      \
+    {                                                                                              \
+        nicbarr_openmpi_begin(openmpi, comm);                                                      \
+        return nicbarr_openmpi_end(openmpi, comm,                                                  \
+                                   comm->c_coll->coll_##collective(                                \
+                                       __VA_ARGS__, comm->c_coll->coll_##collective##_module));    \
+    }
+
+NICBARR_OPENMPI_CALL(barrier, (ompi_communicator_t * comm, struct nicbarr_openmpi *openmpi), comm)
+
+NICBARR_OPENMPI_CALL(allreduce,
+                     (const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                      ompi_op_t *op, ompi_communicator_t *comm, struct nicbarr_openmpi *openmpi),
+                     from, to, count, type, op, comm)
+
+NICBARR_OPENMPI_CALL(reduce,
+                     (const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
+                      ompi_op_t *op, int root, ompi_communicator_t *comm,
+                      struct nicbarr_openmpi *openmpi),
+                     from, to, count, type, op, root, comm)
+
+NICBARR_OPENMPI_CALL(bcast,
+                     (void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
+                      ompi_communicator_t *comm, struct nicbarr_openmpi *openmpi),
+                     buffer, count, type, root, comm)
+
+NICBARR_OPENMPI_CALL(allgather,
+                     (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                      void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type,
+                      ompi_communicator_t *comm, struct nicbarr_openmpi *openmpi),
+                     from, from_count, from_type, to, to_count, to_type, comm)
+
+NICBARR_OPENMPI_CALL(allgatherv,
+                     (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                      void *to, nicbarr_counts_t counts, nicbarr_displs_t displs,
+                      ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                      struct nicbarr_openmpi *openmpi),
+                     from, from_count, from_type, to, counts, displs, to_type, comm)
+
+NICBARR_OPENMPI_CALL(gather,
+                     (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                      void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                      ompi_communicator_t *comm, struct nicbarr_openmpi *openmpi),
+                     from, from_count, from_type, to, to_count, to_type, root, comm)
+
+NICBARR_OPENMPI_CALL(scatter,
+                     (const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
+                      void *to, nicbarr_count_t to_count, ompi_datatype_t *to_type, int root,
+                      ompi_communicator_t *comm, struct nicbarr_openmpi *openmpi),
+                     from, from_count, from_type, to, to_count, to_type, root, comm)
+
+#endif
