@@ -6,18 +6,24 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
+# 6.0.0rc2 fails if a program spawns more than once (spawn-twice in tests/programs/machine/program.py), as it does to
+# let two jobs connect.
+generations=2
+! is_open_mpi 6 || generations=1
 starts() { # HOSTS "PROGRAM-OPTION..." MPIRUN-ARGUMENT...: two processes on the first host
     # shellcheck disable=SC2016,SC2086 # NETHOSTS_MPIRUN is nethosts' own; words
     on_hosts --shell "$1" 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 2 "$@"' starts \
         --mca coll_nicbarr_verbose 2 "${@:3}" "$programs/spawned" $2 --ledger "$scratch/ledger" \
-        --cells "$scratch/ledger" --seed "$seed"
+        --cells "$scratch/ledger" --seed "$seed" --generations $generations
 }
 # Two processes on the first host, two more on the second; the last two, one on each, have NICs from the start, among
 # others that have opened theirs later.
 spawning() { starts 2 "--hosts 10.77.0.2 --more-hosts 10.77.0.1,10.77.0.2" "$@"; }
 # The second host's two processes meet the third host's.
 connecting() { starts 3 "--strangers --hosts 10.77.0.2 --more-hosts 10.77.0.3" "$@"; }
-all_ended() { [ "$(grep -c "^ok spawned" "$scratch/out")" = 3 ]; }
+all_ended() { # [GENERATIONS]
+    [ "$(grep -c "^ok spawned" "$scratch/out")" = $((${1-$generations} + 1)) ]
+}
 unnamed="an unnamed communicator (context id [0-9]*)"
 lingers="nicbarr: the NICs run for another .* for processes of other jobs"
 unsaid() { ! said "$1"; }
@@ -34,21 +40,24 @@ for algorithm in auto tree:2; do
     check "all generations end" all_ended
     check "the first with the second: the NICs or what is faster" \
         said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
-    check "all three" said "MPI_Barrier on $unnamed, 6 processes on 2 nodes: "
+    [ $generations = 1 ] || check "all three" said "MPI_Barrier on $unnamed, 6 processes on 2 nodes: "
     check "nobody goes without" unsaid "stay Open MPI's own"
 done
-check "by the NICs where they are forced" said "$unnamed, 6 processes on 2 nodes: tree:2@"
+check "by the NICs where they are forced" said "$unnamed, $((2 + 2 * generations)) processes on 2 nodes: tree:2@"
 check "the NICs run on for other jobs" said "$lingers"
 
-check "strangers, plain Open MPI" connecting --mca coll ^nicbarr
-check "all jobs end" all_ended
-for algorithm in auto tree:2; do
-    check "strangers, $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
-    check "all jobs end" all_ended
-    check "the NICs or what is faster" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
-    check "nobody goes without" unsaid "stay Open MPI's own"
-done
-check "by the NICs where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
+strangers() {
+    check "strangers, plain Open MPI" connecting --mca coll ^nicbarr
+    check "all jobs end" all_ended 2
+    for algorithm in auto tree:2; do
+        check "strangers, $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
+        check "all jobs end" all_ended 2
+        check "the NICs or what is faster" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
+        check "nobody goes without" unsaid "stay Open MPI's own"
+    done
+    check "by the NICs where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
+}
+[ $generations = 1 ] || strangers
 
 # The last packets of a job whose only process on its host ends after its last barrier are lost, too.
 ending() {
