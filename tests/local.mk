@@ -110,6 +110,7 @@ tests_programs_player_SOURCES = tests/programs/player.c \
     tests/programs/places.h tests/programs/places.c \
     tests/programs/layout.h tests/programs/layout.c \
     tests/programs/collective.h tests/programs/collective.c \
+    tests/programs/messages.h tests/programs/messages.c \
     tests/programs/data_types.h tests/programs/data_types.c $(mpi_common)
 tests_programs_player_CFLAGS = $(mpi_cflags)
 tests_programs_player_LDADD = $(MPI_LIBS) -lm

@@ -34,7 +34,7 @@ static bool same_name(const char *name, const char *word)
     return *name == *word;
 }
 
-static const struct data_type *type_of(const struct step *step)
+const struct data_type *type_of_step(const struct step *step)
 {
     const char *word = step_word(step, "type", "MPI_INT");
     for (int i = 0; i < n_types; i++)
@@ -294,7 +294,7 @@ void call_open(struct call *call, const struct step *step, int iteration, int th
     find_roles(call);
     if (call->what == BARRIER)
         return;
-    call->values.type = type_of(step);
+    call->values.type = type_of_step(step);
     call->values.op = is_reduction(call->what) ? op_of(step) : DATA_COPY;
     call->values.rough =
         step_number(step, "bits", 0) && data_can_be_rough(call->values.type, call->values.op);

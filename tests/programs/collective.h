@@ -38,6 +38,8 @@ struct call {
 /* Creates types and operations. Local. */
 void collectives_open(void);
 void collectives_close(void);
+/* Returns the type that a step names. Skips the test if this MPI does not have it. */
+const struct data_type *type_of_step(const struct step *step);
 
 /* Creates and fills buffers. */
 void call_open(struct call *call, const struct step *step, int iteration, int thread);

@@ -3,7 +3,7 @@
  * Data for the tests of collectives: types, operations, values that every process can compute, and
  * the expected results of reductions.
  *
- * collective.c and layout.c use it. Nothing here communicates.
+ * collective.c, messages.c and layout.c use it. Nothing here communicates.
  *
  * A value is a function of a key (for the operation of a test), a rank and the index of the
  * element. Therefore every process knows the data of all others.

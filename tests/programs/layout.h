@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of a message's elements in memory, and the MPI datatype for it. collective.c uses it.
+ * The layout of a message's elements in memory, and the MPI datatype for it. collective.c and
+ * messages.c use it.
  *
  * A message consists of blocks (one for each rank in MPI_Gather) of n elements. Each layout has
  * gaps around and between elements, filled with a pattern that MPI must not change.

@@ -417,6 +417,11 @@ void board_enter(int thread, int64_t position)
         board[test.rank * BOARD_THREADS + thread] = position;
 }
 
+bool board_entered(int process, int thread, int64_t position)
+{
+    return !board || board[process * BOARD_THREADS + thread] >= position;
+}
+
 static void check_entered(const unsigned char *ranks, int n, int thread, int64_t position,
                           const char *how)
 {

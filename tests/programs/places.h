@@ -62,6 +62,8 @@ void places_close(void);
 /* Returns the position of a thread: its step and iteration. */
 int64_t board_position(const struct step *step, int iteration);
 void board_enter(int thread, int64_t position);
+/* Returns whether the thread of a process has entered this call, or a later one. */
+bool board_entered(int process, int thread, int64_t position);
 /* Fails unless all members of the communicator have entered this call. */
 void board_check(const struct place *place, int thread, int64_t position, const char *how);
 

@@ -23,6 +23,7 @@
 #define _GNU_SOURCE /* usleep */
 #endif
 #include "collective.h"
+#include "messages.h"
 #include "../mpi/common.h"
 
 #include <pthread.h>
@@ -38,7 +39,8 @@ static struct held {
     const struct step *step;
     int n;
     bool persistent, active;
-    struct call *calls; /* NULL if it is not a collective */
+    struct call *calls;        /* NULL if it is not a collective */
+    struct messages *messages; /* NULL if it is not a step `messages` */
     MPI_Request *requests;
     MPI_Comm idup;
     unsigned char *sent, *received; /* of point-to-point messages */
@@ -145,6 +147,8 @@ static void complete(struct held *slot, const struct step *step)
         return;
     wait_for(slot, step);
     slot->active = false;
+    if (slot->messages)
+        messages_finish(slot->messages);
     for (int i = 0; slot->calls && i < slot->n; i++)
         TEST_CHECK((slot->requests[i] != MPI_REQUEST_NULL) == slot->persistent, "request",
                    "line %d, call %d: it is %s after completion", slot->step->line, i,
@@ -164,6 +168,10 @@ static void complete_all(const struct step *step)
     int order[HELD];
     struct rng rng = {data_hash(step->id, (uint64_t)test.rank, 51)};
     rng_permutation(&rng, order, HELD);
+    for (int i = 0; i < HELD;
+         i++) /* in one order, as some of these receives are yet to be posted */
+        if (held[i].messages)
+            complete(&held[i], step);
     for (int i = 0; i < HELD; i++)
         complete(&held[order[i]], step);
 }
@@ -334,6 +342,22 @@ static void play_shift(const struct step *step)
     MPI_Isend(slot->sent, (int)n, MPI_BYTE, to, tag, place->comm, &slot->requests[1]);
 }
 
+static void play_messages(const struct step *step, int thread)
+{
+    if (place_of(step, "c")->comm == MPI_COMM_NULL)
+        return;
+    delay(step, 0);
+    struct messages *messages = messages_start(step, thread);
+    if (step_is(step, "how", "i")) {
+        struct held *slot = held_of(step_number(step, "r", 0));
+        hold(slot, step, 0);
+        slot->messages = messages;
+        return;
+    }
+    delay(step, 1);
+    messages_finish(messages);
+}
+
 /* Each process writes into the memory of the rank that is `by` higher. Between two fences a
  * process reads its own memory, which is not written then. */
 static void play_window(const struct step *step)
@@ -394,6 +418,8 @@ static void play_step(const struct step *step, int thread)
         test_some(held_of(step_number(step, "r", 0)), step_number(step, "times", 1));
     else if (strcmp(kind, "shift") == 0)
         play_shift(step);
+    else if (strcmp(kind, "messages") == 0)
+        play_messages(step, thread);
     else if (strcmp(kind, "window") == 0)
         play_window(step);
     else if (strcmp(kind, "idup") == 0)

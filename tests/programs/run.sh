@@ -17,6 +17,9 @@
 #     --length N       steps of a program (60)
 #     --hosts WHICH    none, some, or soft, loss, kernel, killed: all on several
 #                      hosts (killed: the kernel's NIC, whose daemons are killed)
+#     --messages WHICH which programs send messages between all pairs: none, some,
+#                      or btl, mtl, usual: all, carried by btl/myr, mtl/myr or Open
+#                      MPI's usual components
 #     --tame           no odd ranks, no caches, no hostile parameters
 #     --plain          without nicbarr: a failure is the generator's, or Open MPI's
 #     --most N         failures before it ends

@@ -10,7 +10,7 @@ import random
 import sys
 import time
 
-from drawing import Caches, draw_surroundings
+from drawing import Caches, draw_messages, draw_surroundings
 from playing import RELEASE, Case, Surroundings, play
 from program import ALL_COLLECTIVES, BROKEN_BELOW, Generator, legal
 from shrinking import Shrinker
@@ -27,7 +27,16 @@ def report(seed, case, outcome, path):
 def one_case(seed, options, caches):
     lot = random.Random(f"{options.family} {seed}")
     around = draw_surroundings(lot, options, caches)
-    flavour = {"threads": False} if RELEASE == 6 and "threads" not in options.beyond else None
+    flavour = {"threads": False} if RELEASE == 6 and "threads" not in options.beyond else {}
+    lot = random.Random(f"messages {options.family} {seed}")
+    carrier = draw_messages(lot, options)
+    if carrier is not None:
+        if "pml" in carrier:
+            # Message buffers do not fit.
+            around.mca.pop("coll_nicbarr_memory", None)
+            around.odd = [odd for odd in around.odd if odd[1] != "OMPI_MCA_coll_nicbarr_memory"]
+        around.mca |= carrier
+        flavour |= {"messages": True, "jobs": lot.random() < 0.4}
     steps = Generator(f"program {options.family} {seed}", options.length, flavour, options.beyond).draw()
     if around.hosts and "window-hosts" not in options.beyond:
         steps = [step for step in steps if step.kind != "window"]
@@ -37,7 +46,8 @@ def one_case(seed, options, caches):
     if RELEASE == 6 and "spawn-twice" not in options.beyond:
         spawns = [step for step in steps if step.kind == "spawn"]
         steps = legal([step for step in steps if step not in spawns[1:]], options.beyond)
-    if any(step.kind in ("inter", "spawn") for step in steps) and "inter-monitoring" not in options.beyond:
+    if "pml" in around.mca or (any(step.kind in ("inter", "spawn") for step in steps)
+                               and "inter-monitoring" not in options.beyond):
         around.mca.pop("pml_monitoring_enable", None)
     return Case(around, steps)
 
@@ -79,8 +89,9 @@ def run(options):
 def plain(case):
     """The same program without nicbarr, but with the parameters of other components."""
     case = copy.deepcopy(case)
-    for name in [name for name in case.surroundings.mca if name.startswith("coll_nicbarr_")]:
-        del case.surroundings.mca[name]
+    for name in list(case.surroundings.mca):
+        if name.startswith("coll_nicbarr_") or "_myr_" in name or name in ("pml", "btl", "mtl"):
+            del case.surroundings.mca[name]
     case.surroundings.mca["coll"] = "^nicbarr"
     case.surroundings.odd, case.surroundings.cache, case.surroundings.chosen = [], None, None
     return case
@@ -119,7 +130,7 @@ def play_files(options):
 # The default of --flavour: what each Open MPI can do by itself.
 USUAL = {"collectives": ALL_COLLECTIVES, "hows": "bbi", "idup": False, "places": 8, "churn": True, "inter": False,
          "attr": False, "threads": False, "shifts": True, "layouts": True, "own": False, "large": True,
-         "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False}
+         "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False, "messages": False}
 
 
 def draw_file(options):
@@ -144,6 +155,8 @@ def options_of(arguments):
     runs.add_argument("--family", default="", help="selects another set of programs for the same seeds")
     runs.add_argument("--plain", action="store_true", help="without nicbarr, to check the generator")
     runs.add_argument("--hosts", choices=("none", "some", "soft", "loss", "kernel", "killed"), default="some")
+    runs.add_argument("--messages", choices=("none", "some", "btl", "mtl", "usual"), default="some",
+                      help="which programs send messages: none, some, or all, and what carries them")
     runs.add_argument("--tame", action="store_true", help="no odd ranks, no hostile parameters")
     runs.add_argument("--most", type=int, default=1, help="failures after which it ends")
     runs.add_argument("--shrink", action="store_true", help="shrink each failure")

@@ -30,6 +30,8 @@ These steps are legal in MPI, but not drawn because plain Open MPI fails with th
   spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init if Open MPI
                     chooses the hosts.
   disconnect-jobs   MPI_Comm_disconnect hangs for communicators made of one that spans several jobs.
+  jobs-outstanding  MPI_Comm_spawn, MPI_Comm_disconnect and connecting through a port make no progress, which
+                    outstanding messages to a process that is in them may need.
   spawn-twice       (6.0.0rc2) If a program has called MPI_Comm_spawn several times, collectives among the
                     jobs hang at times, or fail with MPI_ERR_PROC_FAILED although all processes live.
   threads           (6.0.0rc2) If threads of a process communicate at the same time, MPI_Wait and Open MPI's
@@ -53,7 +55,7 @@ ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
                 "window-hosts", "create-group-idup", "window-parts", "mixed", "spawn-hosts", "disconnect-jobs",
-                "spawn-twice", "threads")
+                "jobs-outstanding", "spawn-twice", "threads")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
 BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
@@ -81,6 +83,8 @@ IN_ORDER, KEPT, MOST_RANKS = 1024, 512, 17  # bytes, bytes, and the most process
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 # Bytes at which something changes: chunks, blocks, pieces, limits, size classes.
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 262144, 1 << 20)
+# Bytes of a message, and messages of a pair: a step is to take less than a second.
+MESSAGES = ((0, 400), (200, 400), (1000, 400), (5000, 300), (20000, 60), (70000, 10), (300000, 4))
 
 
 class Step:
@@ -111,9 +115,10 @@ class Legal:
         self.beyond = beyond  # of BROKEN_BELOW
         # "whole": all processes of the job are members. "jobs": its processes are of one job (0), of several
         # jobs that have connected to create it (1), or it was made of such a communicator (2). "parts": the
-        # place may hold several communicators.
-        self.places = {0: {"inter": False, "attr": False, "idup": None, "whole": True, "parts": False, "jobs": 0}}
-        self.requests = {}  # number: {"c", "kind": i, p, idup or shift, "active"}
+        # place may hold several communicators. "hints": it, or one that it was made of, has restrictions on messages.
+        self.places = {0: {"inter": False, "attr": False, "idup": None, "whole": True, "parts": False, "jobs": 0,
+                           "hints": False}}
+        self.requests = {}  # number: {"c", "kind": i, p, idup, shift or messages, "active"}
         self.threads = 0  # between fork and join
         self.spawned = set()  # numbers of processes
 
@@ -128,13 +133,15 @@ class Legal:
             return step.how == "b" or (step.how == "i" and step.r % self.threads == step.c % self.threads)
         if step.kind in ("wait", "test"):
             request = self.requests.get(step.r)
-            return request is not None and request["c"] == step.c and request["kind"] in ("i", "shift")
+            return request is not None and request["c"] == step.c and request["kind"] in ("i", "shift", "messages")
         if step.kind in ("dup", "split"):
             # (Open MPI 4.1 assigns numbers to children of communicators with lower numbers first, and waits for
             # them. Processes that share only some of the parents deadlock.)
             return step.d % self.threads == step.c % self.threads and self.places[step.c]["whole"]
         if step.kind == "shift":
             return step.r % self.threads == step.c % self.threads
+        if step.kind == "messages":
+            return not attached(step) and (step.how == "b" or step.r % self.threads == step.c % self.threads)
         return step.kind in ("free", "pause")
 
     def take(self, step):
@@ -204,12 +211,26 @@ class Legal:
         return True
 
     def _test(self, s):
-        return s.r in self.requests and self.requests[s.r]["active"]
+        return s.r in self.requests and self.requests[s.r]["active"] and self.requests[s.r]["kind"] != "messages"
 
     def _shift(self, s):
         if s.c not in self.places or self.places[s.c]["inter"] or s.r in self.requests:
             return False
         self.requests[s.r] = {"c": s.c, "kind": "shift", "active": True}
+        return True
+
+    def _messages(self, s):
+        """A receive with MPI_ANY_TAG must not get a message of another step, a process must not stay away while others
+        need it, and a process has one buffer for MPI_Bsend."""
+        if s.c not in self.places or self.places[s.c]["hints"]:
+            return False
+        any_tag = "t" in (s.wild or "") or "b" in (s.wild or "")
+        if any_tag and any(r["kind"] == "messages" for r in self.of(s.c)):
+            return False
+        if s.how == "i":
+            if s.r in self.requests or any_tag or s.away or attached(s):
+                return False
+            self.requests[s.r] = {"c": s.c, "kind": "messages", "active": True}
         return True
 
     def _window(self, s):
@@ -232,8 +253,13 @@ class Legal:
         jobs = 1 if s.kind == "spawn" or (old["jobs"] and s.how == "port") else 2 if old["jobs"] else 0
         self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None,
                             "whole": kept and old["whole"], "jobs": jobs,
+                            "hints": old["hints"] or (s.kind == "dupinfo" and s.key < 3),
                             "parts": old["parts"] or s.kind in ("split", "create", "cart", "shared")}
         return True
+
+    def _stops_progress(self):
+        return (any(r["kind"] == "messages" for r in self.requests.values())
+                and "jobs-outstanding" not in self.beyond)
 
     def _dup(self, s):
         return self._make(s, None, None)
@@ -253,11 +279,13 @@ class Legal:
         return self._make(s, False, False)
 
     def _inter(self, s):
-        return self._make(s, False, True)
+        return not (s.how == "port" and self._stops_progress()) and self._make(s, False, True)
 
     def _spawn(self, s):
         children = set(range(s.first, s.first + s.n))
-        if children & self.spawned or s.first + s.n > PROCESSES or not self._make(s, False, True):
+        if self._stops_progress() or children & self.spawned or s.first + s.n > PROCESSES:
+            return False
+        if not self._make(s, False, True):
             return False
         self.spawned |= children
         return True
@@ -283,6 +311,8 @@ class Legal:
     def _free(self, s):
         if s.c not in self.places or s.c == 0 or self.places[s.c]["idup"] is not None:
             return False
+        if any(r["kind"] == "messages" for r in self.of(s.c)):
+            return False
         if any((r["kind"] == "p" or (r["kind"] == "i" and "free-outstanding" not in self.beyond)) and not r.get("kept")
                for r in self.of(s.c)):
             return False
@@ -290,6 +320,8 @@ class Legal:
             return False
         if s.how == "disconnect" and (self.of(s.c) or (self.places[s.c]["jobs"] == 2
                                                        and "disconnect-jobs" not in self.beyond)):
+            return False
+        if s.how == "disconnect" and self._stops_progress():
             return False
         del self.places[s.c]
         for request in self.of(s.c):
@@ -312,6 +344,11 @@ class Legal:
         return True
 
 
+def attached(step):
+    """Whether a step `messages` uses the process's buffer for MPI_Bsend."""
+    return "b" in (step.modes or "").lower()
+
+
 def legal(steps, beyond=()):
     """The steps without those that are not legal."""
     state = Legal(beyond)
@@ -327,7 +364,7 @@ class Generator:
         self.steps = []
         self.number = 0
         self.length = length
-        self.flavour = self._draw_flavour() | (flavour or {})
+        self.flavour = self._draw_flavour() | {"messages": False} | (flavour or {})
         self.ours = ours
 
     def _draw_flavour(self):
@@ -503,7 +540,7 @@ class Generator:
         if self.state.threads:
             self._threaded_step()
             return
-        kinds = ["coll"] * 10 + ["finish"] * 2
+        kinds = ["coll"] * (4 if flavour["messages"] else 10) + ["finish"] * 2
         if len(self.state.places) < flavour["places"]:
             kinds += ["make"] * 4
         if flavour["churn"]:
@@ -511,8 +548,10 @@ class Generator:
         kinds += ["idup"] * 3 if flavour["idup"] else []
         kinds += ["inter"] if flavour["inter"] else []
         kinds += ["spawn", "port"] if flavour["jobs"] else []
+        kinds += ["spawn"] * 3 if flavour["jobs"] and flavour["messages"] else []
         kinds += ["attr"] if flavour["attr"] else []
         kinds += ["shift"] if flavour["shifts"] else []
+        kinds += ["messages"] * 6 if flavour["messages"] else []
         kinds += ["window"] if flavour["windows"] else []
         kinds += ["start"] * 3 if any(r["kind"] == "p" for r in self.state.requests.values()) else []
         kinds += ["fork"] if flavour["threads"] else []
@@ -564,8 +603,8 @@ class Generator:
             words["key"] = lot.randint(0, 3 if self.ours else 7)  # (keys from 4 on may deselect nicbarr)
         self._add(kind, **words)
 
-    def _free(self, place):
-        words = {"how": "disconnect"} if self.flavour["jobs"] and self.lot.random() < 0.5 else {}
+    def _free(self, place, disconnect=0.5):
+        words = {"how": "disconnect"} if self.flavour["jobs"] and self.lot.random() < disconnect else {}
         if any(r.get("kept") for r in self.state.of(place)):
             words["kept"] = 1
         self._add("free", c=place, **words)
@@ -603,10 +642,19 @@ class Generator:
 
     def _draw_spawn(self):
         lot, place, spawned = self.lot, self._free_place(), self.state.spawned
-        words = {"n": lot.randint(1, 3), "first": SPAWNED + len(spawned), "by": lot.choice((0, 0, 1, *sorted(spawned)))}
+        words = {"n": lot.randint(2 if self.flavour["messages"] else 1, 3), "first": SPAWNED + len(spawned),
+                 "by": lot.choice((0, 0, 1, *sorted(spawned)))}
         if place is None or len(spawned) + words["n"] > MOST_SPAWNED:
             return
-        if self._add("spawn", c=self._place(), d=place, **words) and lot.random() < 0.7:
+        if not self._add("spawn", c=self._place(), d=place, **words):
+            return
+        if self.flavour["messages"]:
+            for _ in range(lot.randint(1, 3)):
+                self._draw_messages(lot.choice((0, place)), lot.random() < 0.8)
+            if lot.random() < 0.7:
+                self._free(place, 0.9)
+                return
+        if lot.random() < 0.7:
             merged = self._free_place()
             if merged is not None and self._add("merge", c=place, d=merged, turned=lot.randint(0, 1)):
                 for _ in range(lot.randint(0, 6)):
@@ -622,6 +670,32 @@ class Generator:
         if request is not None:
             self._add("shift", c=self._place(), r=request, by=self.lot.randint(0, 7),
                       n=self.lot.choice((0, 1, 8, 100, 5000, 100000)))
+
+    def _draw_messages(self, place=None, late=False):
+        """late: many messages, which a process receives late."""
+        lot, threaded = self.lot, self.state.threads
+        bytes_, times = lot.choice(MESSAGES[2:5] if late else MESSAGES)
+        type_ = lot.choice(("MPI_BYTE", "MPI_BYTE", "MPI_INT", "MPI_DOUBLE", "MPI_SHORT"))
+        words = {"how": "b" if late else lot.choice("bbbi"), "c": self._place() if place is None else place,
+                 "type": type_, "n": bytes_ // TYPES[type_][0],
+                 "times": times if late else lot.choice((1, 8, times, times))}
+        if words["how"] == "i":
+            words["r"] = self._free_request(words["c"])
+            if words["r"] is None:
+                return self._add("join" if threaded else "waitall")
+        modes = "iiIsSpP" if threaded or words["how"] == "i" else "iiIsSpPbB"
+        words["modes"] = "".join(lot.choice(modes) for _ in range(3))
+        words["calls"] = "".join(lot.choice("iiprPIMN") for _ in range(3))
+        if lot.random() < 0.6:
+            words["wild"] = lot.choice("s" if words["how"] == "i" else ("s", "t", "st", "stb"))
+        if lot.random() < 0.4:
+            words["send"], words["recv"] = lot.choice("PGNHRVAx"), lot.choice("PGNHRVAx")
+        if words["how"] == "b" and not threaded and lot.random() < 0.4:
+            words["away"] = lot.randint(2, 5)
+        if late or lot.random() < 0.4:
+            words["slow"] = lot.choice((-2, 0, 1, 2))
+            words["us"] = lot.choice((50000, 200000) if late else (100, 2000, 50000, 200000))
+        return self._add("messages", **words)
 
     def _draw_window(self):
         words = {"c": self._place(), "by": self.lot.randint(0, 7), "n": self.lot.choice((0, 1, 8, 100, 5000)),
@@ -647,7 +721,8 @@ class Generator:
             self._add("wait", r=number, c=self.state.requests[number]["c"])
             return
         place = lot.choice(sorted(self.state.places))
-        kind = lot.choice((None,) * 8 + ("dup", "split", "free", "shift"))
+        more = ("messages",) * 4 if self.flavour["messages"] else ()
+        kind = lot.choice((None,) * 8 + ("dup", "split", "free", "shift") + more)
         child, request = self._free_place(place), self._free_request(place)
         if kind in ("dup", "split") and child is not None:
             self._add(kind, c=place, d=child, **({"colors": 2, "how": "cyclic"} if kind == "split" else {}))
@@ -655,6 +730,8 @@ class Generator:
             self._add("free", c=place)
         elif kind == "shift" and request is not None:
             self._add("shift", c=place, r=request, by=1, n=lot.choice((1, 100, 5000)))
+        elif kind == "messages":
+            self._draw_messages(place)
         else:
             self._collective(lot.choice("bbi"), place)
 

@@ -111,7 +111,8 @@ class Shrinker:
     def simpler_steps(self):
         """Remove words that are not needed, and make numbers small."""
         for at in range(len(self.best.steps)):
-            for word in ("slow", "spin", "freed", "walk", "side", "send", "recv", "inplace", "order", "turned", "type"):
+            for word in ("slow", "spin", "freed", "walk", "side", "send", "recv", "inplace", "order", "turned", "type",
+                         "away", "wild", "modes", "calls"):
                 self.change(at, word, None)
             for word in ("times", "n"):
                 for value in (1, 2, 4, 8, 16):

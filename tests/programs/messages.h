@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends messages between all pairs of processes of a communicator, with generated data, and checks
+ * all that arrive. player.c uses it.
+ *
+ * The number of messages from one process to another, their sizes, tags and modes depend only on
+ * the step and on both processes, so that the receiver knows what must arrive. Every process has
+ * its own calls and orders of calls. These are the words of a step:
+ *
+ *   times=400 n=1000 type=MPI_INT   up to so many messages of a pair, with up to so many numbers
+ *   how=b            complete; how=i: sent, and received at the latest by the step `wait`
+ *   modes=iIsSbBpP   MPI_Isend, Issend, Send, Ssend, Bsend, Ibsend, Send_init, Ssend_init
+ *   calls=iprPIMN    MPI_Irecv, Recv_init, Recv; or Probe, Iprobe, Mprobe, Improbe before it
+ *   wild=stb         MPI_ANY_SOURCE, MPI_ANY_TAG, and both at once
+ *   send=x recv=P    layouts (layout.h) of some of the messages
+ *   away=3           every third process makes no MPI call until all others have exchanged their
+ *                    messages
+ *
+ * No program deadlocks, even if no message is buffered:
+ *
+ * - An `early` process posts all receives before it sends; others receive after they have started
+ *   all sends. Only an early process is sent messages by calls that may wait for the receiver.
+ *   Thus all sends are started, and then every receive completes.
+ * - Receives with wildcards leave the others theirs. A process has either receives from any source,
+ *   or receives with any tag. From a tag's first receive from any source on, all its receives are
+ *   such. Receives with both wildcards are posted last.
+ *
+ * Therefore the order of the receives also determines each one's message, except for its source:
+ * of the messages of this source that fit, it is the first one that no earlier receive has got.
+ *
+ * Threads: a structure belongs to one thread.
+ */
+#ifndef NICBARR_TESTS_MESSAGES_H
+#define NICBARR_TESTS_MESSAGES_H
+
+#include "places.h"
+
+struct messages;
+
+/* Starts all sends; early processes also post all receives. */
+struct messages *messages_start(const struct step *step, int thread);
+/* Receives all messages, completes all requests, checks the data and frees the structure. All
+ * processes must finish the steps of a communicator in one order. */
+void messages_finish(struct messages *messages);
+
+#endif
