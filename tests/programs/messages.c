@@ -101,7 +101,7 @@ static bool is_early(const struct step *step, int process)
 static bool is_away(const struct step *step, int process)
 {
     long every = step_number(step, "away", 0);
-    return every && (process + (long)step->id) % every == 0;
+    return every && ((process + (long)step->id) % every == 0) == (every > 0);
 }
 
 /* Returns the number of messages of a pair; at most a few if there are many pairs. */

@@ -13,8 +13,8 @@
  *   calls=iprPIMN    MPI_Irecv, Recv_init, Recv; or Probe, Iprobe, Mprobe, Improbe before it
  *   wild=stb         MPI_ANY_SOURCE, MPI_ANY_TAG, and both at once
  *   send=x recv=P    layouts (layout.h) of some of the messages
- *   away=3           every third process makes no MPI call until all others have exchanged their
- *                    messages
+ *   away=3           every third process (-3: all others) makes no MPI call until the rest have
+ *                    exchanged their messages
  *
  * No program deadlocks, even if no message is buffered:
  *

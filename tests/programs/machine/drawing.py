@@ -24,9 +24,11 @@ SHARED = ("allreduce", "reduce", "allgather", "gather")
 # What carries messages, and parameters with which it reaches its limits.
 CARRIERS = {"btl": {"pml": "ob1", "btl": "myr,self"}, "mtl": {"pml": "cm", "mtl": "myr"}, "usual": {}}
 NARROW = {
-    "btl": ({"btl_myr_tokens": "8"}, {"btl_myr_buffers": "8"}, {"btl_myr_inlet": "0"}, {"btl_myr_flags": "send"},
+    "btl": ({"btl_myr_tokens": "8", "btl_myr_buffers": "8"}, {"btl_myr_tokens": "8"}, {"btl_myr_inlet": "0"},
+            {"btl_myr_flags": "send"},
             {"btl_myr_eager_limit": "256", "btl_myr_far_eager_limit": "300", "btl_myr_max_send_size": "1000"}),
-    "mtl": ({"mtl_myr_buffers": "8"}, {"mtl_myr_messages": "60"}, {"mtl_myr_direct": "0"}, {"mtl_myr_runner": "1"}),
+    "mtl": ({"mtl_myr_buffers": "8"}, {"mtl_myr_buffers": "8", "mtl_myr_direct": "0"}, {"mtl_myr_messages": "60"},
+            {"mtl_myr_direct": "0"}, {"mtl_myr_runner": "1"}),
     "usual": ({},),
 }
 

@@ -691,7 +691,7 @@ class Generator:
         if lot.random() < 0.4:
             words["send"], words["recv"] = lot.choice("PGNHRVAx"), lot.choice("PGNHRVAx")
         if words["how"] == "b" and not threaded and lot.random() < 0.4:
-            words["away"] = lot.randint(2, 5)
+            words |= {"away": lot.choice((2, 3, 4, -3, -4)), "times": times}
         if late or lot.random() < 0.4:
             words["slow"] = lot.choice((-2, 0, 1, 2))
             words["us"] = lot.choice((50000, 200000) if late else (100, 2000, 50000, 200000))
