@@ -310,7 +310,7 @@ static const struct sim_above above = {on_events, on_call, host_bytes};
 static bool create_message_cluster(struct cluster *cluster)
 {
     const struct nicsim_messages_game *game = cluster->game;
-    const uint32_t sends = 3 * BUFFERS / 2;
+    const uint32_t sends = 3 * BUFFERS / 2 + TAGGED_ADDED; /* as tagged.c opens its port */
     const size_t buffers = (size_t)BUFFERS * (TAGGED_SMALL + buffer_bytes(game->machine) * 3 / 2);
     const struct sim_shape shape = {
         .nodes = game->nodes,
