@@ -41,7 +41,14 @@ static bool find_kept_nic(struct mcp_kernel *kernel, char *warning)
             "another version: starting a new one; operations under way on the old one fail");
         return false;
     }
-    return kernel->address.interface == kept->interface && 0 != kept->complete;
+    if (0 != kept->complete && kernel->address.interface != kept->interface) {
+        mcp_kernel_refuse(
+            warning, "cannot take over the NIC that an earlier myrd --kernel left, as it was on "
+                     "another interface: starting a new one; operations under way on the old one "
+                     "fail");
+        return false;
+    }
+    return 0 != kept->complete;
 }
 
 int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why)

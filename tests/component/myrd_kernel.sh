@@ -194,6 +194,12 @@ check "it stands there again" stands nic2
 deleted() { on_cable link delete nic2 && ended "nic2 (10.78.0.1) was deleted"; }
 check "is deleted: it ends with a line" deleted
 check "it stands at another one" cable
+replaced() {
+    kill -KILL "$(kernel 1 'k["runner"]')" || return 1
+    wait "$daemon"
+    on_cable link delete nic0 && cable && said "^myrd: cannot take over the NIC .* it was on another interface: "
+}
+check "is killed, and then its interface is replaced: a line, and a new NIC" replaced
 moved() { on_cable link set nic0 netns 2 name nic1 && ended "nic0 (10.78.0.1) was moved"; }
 check "is moved to another host: it ends with a line" moved
 
