@@ -124,7 +124,7 @@ wrong 64 "unknown argument '--what'" --write x --what
 mkdir foreign
 touch foreign/file
 wrong 1 "has files that are not a tuning's" --write x --output foreign
-wrong 1 "the folder of .* does not exist" --write nowhere/x
+wrong 1 "the directory of .* does not exist" --write nowhere/x
 wrong 1 "at least two processes" --write x --per-host 1
 run --help
 [ $status -eq 0 ] && grep -q '^Usage: nicbarr tune' out && grep -q 'allreduce' out && [ "$(wc -L < out)" -le 90 ]
