@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Manages a communicator's table of functions: saves the previous functions, and installs this
- * component's. No other file writes into the table; openmpi.h uses another one during calls.
+ * component's. No other file writes into the table. During a call of Open MPI's own function the
+ * communicator has a second table instead (openmpi.h).
  *
  * An entry of the table is written only while its module is nicbarr's. A component above
  * (coll/monitoring, or any other that wraps functions) has saved nicbarr's function and continues

@@ -413,10 +413,9 @@ void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
     }
 }
 
-/* Leaves void packets in place of a cancelled message, some of whose packets are on the wire and
- * may have been accepted by the peer, so that their sequence numbers remain in use. If the message
- * was not sent to its end, one more void packet follows, which makes the receiver free the
- * buffer. */
+/* Replaces the packets of a cancelled message by void packets with the same sequence numbers. The
+ * peer may have accepted some of the original packets already, so the numbers cannot be reused. If
+ * only a part of the message was sent, another void packet makes the receiver free its buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

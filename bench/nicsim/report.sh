@@ -37,7 +37,7 @@ broadcasts, messages that NICs match, and the papers' evaluation of MPI.
                      65536 hours and some GiB per job)
   --machine LIST     only these machines, such as lanai43,ethernet (default: all
                      of ${known[*]})
-  --output DIR       folder of the page (default nicsim-report)
+  --output DIR       directory of the page (default nicsim-report)
   --force            even if DIR has files that are not a report's
   --jobs N           simulations at a time (default: the number of processors)
   --data FOLDER      machines and measurements instead of the installed ones

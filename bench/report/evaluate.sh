@@ -29,7 +29,7 @@ did, and writes a page with plots, tables and raw data.
                      ${experiments[*]:0:6}
                      ${experiments[*]:6}
   --seed N           of the random numbers (default 1)
-  --output DIR       folder of the page (default nicbarr-evaluation)
+  --output DIR       directory of the page (default nicbarr-evaluation)
   --force            even if DIR has files that are not an evaluation's
   --help             this text
   --version          the version

@@ -21,7 +21,7 @@ FILE or auto,FILE. The machine should be idle.
 With --write-tuned-rules it measures the algorithms of Open MPI's own component
 tuned, and FILE becomes its rules file, for jobs without nicbarr.
 
-  --write FILE       the tuning cache; its folder must exist
+  --write FILE       the tuning cache; its directory must exist
   --write-tuned-rules FILE
                      the rules file, likewise
   --per-host LIST    processes per host, such as 1,2,16 (default 2, 4, 8... and
@@ -37,7 +37,7 @@ tuned, and FILE becomes its rules file, for jobs without nicbarr.
   --budget MS        milliseconds for each measurement (default 1000; of tuned
                      300)
   --sizes MIN:MAX    of tuned: bytes of messages (default 4:1048576)
-  --output DIR       folder of a page with plots (default nicbarr-tuning; needs
+  --output DIR       directory of a page with plots (default nicbarr-tuning; needs
                      gnuplot; not of tuned)
   --help             this text
   --version          the version

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determines the best choice for one shape and one collective from the measurements of several
- * jobs, and the confidence of this choice. Pure. Called by cache.c; cache_file.c stores the
- * measurements.
+ * jobs, and the confidence of this choice. The functions have no state and no side effects. cache.c
+ * calls them; cache_file.c stores the measurements.
  *
  * Only measurements are stored, never a choice. Therefore a later measurement corrects a result
  * that was obtained while the machine was disturbed, and old measurements are eventually repeated.
  *
  * Weighting. A candidate's value in a measurement is its median relative to that of the reference
  * (the first candidate, Open MPI's own), because the speed of machines differs between jobs.
- * Several measurements of a candidate are averaged by the geometric mean, weighted by their numbers
- * of rounds; the weight halves with each NICBARR_EVIDENCE_DAYS of age. The choice is the simplest
- * candidate within 3 % of the best.
+ * Several measurements of a candidate are averaged by the geometric mean. The weight of a
+ * measurement is its number of rounds, and halves every NICBARR_EVIDENCE_DAYS. The choice is the
+ * simplest candidate within 3 % of the best.
  *
  * Confidence. Each measurement contains the confidence of its contest. A measurement that finds the
  * candidate within 3 % of its best supports this candidate; any other contradicts it. The odds of

@@ -83,8 +83,8 @@ void nicbarr_trial_postpone(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 
-/* Returns the root of call number `number` of the contest: the root of the program's calls if that
- * is constant, else each rank in turn. */
+/* Returns the root to be used in call `number` of a tuning run. If the program always calls the
+ * collective with the same root, it is that one; otherwise the ranks take turns. */
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 
 /* Returns the trial of a class, or NULL if there is none. */

@@ -18,8 +18,8 @@
 
 enum {
     PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
-    /* Timeouts of the lock, for files that only this user can lock, and for those that others can
-     * lock, too. After a timeout the measurement is lost, and a later job measures again. */
+    /* How long to wait for the file's lock: longer if no other user can hold it. After a timeout
+     * the measurement is lost, and a later job measures again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };

@@ -64,10 +64,10 @@ void mcp_pages_free(struct mcp_pages *pages);
 /* Sets the function that maps users to accounts. Before this call each user is an account. */
 void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
 
-/* Allocates a slot for a group of this user. `slot` gets its index among the slots of all pages.
- * Its previous content is not cleared. Returns the page's descriptor, which the pages own; or -1
- * with errno. Some calls create more pages, which takes some 10 ms (and 16 times as long if the
- * kernel inserts only one page per call). */
+/* Allocates a slot for a group of this user, without clearing its previous content, and stores its
+ * index, counted through all pages, in `slot`. Returns the descriptor of the slot's page, which
+ * remains the property of `pages`, or -1 with errno. A call that has to create pages takes about 10
+ * ms, or 160 ms if the kernel inserts only one page per system call. */
 int mcp_pages_allocate(struct mcp_pages *pages, uint32_t uid, uint32_t *slot);
 
 /* Reserves this slot for a group that is open already. Returns the page's descriptor, like

@@ -26,9 +26,9 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
     return true;
 }
 
-/* The ticket is read by a read-modify-write operation, as a sender takes it. All senders that took
- * a ticket earlier are therefore visible here and are waited for, and all that take one later find
- * that the former port is closed. Messages for that port count as received. */
+/* The next ticket is read with an atomic addition of 0, which is ordered with the senders' own
+ * additions. This function waits for every sender that has drawn its ticket before, and every later
+ * sender finds that the former port is closed. Messages for that port count as received. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
     const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);
