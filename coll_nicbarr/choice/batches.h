@@ -10,8 +10,8 @@
  * If the agreement of the ranks takes longer than a batch, no sample fits into the batch. Then the
  * next batch is twice as long, so that a contest completes rounds even on the slowest machine.
  *
- * Used by tune.c and trial.c. Pure. All ranks count the same calls, and have the same values after
- * a batch, so they make the same decisions. */
+ * tune.c and trial.c use it. Its functions depend on their arguments only. All ranks count the same
+ * calls, and have the same values after a batch, so they make the same decisions. */
 #ifndef NICBARR_BATCHES_H
 #define NICBARR_BATCHES_H
 

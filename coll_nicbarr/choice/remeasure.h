@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determines when a choice is remeasured: after how many calls, and whether the job can afford it
- * then. Pure. Called by data_watch.c.
+ * then. The functions depend on their arguments only. data_watch.c calls them.
  *
  * Remeasuring takes no more than NICBARR_REMEASURE_PERCENT of a job's time. Therefore a short job
  * remeasures nothing, and a long one uses its share until it has measured the choice with
