@@ -27,8 +27,13 @@ left_out=()
 
 show() { # REPORT PICTURE
     [ -s "$1" ] || { echo "(none: the job was not finished)"; return; }
-    nicbarr report "$1" --plot "$2"
-    echo "(as a picture: $2)"
+    nicbarr report "$1"
+    local why # on a fast machine a job may end before it has measured a barrier
+    if why=$(nicbarr report "$1" --plot "$2" 2>&1 > "$results/plot.txt"); then
+        echo "(as a picture: $2)"
+    else
+        echo "(no picture: ${why#*: nothing to plot: })"
+    fi
 }
 
 tell_load() { # a line if other programs compete for the processors
