@@ -136,19 +136,21 @@ static int fetch_socket(const struct myr_soft_nic *nic)
     int err = ESRCH, socket = -1;
     for (uint32_t h = 0; socket < 0 && h < MYR_PROCESSES; ++h) {
         const uint32_t number = nic->shared->holder[h].process;
-        const bool alive = 0 != number && !myr_segment_gone(nic->segment, number, true);
-        const uint32_t pid = alive ? myr_segment_pid_of(nic->segment, number) : 0;
-        const int process = 0 == pid ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-        if (0 != pid && process < 0 && ESRCH != errno) {
-            err = errno;
+        const bool gone = 0 == number || myr_segment_gone(nic->segment, number, true);
+        const uint32_t pid = gone ? 0 : myr_segment_pid_of(nic->segment, number);
+        if (0 == pid) {
+            continue;
         }
-        for (int s = 0; process >= 0 && socket < 0 && s < MYR_SOFT_SOCKETS; ++s) {
+        const int process = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+        if (process < 0) {
+            err = ESRCH == errno ? err : errno;
+            continue;
+        }
+        for (int s = 0; socket < 0 && s < MYR_SOFT_SOCKETS; ++s) {
             const int theirs = nic->shared->holder[h].socket[s];
             socket = theirs < 0 ? -1 : fetch_descriptor(nic, process, theirs, &err);
         }
-        if (process >= 0) {
-            close(process);
-        }
+        close(process);
     }
     errno = err;
     return socket;
