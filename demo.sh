@@ -17,7 +17,7 @@ export results=_demo
 rm -rf "$results"
 mkdir "$results"
 if [ "$(id -u)" = 0 ]; then
-    trap 'chown -R --reference=. "$results"' EXIT # in a folder of another user, the results belong to that user
+    trap 'chown -R --reference=. "$results"' EXIT # in a directory of another user, the results belong to that user
 fi
 # The demonstration measures everything itself, and does not touch your jobs' tuning cache.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Build Debian packages of this checkout, for this machine's release of Debian:
 #
-#     ./packages.sh [FOLDER]       # puts them into FOLDER (_packages)
+#     ./packages.sh [DIRECTORY]       # puts them into DIRECTORY (_packages)
 #
 # Installs the build dependencies, as root or by sudo. Builds in a copy, so the checkout does not change.
 set -eu
@@ -10,7 +10,7 @@ set -eu
 . "$(dirname "$0")/tools/usage.sh"
 case $#-${1-} in 0- | 1-[!-]*) ;; *) usage ;; esac
 cd "$(dirname "$0")"
-folder=${1-_packages}
+dir=${1-_packages}
 give_up() { echo "packages.sh: $1" >&2; exit 1; }
 command -v apt-get > /dev/null || give_up "there is no apt here; README.md says under \"Elsewhere\" how to install without packages"
 [ "$(sed -n '1s/.*(\(.*\)).*/\1/p' packaging/debian/changelog)" = "$(cat VERSION)" ] ||
@@ -29,13 +29,13 @@ if ! dpkg-checkbuilddeps packaging/debian/control 2> /dev/null; then
 fi
 
 echo "== building packages"
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
-rm -rf "$folder"/nicbarr-build "$folder"/*.deb
-mkdir "$folder/nicbarr-build"
-tar -c --exclude='./_*' --exclude=./.git --exclude=./autom4te.cache . | tar -x -C "$folder/nicbarr-build"
-mv "$folder/nicbarr-build/packaging/debian" "$folder/nicbarr-build" # where dpkg expects it
-(cd "$folder/nicbarr-build" && DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS-}" dpkg-buildpackage --build=binary --no-sign -j"$(nproc)") > "$folder/build.log" 2>&1 ||
-    { tail -n 40 "$folder/build.log" >&2; give_up "the build failed; see $folder/build.log"; }
-rm -rf "$folder/nicbarr-build"
-ls "$folder"/*.deb
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+rm -rf "$dir"/nicbarr-build "$dir"/*.deb
+mkdir "$dir/nicbarr-build"
+tar -c --exclude='./_*' --exclude=./.git --exclude=./autom4te.cache . | tar -x -C "$dir/nicbarr-build"
+mv "$dir/nicbarr-build/packaging/debian" "$dir/nicbarr-build" # where dpkg expects it
+(cd "$dir/nicbarr-build" && DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS-}" dpkg-buildpackage --build=binary --no-sign -j"$(nproc)") > "$dir/build.log" 2>&1 ||
+    { tail -n 40 "$dir/build.log" >&2; give_up "the build failed; see $dir/build.log"; }
+rm -rf "$dir/nicbarr-build"
+ls "$dir"/*.deb

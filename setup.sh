@@ -6,7 +6,7 @@
 #     ./setup.sh [build|check]
 #
 # build: what is needed to build and to run mpirun (demo.sh). check: also what the tests need (test.sh). Both scripts
-# call it; another call does only what is left to do. When root calls it in another user's folder, the files belong
+# call it; another call does only what is left to do. When root calls it in another user's directory, the files belong
 # to that user.
 set -eu
 # shellcheck source=tools/usage.sh
@@ -80,14 +80,14 @@ if [ -n "$large" ] && is_missing $large; then
 fi
 
 . tools/ccache.sh
-build_in() { # FOLDER CONFIGURE-ARGUMENTS...
-    local folder=$1
+build_in() { # DIRECTORY CONFIGURE-ARGUMENTS...
+    local dir=$1
     shift
-    mkdir -p "$folder"
-    if [ ! -e "$folder/config.status" ]; then
-        (cd "$folder" && ../configure --quiet --prefix="$PWD/../_install" "$@")
+    mkdir -p "$dir"
+    if [ ! -e "$dir/config.status" ]; then
+        (cd "$dir" && ../configure --quiet --prefix="$PWD/../_install" "$@")
     fi
-    make -C "$folder" --no-print-directory -s -j"$(nproc)" > _make.log 2>&1 ||
+    make -C "$dir" --no-print-directory -s -j"$(nproc)" > _make.log 2>&1 ||
         { tail -n 40 _make.log >&2; echo "setup.sh: the build failed; see _make.log" >&2; exit 1; }
 }
 

@@ -112,7 +112,7 @@ programs() {
 }
 
 read -ra built_sources < <(listed BUILT_SOURCES) # `make TARGET` would not build these first
-build_with() { # FLAGS FOLDER TARGETS...
+build_with() { # FLAGS DIRECTORY TARGETS...
     mkdir -p "$2" && cd "$2" &&
         { [ -e config.status ] || ../configure --quiet --disable-man --prefix="$PWD/../_install-${2#_build-}" \
             CFLAGS="-g -fno-omit-frame-pointer $1" CXXFLAGS="-g -fno-omit-frame-pointer $1"; } &&

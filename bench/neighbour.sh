@@ -34,7 +34,7 @@ cd "$top"
 # shellcheck source=bench/quantiles.sh
 . bench/quantiles.sh
 [ -x _build/tests/component/worst_user ] || make -s -C _build tests/component/worst_user
-# Another user may not read the build folder.
+# Another user may not read the build directory.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 711 "$scratch"

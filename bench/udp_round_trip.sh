@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Measures a UDP packet from the first host of nethosts to the second and back; sourced by the benchmarks.
 # shellcheck shell=bash
-udp_round_trip() { # prints nicbarr_raw_udp's output; $scratch is a folder
+udp_round_trip() { # prints nicbarr_raw_udp's output; $scratch is a directory
     local ready at=0.0.0.0 to=10.77.0.2
     [ "$NETHOSTS_IPV6" = no ] || at=:: to=fd77::2
     mkfifo "$scratch/ready"

@@ -180,11 +180,11 @@ static enum myr_status open_nic(struct myr_error *error)
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     const struct myr_soft_options options = {.network = component->parameters.nic.network,
                                              .port = (uint16_t)component->parameters.nic.port};
-    char *folder = nicbarr_node_folder();
+    char *dir = nicbarr_node_dir();
     const enum myr_status status =
-        myr_soft_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &options,
+        myr_soft_open_in(dir, (uint32_t)component->parameters.nic.memory << 20, &options,
                          &component->segment, &component->nic, error);
-    free(folder);
+    free(dir);
     component->alone = NULL == component->segment;
     return status;
 }

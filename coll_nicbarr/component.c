@@ -319,10 +319,10 @@ static bool join_segment(struct nicbarr_hello *hello)
     const struct nicbarr_parameters *p = &component->parameters;
     const struct myr_wait_policy policy = {p->spin, p->sleep_after, p->sleep_slice};
     struct myr_error error = {0};
-    char *folder = nicbarr_node_folder();
+    char *dir = nicbarr_node_dir();
     const enum myr_status status =
-        myr_segment_join(folder, (uint32_t)p->memory << 20, &component->segment, &error);
-    free(folder);
+        myr_segment_join(dir, (uint32_t)p->memory << 20, &component->segment, &error);
+    free(dir);
     if (MYR_OK != status) {
         component->segment = NULL;
         snprintf(hello->why, sizeof(hello->why), "%s", error.text);

@@ -46,33 +46,33 @@ static enum myr_status fail_unreachable(const char *path, const char *daemon, in
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }
 
-/* Opens the directory of `path` as `folder_fd`, through which names in it are resolved; -1 on
+/* Opens the directory of `path` as `dir_fd`, through which names in it are resolved; -1 on
  * failure. */
-static enum myr_status open_folder(const char *path, const char *daemon, bool root_too,
-                                   int *folder_fd, struct myr_error *error)
+static enum myr_status open_dir(const char *path, const char *daemon, bool root_too, int *dir_fd,
+                                struct myr_error *error)
 {
-    char folder[PATH_MAX];
+    char dir[PATH_MAX];
     struct stat about;
     const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof(folder), "%.*s", NULL == slash ? 1 : (int)(slash - path + 1),
+    snprintf(dir, sizeof(dir), "%.*s", NULL == slash ? 1 : (int)(slash - path + 1),
              NULL == slash ? "." : path);
     /* A trailing slash would follow a symbolic link. */
-    for (size_t end = strlen(folder); end > 1 && '/' == folder[end - 1]; --end) {
-        folder[end - 1] = '\0';
+    for (size_t end = strlen(dir); end > 1 && '/' == dir[end - 1]; --end) {
+        dir[end - 1] = '\0';
     }
-    *folder_fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (*folder_fd < 0 && ENOTDIR == errno) { /* O_NOFOLLOW reports this for a symbolic link, too */
+    *dir_fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*dir_fd < 0 && ENOTDIR == errno) { /* O_NOFOLLOW reports this for a symbolic link, too */
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the daemon at %s is not used: %s is not a directory (remove it)", path,
-                        folder);
+                        dir);
     }
-    if (*folder_fd < 0) {
+    if (*dir_fd < 0) {
         return fail_unreachable(path, daemon, errno, error);
     }
-    if (fstat(*folder_fd, &about) < 0 || !is_trusted(about.st_uid, root_too) ||
+    if (fstat(*dir_fd, &about) < 0 || !is_trusted(about.st_uid, root_too) ||
         0 != (about.st_mode & 022)) {
-        close(*folder_fd);
-        *folder_fd = -1;
+        close(*dir_fd);
+        *dir_fd = -1;
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
                         "the daemon at %s is not used: its directory is writable for others, or "
                         "belongs to another user",
@@ -83,11 +83,11 @@ static enum myr_status open_folder(const char *path, const char *daemon, bool ro
 
 /* Connects through the directory's descriptor, so that the directory cannot be replaced after it
  * was checked. */
-static int connect_in(int folder_fd, const char *name, int connection)
+static int connect_in(int dir_fd, const char *name, int connection)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const int length = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
-                                folder_fd, name);
+    const int length =
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir_fd, name);
     if (length >= (int)sizeof(address.sun_path)) {
         errno = ENAMETOOLONG;
         return -1;
@@ -99,16 +99,16 @@ static enum myr_status connect_to(int connection, const char *path, const char *
                                   bool root_too, struct myr_error *error)
 {
     struct ucred peer;
-    int folder_fd;
+    int dir_fd;
     const char *slash = strrchr(path, '/');
-    enum myr_status status = open_folder(path, daemon, root_too, &folder_fd, error);
+    enum myr_status status = open_dir(path, daemon, root_too, &dir_fd, error);
     if (MYR_OK != status) {
         return status;
     }
-    if (connect_in(folder_fd, NULL == slash ? path : slash + 1, connection) < 0) {
+    if (connect_in(dir_fd, NULL == slash ? path : slash + 1, connection) < 0) {
         status = fail_unreachable(path, daemon, errno, error);
     }
-    close(folder_fd);
+    close(dir_fd);
     if (MYR_OK == status &&
         (!myr_talk_peer(connection, &peer) || !is_trusted(peer.uid, root_too))) {
         status =

@@ -172,11 +172,10 @@ static enum myr_status open_endpoint(struct myr_error *error)
     mca_mtl_myr_component_t *component = &mca_mtl_myr_component;
     const struct myr_soft_options below = {.network = component->parameters.nic.network,
                                            .port = (uint16_t)component->parameters.nic.port};
-    char *folder = nicbarr_node_folder();
-    enum myr_status status =
-        myr_soft_open_in(folder, (uint32_t)component->parameters.nic.memory << 20, &below,
-                         &component->segment, &component->nic, error);
-    free(folder);
+    char *dir = nicbarr_node_dir();
+    enum myr_status status = myr_soft_open_in(dir, (uint32_t)component->parameters.nic.memory << 20,
+                                              &below, &component->segment, &component->nic, error);
+    free(dir);
     if (MYR_OK != status) {
         return status;
     }

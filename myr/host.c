@@ -64,7 +64,7 @@ static bool open_parts(struct myr_host *host, const struct myr_options *options,
         return false;
     }
     myr_segment_print = print_waiting;
-    if (MYR_OK != myr_segment_join(options->folder, memory << 20, &host->segment, &error)) {
+    if (MYR_OK != myr_segment_join(options->dir, memory << 20, &host->segment, &error)) {
         return myr_refuse(why, "%s", error.text);
     }
     myr_waiter_init(&host->waiter, host->segment, nothing, &policy);

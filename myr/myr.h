@@ -54,7 +54,7 @@ struct myr_options {
      * directory must be on this machine, belong to this user, and be used by these processes only.
      * With NULL, the process is a node of its own. (With "daemon", the daemon determines which
      * processes form a node.) */
-    const char *folder;
+    const char *dir;
     /* Limit of the node's shared memory in MiB, 1 to 1024; 0 means 64. The value of the node's
      * first process applies. */
     uint32_t memory;

@@ -365,7 +365,7 @@ static enum myr_status make_server(const struct myrd_options *options, bool keep
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     server->listener.lock = server->listener.listening = -1;
-    server->listener.folder = server->listener.spare = -1;
+    server->listener.dir = server->listener.spare = -1;
     server->hosts.socket = server->interface.socket = server->guard = -1;
     server->clients.listener = &server->listener;
     server->clients.users = &server->users;
@@ -420,7 +420,7 @@ static enum myr_status confine_server(void *serving, struct myr_error *error)
     struct myrd_kernel_server *server = serving;
     struct mcp_pins *pins = mcp_kernel_pins(server->kernel);
     bool left;
-    enum myr_status status = myrd_rights_leave_files(pins->folder, &left, error);
+    enum myr_status status = myrd_rights_leave_files(pins->dir, &left, error);
     if (left && mcp_pins_there(pins)) {
         mcp_pins_are_root(pins);
     }

@@ -23,23 +23,22 @@ enum {
 enum myr_status myrd_listener_make_directory(const char *path, mode_t rights,
                                              struct myr_error *error)
 {
-    char folder[PATH_BYTES];
+    char dir[PATH_BYTES];
     struct stat about;
-    snprintf(folder, sizeof(folder), "%s", path);
-    *strrchr(folder, '/') = '\0';
+    snprintf(dir, sizeof(dir), "%s", path);
+    *strrchr(dir, '/') = '\0';
     const mode_t before = umask(0777 & ~rights);
-    const int made = mkdir(folder, rights);
+    const int made = mkdir(dir, rights);
     const int err = errno;
     umask(before);
     if (made < 0 && EEXIST != err) {
-        return myr_fail(error, MYR_ERR_SYSTEM, err, "cannot create %s", folder);
+        return myr_fail(error, MYR_ERR_SYSTEM, err, "cannot create %s", dir);
     }
-    if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode) || geteuid() != about.st_uid ||
+    if (lstat(dir, &about) < 0 || !S_ISDIR(about.st_mode) || geteuid() != about.st_uid ||
         0 != (about.st_mode & 077 & ~rights)) {
         return myr_fail(
             error, MYR_ERR_SYSTEM, 0,
-            "%s is not a directory that only you can write to (remove it, or give --socket)",
-            folder);
+            "%s is not a directory that only you can write to (remove it, or give --socket)", dir);
     }
     return MYR_OK;
 }
@@ -75,14 +74,14 @@ static const char *name_of(const struct myrd_listener *listener)
     return NULL == slash ? listener->address.sun_path : slash + 1;
 }
 
-static enum myr_status hold_folder(struct myrd_listener *listener, struct myr_error *error)
+static enum myr_status hold_dir(struct myrd_listener *listener, struct myr_error *error)
 {
-    char folder[PATH_BYTES];
+    char dir[PATH_BYTES];
     const int length = (int)(name_of(listener) - listener->address.sun_path);
-    snprintf(folder, sizeof(folder), "%.*s", length, listener->address.sun_path);
-    listener->folder = open(0 == length ? "." : folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return listener->folder < 0 ? myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s", folder)
-                                : MYR_OK;
+    snprintf(dir, sizeof(dir), "%.*s", length, listener->address.sun_path);
+    listener->dir = open(0 == length ? "." : dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return listener->dir < 0 ? myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot open %s", dir)
+                             : MYR_OK;
 }
 
 /* Reserves a descriptor, so that visitors can be refused when all others are in use. */
@@ -96,14 +95,14 @@ static void keep_spare(struct myrd_listener *listener)
 enum myr_status myrd_listener_open(struct myrd_listener *listener, const char *path, mode_t rights,
                                    struct myr_error *error)
 {
-    *listener = (struct myrd_listener){.lock = -1, .listening = -1, .folder = -1, .spare = -1};
+    *listener = (struct myrd_listener){.lock = -1, .listening = -1, .dir = -1, .spare = -1};
     listener->address.sun_family = AF_UNIX;
     if (snprintf(listener->address.sun_path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
         return myr_fail(error, MYR_ERR_SYSTEM, ENAMETOOLONG, "the socket's path");
     }
     enum myr_status status = lock_socket(listener, error);
     if (MYR_OK == status) {
-        status = hold_folder(listener, error);
+        status = hold_dir(listener, error);
     }
     if (MYR_OK != status) {
         return status;
@@ -126,7 +125,7 @@ enum myr_status myrd_listener_open(struct myrd_listener *listener, const char *p
 void myrd_listener_hide(struct myrd_listener *listener)
 {
     if (listener->bound) {
-        (void)unlinkat(listener->folder, name_of(listener), 0);
+        (void)unlinkat(listener->dir, name_of(listener), 0);
         listener->bound = false;
     }
     if (listener->listening >= 0) {
@@ -143,9 +142,9 @@ void myrd_listener_close(struct myrd_listener *listener)
                                lock */
         listener->lock = -1;
     }
-    if (listener->folder >= 0) {
-        close(listener->folder);
-        listener->folder = -1;
+    if (listener->dir >= 0) {
+        close(listener->dir);
+        listener->dir = -1;
     }
     if (listener->spare >= 0) {
         close(listener->spare);

@@ -18,8 +18,8 @@
 struct myrd_listener {
     struct sockaddr_un address;
     int lock, listening; /* -1: none */
-    int folder;          /* directory of the socket; open because its path may be inaccessible on
-                            exit */
+    int dir;             /* directory of the socket; open because its path may be inaccessible on
+                               exit */
     int spare;           /* reserved descriptor, for refusing visitors when all others are in use */
     bool bound;          /* this daemon has created the socket file */
 };

@@ -61,13 +61,13 @@ static int make_empty_root(void)
 
 /* Clones the directory's mount as a detached tree, which has no parent. Returns a descriptor of its
  * root. */
-static int clone_as_root(int folder)
+static int clone_as_root(int dir)
 {
-    return (int)syscall(SYS_open_tree, folder, "",
+    return (int)syscall(SYS_open_tree, dir, "",
                         (unsigned)(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
 }
 
-enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error *error)
+enum myr_status myrd_rights_leave_files(int dir, bool *left, struct myr_error *error)
 {
     struct sets sets;
     *left = false;
@@ -75,7 +75,7 @@ enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error
         !has_capability(&sets, CAP_SYS_CHROOT)) {
         return MYR_OK;
     }
-    const int root = folder < 0 ? make_empty_root() : clone_as_root(folder);
+    const int root = dir < 0 ? make_empty_root() : clone_as_root(dir);
     if (root < 0) {
         /* A container may forbid this even to processes with the capability. */
         return EPERM == errno || EACCES == errno

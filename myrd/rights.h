@@ -18,9 +18,9 @@
 bool myrd_rights_has(int capability);
 
 /* Changes the root to an empty, unwritable directory, in which no path leads to a file, or to
- * `folder` (-1: none). Open descriptors remain valid. Does nothing without CAP_SYS_ADMIN and
+ * `directory` (-1: none). Open descriptors remain valid. Does nothing without CAP_SYS_ADMIN and
  * CAP_SYS_CHROOT; `left` is set to whether the root was changed. */
-enum myr_status myrd_rights_leave_files(int folder, bool *left, struct myr_error *error);
+enum myr_status myrd_rights_leave_files(int dir, bool *left, struct myr_error *error);
 
 /* Drops all capabilities but those in `keep` (bit CAP_X for CAP_X), and sets no_new_privs. Also
  * empties the bounding set if the process has CAP_SETPCAP. (Without that capability, the bounding

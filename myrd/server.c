@@ -309,7 +309,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->options = *options;
     myr_segment_print = print_waiting;
     server->listener.lock = server->listener.listening = -1;
-    server->listener.folder = server->listener.spare = -1;
+    server->listener.dir = server->listener.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
         /* Root's daemon has capabilities to drop. CAP_NET_ADMIN is kept, for a large receive

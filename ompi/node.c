@@ -64,16 +64,16 @@ bool nicbarr_asked_for(const char *list, const char *component)
     return false;
 }
 
-char *nicbarr_node_folder(void)
+char *nicbarr_node_dir(void)
 {
     /* The parent of the job's directory is shared with the jobs that it spawns. */
     if (NULL == ompi_process_info.job_session_dir) {
         return NULL;
     }
-    char *folder = strdup(ompi_process_info.job_session_dir);
-    char *slash = NULL == folder ? NULL : strrchr(folder, '/');
-    if (NULL != slash && slash != folder) {
+    char *dir = strdup(ompi_process_info.job_session_dir);
+    char *slash = NULL == dir ? NULL : strrchr(dir, '/');
+    if (NULL != slash && slash != dir) {
         *slash = '\0';
     }
-    return folder;
+    return dir;
 }

@@ -18,7 +18,7 @@ bool nicbarr_asked_for(const char *list, const char *component);
 /* Returns the path of the directory that all processes of the job on this node share, including
  * those of jobs that it spawns. The caller frees it. Returns NULL if the process is a singleton,
  * which has no such directory. */
-char *nicbarr_node_folder(void);
+char *nicbarr_node_dir(void);
 
 /* Returns whether a process belongs to another job, which was spawned or connected by MPI. */
 static inline bool nicbarr_is_of_other_job(const opal_process_name_t *name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How mpirun reaches the hosts of a test bed; to be sourced by bash, with `here` the bed's folder, whose `run` runs a
+# How mpirun reaches the hosts of a test bed; to be sourced by bash, with `here` the bed's directory, whose `run` runs a
 # command on a host.
 #
 #     reach HOSTS PER-HOST NAME NETWORK      sets `list` to the argument of mpirun's option --host, with PER-HOST slots

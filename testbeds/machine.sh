@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Virtual machines, each with a kernel of its own, that see this machine's files; to be sourced by bash (verbshosts,
 # testbeds/machines/machines). The processors are emulated. All machines run one job, whose status is the first
-# one's. $machine_work is a folder of this machine while they run, and its folder out is /run/out in all of them.
+# one's. $machine_work is a directory of this machine while they run, and its directory out is /run/out in all of them.
 #
-#     machine_job COMMAND...             what each runs, in this folder, with these variables and functions. The
+#     machine_job COMMAND...             what each runs, in this directory, with these variables and functions. The
 #                                        variable `machine` is its own number
 #     machine_start NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
 #                                        IMAGE is the output of `image`. qemu's input is this function's
@@ -31,7 +31,7 @@ machine_job() { # COMMAND...
     } > "$machine_work/out/.job"
 }
 
-machine_share() { # FOLDER NAME OPTIONS
+machine_share() { # DIRECTORY NAME OPTIONS
     echo -fsdev "local,id=$2,path=$1,security_model=none$3" -device "virtio-9p-pci,fsdev=$2,mount_tag=$2"
 }
 

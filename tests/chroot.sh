@@ -3,10 +3,10 @@
 #
 #     chroot_allowed [ARGUMENT...]            ends the script with a line and 77 if it cannot make chroots; with the
 #                                             script's own arguments
-#     chroot_make FOLDER CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's apt uses,
+#     chroot_make DIRECTORY CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's apt uses,
 #                                             even if its release files have expired, if apt accepts that, too. An
 #                                             existing chroot with the same packages is kept
-#     chroot_run FOLDER COMMAND...            runs COMMAND there, with this checkout at /nicbarr. Mounts end with
+#     chroot_run DIRECTORY COMMAND...            runs COMMAND there, with this checkout at /nicbarr. Mounts end with
 #                                             the command
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
@@ -22,7 +22,7 @@ chroot_mirror() { # of Debian itself (not of its security updates), whatever thi
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }
 
-chroot_make() { # FOLDER CODENAME PACKAGES [OPTION...]
+chroot_make() { # DIRECTORY CODENAME PACKAGES [OPTION...]
     local url dates
     # The file lists the packages, so a chroot for another list is made again.
     [ "$(cat "$1/made-by-nicbarr" 2> /dev/null)" != "$3" ] || return 0
@@ -37,7 +37,7 @@ chroot_make() { # FOLDER CODENAME PACKAGES [OPTION...]
 }
 
 # In a mount namespace of its own, so the mounts end with its last process.
-chroot_run() { # FOLDER COMMAND...
+chroot_run() { # DIRECTORY COMMAND...
     # shellcheck disable=SC2016 # for the shell that it starts
     root=$1 top=$chroot_top unshare --mount --propagation private bash -eu -c '
         mkdir -p "$root/nicbarr" "$root/dev/shm"

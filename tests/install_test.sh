@@ -51,15 +51,15 @@ for program in "$prefix"/bin/*; do
     done
 done
 unset NICBARR_LIBEXECDIR
-holds "nobody knows the staging folder" eval "! grep -rIl '$scratch' '$prefix'"
+holds "nobody knows the staging directory" eval "! grep -rIl '$scratch' '$prefix'"
 holds "the documents" ls "$prefix"/share/doc/nicbarr/{README.md,docs/{admin,quickstart-cluster,using}.md,docs/pictures/summary.svg}
 holds "programs name documents that are there" bash -c 'names=$(grep -aohE "/docs/[a-z-]+\.md" "$1/bin/nicbarr" | sort -u) && [ -n "$names" ] &&
     for name in $names; do [ -e "$1/share/doc/nicbarr$name" ] || exit; done' - "$prefix"
 modulefile=$prefix/share/modulefiles/nicbarr/$(cat "$top/VERSION")-openmpi-$series
 named=$(sed -n 's/^[a-z]*-path [A-Za-z_]* \//\//p' "$modulefile")
-holds "the module file names folders" [ "$(wc -l <<< "$named")" = 4 ]
-for folder in $named; do
-    holds "${folder##*/} is there" [ -d "$(realpath -m "$scratch/staged$folder")" ]
+holds "the module file names directories" [ "$(wc -l <<< "$named")" = 4 ]
+for dir in $named; do
+    holds "${dir##*/} is there" [ -d "$(realpath -m "$scratch/staged$dir")" ]
 done
 holds "and the release" grep -q "\"$series\" ne " "$modulefile"
 
@@ -100,7 +100,7 @@ touch "$prefix/share/others" "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.s
 made uninstall
 holds "nothing is left but what is others'" [ "$(find "$scratch/staged" -not -type d | sort)" = "$prefix/lib/nicbarr/openmpi-9.9/mca_coll_nicbarr.so
 $prefix/share/others" ]
-holds "no folder of ours" [ "$(find "$prefix" -mindepth 1 \( -name 'nicbarr*' -o -name myr \))" = "$prefix/lib/nicbarr" ]
+holds "no directory of ours" [ "$(find "$prefix" -mindepth 1 \( -name 'nicbarr*' -o -name myr \))" = "$prefix/lib/nicbarr" ]
 
 # ---- configure
 

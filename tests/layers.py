@@ -5,7 +5,7 @@
     tests/layers.py         a line for each include that points up, for each circle, and for each
                             condition on the release in a component
 
-Folders are ordered by LAYERS, the lowest first; those of one row do not include each other. A header
+Directories are ordered by LAYERS, the lowest first; those of one row do not include each other. A header
 and its source are one unit, and so are private headers (..._inside.h, ..._parts.h) of it. Units
 that include each other, directly or by way of others, make a circle; more than two may not.
 """

@@ -16,7 +16,7 @@
 IS(sizeof(struct myr_options), 32);
 LIES(myr_options, nic, 0, 8);
 LIES(myr_options, settings, 8, 8);
-LIES(myr_options, folder, 16, 8);
+LIES(myr_options, dir, 16, 8);
 LIES(myr_options, memory, 24, 4);
 
 IS(sizeof(struct myr_members), 24);

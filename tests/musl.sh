@@ -8,7 +8,7 @@
 # Only libmyr and its tests are built: Debian has neither an Open MPI for musl, which only `configure` sees here, nor
 # argp, which the tools need. Everything happens in a chroot with Debian 12 and its musl-gcc, made once (a minute,
 # 500 MB) and kept in _cache. Libraries that the tests need are compiled there from Debian's sources, with Debian's
-# headers for them and the kernel. The output of `make` is in build.log in the chroot's folder `build`, that of a
+# headers for them and the kernel. The output of `make` is in build.log in the chroot's directory `build`, that of a
 # test in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)

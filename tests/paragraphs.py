@@ -59,9 +59,9 @@ def files(paths):
     for path in paths:
         if os.path.isfile(path):
             yield path
-        for folder, below, names in os.walk(path):
+        for directory, below, names in os.walk(path):
             below.sort()
-            yield from (os.path.join(folder, name) for name in sorted(names))
+            yield from (os.path.join(directory, name) for name in sorted(names))
 
 
 def read(paths, words):

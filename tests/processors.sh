@@ -10,7 +10,7 @@
 #
 # Everything is built, including the components; the tests start no job. It happens in a chroot (hence as root) with
 # Debian 12, its cross compiler and the foreign libraries, so this machine needs no foreign architecture. The chroot is
-# made once (a minute, 600 MB) and kept in _cache. The output of `make` is in build.log in the chroot's folder `build`,
+# made once (a minute, 600 MB) and kept in _cache. The output of `make` is in build.log in the chroot's directory `build`,
 # that of a test in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, users of RPM packages cannot install or remove them cleanly. rpmbuild makes them from the tarball; they
-# are installed into an empty folder, used there, and removed without a trace. On Debian rpm knows no packages,
+# are installed into an empty directory, used there, and removed without a trace. On Debian rpm knows no packages,
 # so dependencies are not checked, and Fedora's macros for services are defined here.
 #
 # By hand, as it takes a build and two minutes:

@@ -162,7 +162,7 @@ becomes "twice" "$ours-4.1:SYSTEM_DEFAULT" 4.1.4 "$ours-4.1:SYSTEM_DEFAULT"
 becomes "for another release" "$ours-4.1:SYSTEM_DEFAULT" 5.0.7 "$ours-5.0:SYSTEM_DEFAULT"
 becomes "for 6.0" "$ours-5.0:SYSTEM_DEFAULT" 6.0.0rc2 "$ours-6.0:SYSTEM_DEFAULT"
 becomes "another nicbarr" "/opt/lib/nicbarr/openmpi-4.1:SYSTEM_DEFAULT" 4.1.4 "$ours-4.1:SYSTEM_DEFAULT"
-becomes "the user's own folders" "/opt/a b:SYSTEM_DEFAULT:/opt/c" 4.1.4 "$ours-4.1:/opt/a b:SYSTEM_DEFAULT:/opt/c"
+becomes "the user's own directories" "/opt/a b:SYSTEM_DEFAULT:/opt/c" 4.1.4 "$ours-4.1:/opt/a b:SYSTEM_DEFAULT:/opt/c"
 becomes "and no others" "/opt/alone" 4.1.4 "$ours-4.1:/opt/alone"
 path 3.1.0 > out
 [ $? = 1 ] && grep -q "not built for Open MPI 3.1" err

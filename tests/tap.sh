@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Functions for tests of commands, to be sourced by bash. They run in a temporary folder, $scratch; $build is the build
-# folder. Each verdict is a line of TAP, counted by `count` and `failed`. A command writes its output to the
+# Functions for tests of commands, to be sourced by bash. They run in a temporary directory, $scratch; $build is the build
+# directory. Each verdict is a line of TAP, counted by `count` and `failed`. A command writes its output to the
 # files out and err, and sets $status; both files are shown when a verdict is bad.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh

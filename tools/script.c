@@ -10,10 +10,9 @@
 
 char *script_path(const char *file)
 {
-    const char *folder = getenv("NICBARR_LIBEXECDIR");
+    const char *dir = getenv("NICBARR_LIBEXECDIR");
     char *path;
-    return asprintf(&path, "%s/%s", NULL == folder ? PKGLIBEXECDIR : folder, file) < 0 ? NULL
-                                                                                       : path;
+    return asprintf(&path, "%s/%s", NULL == dir ? PKGLIBEXECDIR : dir, file) < 0 ? NULL : path;
 }
 
 int script_run(const char *script, char **argv)

@@ -140,12 +140,12 @@ static void add_descriptor(struct segments *segments, const char *proc, const ch
 
 static void search_process(struct segments *segments, const char *proc, const char *pid)
 {
-    char folder[PATH_MAX], path[PATH_MAX], target[sizeof(link_begins)];
-    snprintf(folder, sizeof(folder), "%s/%s/fd", proc, pid);
-    DIR *directory = opendir(folder);
+    char dir[PATH_MAX], path[PATH_MAX], target[sizeof(link_begins)];
+    snprintf(dir, sizeof(dir), "%s/%s/fd", proc, pid);
+    DIR *directory = opendir(dir);
     struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
-        if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= (int)sizeof(path)) {
+        if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= (int)sizeof(path)) {
             continue;
         }
         const ssize_t length = readlink(path, target, sizeof(target) - 1);

@@ -95,7 +95,7 @@ static void measure_curves(const struct settings *settings, struct curves *curve
     sides_close(&sides);
 }
 
-/* Returns "folder/efficiency.csv" for "folder/granularity.csv", and NULL for NULL. */
+/* Returns "directory/efficiency.csv" for "directory/granularity.csv", and NULL for NULL. */
 static char *name_beside(const char *csv)
 {
     static const char name[] = "efficiency.csv";
@@ -103,10 +103,10 @@ static char *name_beside(const char *csv)
         return NULL;
     }
     const char *slash = strrchr(csv, '/');
-    const size_t folder = slash ? (size_t)(slash - csv) + 1 : 0;
-    char *beside = bench_alloc(folder + sizeof(name), 1);
-    memcpy(beside, csv, folder);
-    memcpy(beside + folder, name, sizeof(name));
+    const size_t dir = slash ? (size_t)(slash - csv) + 1 : 0;
+    char *beside = bench_alloc(dir + sizeof(name), 1);
+    memcpy(beside, csv, dir);
+    memcpy(beside + dir, name, sizeof(name));
     return beside;
 }
 

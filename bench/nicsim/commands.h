@@ -12,7 +12,7 @@ struct nicsim_options {
     const char *data;        /* directory with the machines and the papers' values */
     const char *csv;         /* file for a copy of the table; NULL: none */
     const char *conclusions; /* file for the papers' conclusions; NULL: none */
-    const char *csv_folder;  /* directory for the tables of an evaluation */
+    const char *csv_dir;     /* directory for the tables of an evaluation */
     const char *machine;     /* name of the machine's file, without .json */
     struct nicsim_game game;
     uint32_t most; /* maximum number of nodes of a study, or of connections */
@@ -54,7 +54,7 @@ int nicsim_broadcasts_command(const struct nicsim_options *options);
 /* Repeats the thesis's measurements of messages that NICs match, and writes a table for each. */
 int nicsim_messages_command(const struct nicsim_options *options);
 
-/* Writes studies of a simulated machine into --csv-folder, each as NAME.csv. `write` returns false
+/* Writes studies of a simulated machine into --csv-dir, each as NAME.csv. `write` returns false
  * when memory runs out, or if a simulation does not complete. */
 struct nicsim_study {
     const char *name;

@@ -217,7 +217,7 @@ int nicsim_evaluate_command(const struct nicsim_options *options)
     printf("%s: %s\n\n", file.machine.name, file.about);
     for (size_t e = 0; good && e < sizeof(experiments) / sizeof(experiments[0]); ++e) {
         struct experiment x = {options, &file.machine, NULL};
-        snprintf(path, sizeof(path), "%s/%s.csv", options->csv_folder, experiments[e].name);
+        snprintf(path, sizeof(path), "%s/%s.csv", options->csv_dir, experiments[e].name);
         if (!nicsim_csv_open(path, &x.csv)) {
             return EXIT_FAILURE;
         }

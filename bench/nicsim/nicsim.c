@@ -33,8 +33,8 @@ static const char doc[] =
     "  table      the papers' measurements beside the simulator's\n"
     "  scale      latency, messages and memory against the number of nodes\n"
     "  memory     bytes of a NIC by its number of connections, and of a port\n"
-    "  evaluate   the MPI paper's evaluation: tables in --csv-folder\n"
-    "  broadcasts the thesis's measurements of MPI_Bcast: tables in --csv-folder\n"
+    "  evaluate   the MPI paper's evaluation: tables in --csv-dir\n"
+    "  broadcasts the thesis's measurements of MPI_Bcast: tables in --csv-dir\n"
     "  messages   the thesis's measurements of messages that NICs match: likewise\n"
     "  report     all of these as a page with plots: see nicsim report --help\n"
     "  fit        fit the parameters of the papers' machines, and write their files";
@@ -47,7 +47,7 @@ enum {
     VARIATION,
     WARM_UP,
     CONCLUSIONS,
-    CSV_FOLDER,
+    CSV_DIR,
     BYTES,
     FAN_OUT,
     CONSECUTIVE
@@ -76,10 +76,10 @@ static const struct argp_option options[] = {
     {"csv", 'c', "FILE", 0, "Also write the table to FILE", 0},
     {"conclusions", CONCLUSIONS, "FILE", 0, "For table: also write the papers' conclusions to FILE",
      0},
-    {"csv-folder", CSV_FOLDER, "FOLDER", 0,
-     "Folder for the tables of evaluate, broadcasts and messages (default .)", 0},
-    {"data", DATA, "FOLDER", 0,
-     "Read machines and the papers' measurements from FOLDER instead of the installed ones", 0},
+    {"csv-dir", CSV_DIR, "DIRECTORY", 0,
+     "Directory for the tables of evaluate, broadcasts and messages (default .)", 0},
+    {"data", DATA, "DIRECTORY", 0,
+     "Read machines and the papers' measurements from DIRECTORY instead of the installed ones", 0},
     {0},
 };
 
@@ -185,8 +185,8 @@ static error_t parse_nicsim_option(int key, char *argument, struct argp_state *s
     case CONCLUSIONS:
         o->conclusions = argument;
         break;
-    case CSV_FOLDER:
-        o->csv_folder = argument;
+    case CSV_DIR:
+        o->csv_dir = argument;
         break;
     case DATA:
         o->data = argument;
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     const struct argp argp = {options, parse_nicsim_option, "COMMAND", doc, NULL, NULL, NULL};
     struct invocation invocation = {
         .options = {.data = NICSIM_DATA,
-                    .csv_folder = ".",
+                    .csv_dir = ".",
                     .machine = "lanai43",
                     .most = 1024,
                     .bytes = 4,

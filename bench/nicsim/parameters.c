@@ -176,12 +176,12 @@ static int is_machine(const struct dirent *entry)
 }
 
 /* Prints the machines in the directory. Returns false if there are none. */
-static bool name_machines(const char *folder, const char *wanted)
+static bool name_machines(const char *dir, const char *wanted)
 {
     struct dirent **list;
-    const int count = scandir(folder, &list, is_machine, alphasort);
+    const int count = scandir(dir, &list, is_machine, alphasort);
     if (count > 0) {
-        fprintf(stderr, "nicsim: there is no machine '%s' in %s; there are:", wanted, folder);
+        fprintf(stderr, "nicsim: there is no machine '%s' in %s; there are:", wanted, dir);
         for (int i = 0; i < count; ++i) {
             fprintf(stderr, "%s %.*s", 0 == i ? "" : ",", (int)stem(list[i]->d_name),
                     list[i]->d_name);
@@ -197,11 +197,11 @@ static bool name_machines(const char *folder, const char *wanted)
 
 bool nicsim_read_machine(const char *data, const char *name, struct nicsim_file *file)
 {
-    char folder[sizeof(file->path)], path[sizeof(file->path) + sizeof(".json") + NAME_MAX];
-    snprintf(folder, sizeof(folder), "%s/machines", data);
-    snprintf(path, sizeof(path), "%s/%.*s.json", folder, NAME_MAX, name);
+    char dir[sizeof(file->path)], path[sizeof(file->path) + sizeof(".json") + NAME_MAX];
+    snprintf(dir, sizeof(dir), "%s/machines", data);
+    snprintf(path, sizeof(path), "%s/%.*s.json", dir, NAME_MAX, name);
     const bool missing = 0 != access(path, F_OK) && ENOENT == errno;
-    return !(missing && name_machines(folder, name)) && nicsim_read(folder, name, file);
+    return !(missing && name_machines(dir, name)) && nicsim_read(dir, name, file);
 }
 
 bool nicsim_update(const struct nicsim_file *file)

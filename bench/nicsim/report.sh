@@ -4,10 +4,10 @@
 # the MPI paper's evaluation, each simulated by its own nicsim, several at a time; then a page with plots, tables and
 # raw data (bench/report/page.sh).
 #
-# nicsim sets NICSIM, the program, and NICSIM_DATA, the folder with machines and figures. The tables on the page are
-# made here from nicsim's. A page's folder is recognized by its log; nothing else is overwritten. usage() lists the
+# nicsim sets NICSIM, the program, and NICSIM_DATA, the directory with machines and figures. The tables on the page are
+# made here from nicsim's. A page's directory is recognized by its log; nothing else is overwritten. usage() lists the
 # options.
-# are shown are made here, of those that nicsim writes. The folder of a page is known by its log: nothing else is
+# are shown are made here, of those that nicsim writes. The directory of a page is known by its log: nothing else is
 # written over. usage() says what the options are.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -40,7 +40,7 @@ broadcasts, messages that NICs match, and the papers' evaluation of MPI.
   --output DIR       directory of the page (default nicsim-report)
   --force            even if DIR has files that are not a report's
   --jobs N           simulations at a time (default: the number of processors)
-  --data FOLDER      machines and measurements instead of the installed ones
+  --data DIRECTORY      machines and measurements instead of the installed ones
   --help             this text
   --version          the version
 END
@@ -90,7 +90,7 @@ if [ -e "$output/$log_name" ]; then # an earlier report's files would pass for t
         "$output"/{figures,errors,factors,groups,packets,ports}.{svg,pdf}
 fi
 data=$(cd -- "$data" && pwd) || exit 1
-output=$(begin_folder "$output" "$log_name") || exit 1
+output=$(begin_dir "$output" "$log_name") || exit 1
 cd -- "$output" || exit 1
 log=$output/$log_name
 
@@ -111,12 +111,12 @@ for machine in "${machines[@]}"; do
     add "$machine" scale --machine "$machine" --nodes "$most" --csv "$machine/scale.csv" ${level[$machine]+"${level[$machine]}"}
     if is_evaluated "$machine"; then
         mkdir -p "$output/$machine/mpi"
-        add "$machine/mpi" evaluate --machine "$machine" --csv-folder "$machine/mpi"
+        add "$machine/mpi" evaluate --machine "$machine" --csv-dir "$machine/mpi"
     fi
 done
 for machine in "${machines[@]}"; do
-    add "$machine/bcast" broadcasts --machine "$machine" --csv-folder "$machine"
-    add "$machine/messages" messages --machine "$machine" --csv-folder "$machine"
+    add "$machine/bcast" broadcasts --machine "$machine" --csv-dir "$machine"
+    add "$machine/messages" messages --machine "$machine" --csv-dir "$machine"
 done
 add figures table --csv figures.csv --conclusions conclusions.csv
 add memory memory --nodes "$most" --csv memory.csv
@@ -195,7 +195,7 @@ from_scale() { # PROGRAM CSV VARIABLE=VALUE...
     awk "$scale_functions $1" "${@:3}" "$2"
 }
 tabulate() { # MACHINE
-    local folder=$output/$1
+    local dir=$output/$1
     from_scale 'END {
         print "nodes", "nic_pairwise_us", "nic_dissemination_us", "nic_tree_us", "nic_best", "host_pairwise_us",
             "host_dissemination_us", "host_tree_us", "host_best", "factor"
@@ -205,7 +205,7 @@ tabulate() { # MACHINE
                 us[n, "hosts", "pairwise"], us[n, "hosts", "dissemination"], us[n, "hosts", "tree"], by[n, "hosts"],
                 sprintf("%.4f", best[n, "hosts"] / best[n, "nics"])
         }
-    }' "$folder/scale.csv" > "$folder/latency.csv"
+    }' "$dir/scale.csv" > "$dir/latency.csv"
     from_scale 'END {
         print "nodes", "nic_n", "host_n", "nic_degree", "host_degree"
         for (i = 1; i <= lists; i++) {
@@ -213,7 +213,7 @@ tabulate() { # MACHINE
             print n, parameter[n, "nics", "dissemination"], parameter[n, "hosts", "dissemination"],
                 parameter[n, "nics", "tree"], parameter[n, "hosts", "tree"]
         }
-    }' "$folder/scale.csv" > "$folder/optimum.csv"
+    }' "$dir/scale.csv" > "$dir/optimum.csv"
     from_scale 'END {
         ways = split("1 2 4 8", way, " ")
         printf "nodes"
@@ -229,7 +229,7 @@ tabulate() { # MACHINE
             }
             print ""
         }
-    }' "$folder/scale.csv" > "$folder/lop.csv"
+    }' "$dir/scale.csv" > "$dir/lop.csv"
     from_scale 'END {
         print "nodes", "nic_us", "nic_formula_us", "nic_error_percent", "host_us", "host_formula_us", "host_error_percent"
         for (i = 1; i <= lists; i++) {
@@ -239,7 +239,7 @@ tabulate() { # MACHINE
             print n, a, closed[n, "nics"], ratio_percent(closed[n, "nics"], a),
                 b, closed[n, "hosts"], ratio_percent(closed[n, "hosts"], b)
         }
-    }' "$folder/scale.csv" > "$folder/formula.csv"
+    }' "$dir/scale.csv" > "$dir/formula.csv"
 }
 
 # A summary line for a machine, and the header. NICs win from a number of nodes on if they win with all larger ones.
@@ -515,29 +515,29 @@ for algorithm in pairwise dissemination:{1,2,4,8} tree:{2,4,8}; do
     port_labels+=("group_$algorithm=$algorithm: group" "connections_$algorithm=connections" "port_$algorithm=port")
 done
 show_evaluation() { # MACHINE
-    local folder=$1/mpi
+    local dir=$1/mpi
     page_section "The MPI paper's evaluation, $1"
     page_text "The measurements of $buntinas_mpi (section 4), simulated: MPI_Barrier by pairwise exchange, executed by \
 NICs and by hosts. The paper had 16 nodes with LANai 4.3 and 8 with LANai 7.2; the simulation has 16 of both."
-    ! failed "$folder" "The evaluation" || return
-    plot "$folder/latency" mpi_latency "Every number of nodes (figure 5)" "$folder/latency.csv"
-    plot "$folder/granularity" mpi_granularity "A loop of computing and a barrier, 8 nodes (figure 6)" \
-        "$folder/granularity.csv"
-    plot "$folder/efficiency" mpi_efficiency "The shortest loop for an efficiency (figure 7)" "$folder/efficiency.csv"
-    plot "$folder/arrival" mpi_arrival "Computing that varies by 20 %, 16 nodes (figure 8)" "$folder/arrival.csv"
-    plot "$folder/difference" mpi_difference "What NICs save in each loop, by variation (figure 9)" \
-        "$folder/arrival.csv"
-    plot "$folder/applications" mpi_applications "Factor of improvement of synthetic applications (figure 10)" \
-        "$folder/applications.csv"
+    ! failed "$dir" "The evaluation" || return
+    plot "$dir/latency" mpi_latency "Every number of nodes (figure 5)" "$dir/latency.csv"
+    plot "$dir/granularity" mpi_granularity "A loop of computing and a barrier, 8 nodes (figure 6)" \
+        "$dir/granularity.csv"
+    plot "$dir/efficiency" mpi_efficiency "The shortest loop for an efficiency (figure 7)" "$dir/efficiency.csv"
+    plot "$dir/arrival" mpi_arrival "Computing that varies by 20 %, 16 nodes (figure 8)" "$dir/arrival.csv"
+    plot "$dir/difference" mpi_difference "What NICs save in each loop, by variation (figure 9)" \
+        "$dir/arrival.csv"
+    plot "$dir/applications" mpi_applications "Factor of improvement of synthetic applications (figure 10)" \
+        "$dir/applications.csv"
     local table labels=(nic=NICs host=hosts work=computing compute=computing difference=saved variation=variation
         nic_efficiency="efficiency with NICs" host_efficiency="with hosts")
     for percent in 25 50 75 90; do
         labels+=("nic_$percent=NICs 0.$percent" "host_$percent=hosts 0.$percent")
     done
     for table in latency efficiency applications; do
-        page_table "$folder/$table.csv" "${labels[@]}"
+        page_table "$dir/$table.csv" "${labels[@]}"
     done
-    page_raw "$folder"/{latency,granularity,efficiency,arrival,applications}.csv
+    page_raw "$dir"/{latency,granularity,efficiency,arrival,applications}.csv
 }
 
 page_begin "$output/index.html" "Simulated NIC-based barriers" \

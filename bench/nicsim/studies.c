@@ -17,7 +17,7 @@ int nicsim_write_studies(const struct nicsim_options *options, const struct nics
     for (size_t s = 0; good && s < count; ++s) {
         char path[300];
         FILE *csv;
-        snprintf(path, sizeof(path), "%s/%s.csv", options->csv_folder, studies[s].name);
+        snprintf(path, sizeof(path), "%s/%s.csv", options->csv_dir, studies[s].name);
         if (!nicsim_csv_open(path, &csv)) {
             return EXIT_FAILURE;
         }

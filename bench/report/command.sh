@@ -7,9 +7,10 @@
 #     number TEXT LEAST MOST NAME       bad() unless TEXT is a number in this range
 #     need PROGRAM:PACKAGE...           fail() unless these programs exist
 #     need_ours PROGRAM                 fail() unless a program of ours and the component for Open MPI exist
-#     may_write FOLDER LOG FORCE WHAT   fail() if the folder has files that are not WHAT's. A page's folder is
+#     may_write DIRECTORY LOG FORCE WHAT
+#                                       fail() if the directory has files that are not WHAT's. A page's directory is
 #                                       recognized by its LOG; nothing else is overwritten, unless FORCE is yes
-#     begin_folder FOLDER LOG           create the folder with an empty LOG; prints its absolute path
+#     begin_dir DIRECTORY LOG           create the directory with an empty LOG; prints its absolute path
 #     tell_version                      like our programs (script_run() has set NICBARR_VERSION)
 #     run_begins                        marks the begin of a run: date, load_before
 #     run_facts SECONDS                 facts about a run of that duration, the machine, and its software; lines NAME,
@@ -40,14 +41,14 @@ need_ours() { # PROGRAM
         fail "Open MPI does not find the component nicbarr; source env.sh (PREFIX/share/nicbarr/env.sh)"
 }
 
-may_write() { # FOLDER LOG FORCE WHAT
+may_write() { # DIRECTORY LOG FORCE WHAT
     [ -e "$1" ] || return 0
     [ -d "$1" ] || fail "'$1' is not a directory"
     [ -e "$1/$2" ] || [ "$3" = yes ] || [ -z "$(ls -A -- "$1")" ] ||
         fail "'$1' has files that are not $4; choose another --output, or add --force"
 }
 
-begin_folder() { # FOLDER LOG
+begin_dir() { # DIRECTORY LOG
     { mkdir -p -- "$1" && cd -- "$1" && : > "$2" && pwd; } 2> /dev/null || fail "cannot write into '$1'"
 }
 

@@ -5,7 +5,7 @@
 #
 # An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time, and
 # less where jobs start slowly; if the time does not suffice, the last experiments of the list are left out in all
-# places. A page's folder is recognized by its log; nothing else is overwritten. usage() lists the options.
+# places. A page's directory is recognized by its log; nothing else is overwritten. usage() lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -167,7 +167,7 @@ if [ -e "$output/$log_name" ]; then
     done
     rm -f -- "$output/index.html" "$output/summary.csv"
 fi
-output=$(begin_folder "$output" "$log_name") || exit 1
+output=$(begin_dir "$output" "$log_name") || exit 1
 log=$output/$log_name
 
 # shellcheck source=ompi/jobs.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opens pages in headless Chromium and checks that they are readable. Called by tests.
 
-    open_pages.py [--pictures FOLDER] PAGE...
+    open_pages.py [--pictures DIRECTORY] PAGE...
 
 Each page is opened 1280 and 400 pixels wide, with a light and with a dark colour scheme. A line is
 printed for each text of a plot that is cut off, too small, or overlaps another text, for each text
@@ -80,15 +80,15 @@ LOOK = """(() => {
 
 
 class Browser:
-    def __init__(self, program, folder):
+    def __init__(self, program, directory):
         down, up = os.pipe(), os.pipe()
         # Chromium reads from descriptor 3, and writes to 4.
         command = 'exec 3<&%d 4>&%d; exec "$@" 2> "$0"' % (down[0], up[1])
-        self.log = os.path.join(folder, "log")
+        self.log = os.path.join(directory, "log")
         self.process = subprocess.Popen(
             ["bash", "-c", command, self.log, program, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe",
-             "--user-data-dir=" + folder], pass_fds=(down[0], up[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+             "--user-data-dir=" + directory], pass_fds=(down[0], up[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         os.close(down[0])
         os.close(up[1])
         self.requests, self.answers = os.fdopen(down[1], "wb"), os.fdopen(up[0], "rb")
@@ -160,8 +160,8 @@ def main(arguments):
         print("there is no chromium")
         return 77
     bad = not arguments
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        browser = Browser(program, folder)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        browser = Browser(program, directory)
         for page in arguments:
             for width in WIDTHS:
                 for scheme in SCHEMES:

@@ -5,8 +5,8 @@
 #
 # To make a page, call in this order:
 #
-#     page_begin FILE TITLE SUBTITLE    a new page. FILE's folder exists; names of CSV and SVG files below are relative
-#                                       to that folder, and may lead into folders in it
+#     page_begin FILE TITLE SUBTITLE    a new page. FILE's directory exists; names of CSV and SVG files below are relative
+#                                       to that directory, and may lead into directories in it
 #     page_section TITLE                a heading, which is also in the table of contents
 #     page_subsection TITLE             the same, one level lower
 #     page_text PARAGRAPH...            plain text; what is in `backquotes` is shown as code
@@ -20,7 +20,7 @@
 #     page_plot NAME SCRIPT CAPTION CSV...
 #                                       a plot, NAME.svg: the output of gnuplot's SCRIPT with the CSVs as ARG1, ARG2,
 #                                       ... SCRIPT may be anywhere; load 'style.gp' in it finds the one in this
-#                                       folder. NAME.pdf beside it if gnuplot can write PDF. None if the first CSV
+#                                       directory. NAME.pdf beside it if gnuplot can write PDF. None if the first CSV
 #                                       has one row, as a point says no more than the table
 #     page_picture NAME CAPTION         an existing picture of gnuplot's: NAME.svg, and perhaps NAME.pdf
 #     page_link FILE TEXT               a line that links to a file
@@ -48,7 +48,7 @@ page_put() { printf '%s\n' "$1" >> "$page_file.body"; }
 
 page_begin() { # FILE TITLE SUBTITLE
     page_file=$1 page_title=$(page_escaped "$2") page_subtitle=$(page_escaped "$3")
-    page_folder=$(dirname "$1")
+    page_dir=$(dirname "$1")
     page_contents='' page_headings=0
     : > "$page_file.body"
 }
@@ -95,7 +95,7 @@ page_raw() { # CSV...
         page_link "$csv" "Raw data: ${csv##*/}"
     done
     for csv; do
-        page_details "$csv" < "$page_folder/$csv"
+        page_details "$csv" < "$page_dir/$csv"
     done
 }
 
@@ -104,7 +104,7 @@ page_table() { # CSV [NAME=LABEL...]
     shift
     labels=$(printf '%s\n' "$@" | page_escape)
     page_put "<div class=\"wide\"><table class=\"data\">
-$(page_escape < "$page_folder/$csv" | page_labels=$labels awk -F , -v apart=$page_apart '
+$(page_escape < "$page_dir/$csv" | page_labels=$labels awk -F , -v apart=$page_apart '
         # Three significant digits; integers are left alone.
         function shown(text) {
             if (text ~ /^-?nan$/) return "none"
@@ -165,10 +165,10 @@ page_inlined() { # SVG PREFIX
 
 page_plot() { # NAME SCRIPT CAPTION CSV...
     local name=$1 script=$2 caption=$3 said csv files=()
-    local svg=$page_folder/$name.svg pdf=$page_folder/$name.pdf
+    local svg=$page_dir/$name.svg pdf=$page_dir/$name.pdf
     shift 3
     for csv; do
-        files+=("$page_folder/$csv")
+        files+=("$page_dir/$csv")
     done
     [ "$(grep -vc '^#' "${files[0]}")" != 2 ] || return 0
     if ! said=$(GNUPLOT_LIB=$page_home gnuplot -c "$script" "${files[@]}" 2>&1 > "$svg") || [ ! -s "$svg" ]; then
@@ -182,9 +182,9 @@ page_plot() { # NAME SCRIPT CAPTION CSV...
 }
 
 page_picture() { # NAME CAPTION
-    local name svg=$page_folder/$1.svg caption pdf='' wide=''
+    local name svg=$page_dir/$1.svg caption pdf='' wide=''
     name=$(page_escaped "$1") caption=$(page_escaped "$2")
-    [ ! -s "$page_folder/$1.pdf" ] || pdf=" <a href=\"$name.pdf\">PDF</a>"
+    [ ! -s "$page_dir/$1.pdf" ] || pdf=" <a href=\"$name.pdf\">PDF</a>"
     [ "$(sed -n 's/.*viewBox="0 0 \([0-9]*\).*/\1/p' "$svg" | head -n 1)" -le "$page_narrow" ] || wide=' class="wide"'
     page_put "<figure$wide>
 $(page_inlined "$svg" "plot-$(tr -c 'A-Za-z0-9\n' - <<< "$name")" |

@@ -17,7 +17,7 @@ count_of() { # PATTERN FILE
 }
 
 # Properties of any page with PLOTS plots.
-is_page() { # FOLDER PLOTS
+is_page() { # DIRECTORY PLOTS
     local page=$1/index.html total=$2 prefixes
     if gnuplot -e 'set terminal pdfcairo' 2> /dev/null; then
         [ "$(find "$1" -name '*.pdf' -size +1k | wc -l)" -eq "$total" ]
@@ -51,8 +51,8 @@ is_page() { # FOLDER PLOTS
     [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
     verdict $? "$1: nothing else is left"
 }
-# Check these folders' pages in a browser, wide and narrow, light and dark.
-are_readable() { # FOLDER...
+# Check these directories' pages in a browser, wide and narrow, light and dark.
+are_readable() { # DIRECTORY...
     local status
     python3 "$page_checks/open_pages.py" "${@/%//index.html}" > complaints 2>&1
     status=$?
@@ -64,7 +64,7 @@ are_readable() { # FOLDER...
         verdict $status "in a browser"
     fi
 }
-says() { # FOLDER PATTERN...: each is on the page
+says() { # DIRECTORY PATTERN...: each is on the page
     local page=$1/index.html expected
     shift
     for expected; do
@@ -72,14 +72,14 @@ says() { # FOLDER PATTERN...: each is on the page
     done
 }
 
-# Folders that the command may write to, and folders that it must refuse.
-folders() { # with ARGUMENTs the command is fast
+# Directories that the command may write to, and directories that it must refuse.
+directories() { # with ARGUMENTs the command is fast
     local whose=$1
     shift
     mkdir foreign
     echo mine > foreign/index.html
     run "$@" --output foreign
-    refuses "a folder of somebody else's" "'foreign' has files that are not $whose"
+    refuses "a directory of somebody else's" "'foreign' has files that are not $whose"
     check "which is as it was" grep -qx mine foreign/index.html
     echo mine > foreign/notes
     run "$@" --output foreign --force
@@ -88,7 +88,7 @@ folders() { # with ARGUMENTs the command is fast
     run "$@" --output foreign/notes
     refuses "a file in its place" "is not a directory"
     run "$@" --output foreign/notes/below
-    refuses "a folder that cannot be" "cannot write"
+    refuses "a directory that cannot be" "cannot write"
 }
 
 usage() { # PATTERN ARGUMENT...: such arguments are refused

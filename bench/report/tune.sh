@@ -136,10 +136,10 @@ fi
 # ---- requirements
 need mpirun:openmpi-bin awk:mawk
 [ $of_tuned = yes ] || need_ours nicbarr_bench
-folder=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the directory of '$file' does not exist"
-file=$folder/$(basename -- "$file")
+dir=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the directory of '$file' does not exist"
+file=$dir/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
-[ -w "$folder" ] || fail "'$folder' cannot be written"
+[ -w "$dir" ] || fail "'$dir' cannot be written"
 [ $of_tuned = yes ] || may_write "$output" "$log_name" no "a tuning's"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
@@ -180,7 +180,7 @@ for operation in "${operations[@]}"; do
     case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
 done
 [ ! -e "$output/$log_name" ] || rm -f -- "$output"/shape-*.{csv,json,svg,pdf} "$output/index.html" # files of an earlier tuning
-output=$(begin_folder "$output" "$log_name") || exit 1
+output=$(begin_dir "$output" "$log_name") || exit 1
 log=$output/$log_name
 
 job() { # HOSTS PROCESSES-ON-EACH CALL: prints nicbarr's lines

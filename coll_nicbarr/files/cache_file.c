@@ -97,21 +97,20 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 /* Create the missing directories of `path` within `below`. If the process runs as another user (su,
  * sudo), none are created, because they would belong to that user. Returns the errno of the first
  * failure, or 0. */
-static int make_folders(const char *path, const char *below)
+static int make_dirs(const char *path, const char *below)
 {
-    char folder[PATH_BYTES];
+    char dir[PATH_BYTES];
     struct stat about;
     const size_t skip = NULL == below ? 0 : strlen(below);
     if (0 == skip || 0 != strncmp(path, below, skip) || '/' != path[skip] ||
         0 != stat(below, &about) || about.st_uid != geteuid()) {
         return 0;
     }
-    snprintf(folder, sizeof(folder), "%s", path);
+    snprintf(dir, sizeof(dir), "%s", path);
     int why = 0;
-    for (char *slash = strchr(folder + skip + 1, '/'); NULL != slash;
-         slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(dir + skip + 1, '/'); NULL != slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(folder, 0700) < 0 && EEXIST != errno && 0 == why) {
+        if (mkdir(dir, 0700) < 0 && EEXIST != errno && 0 == why) {
             why = errno;
         }
         *slash = '/';
@@ -130,23 +129,23 @@ static bool is_cache_file(const char *path, struct myr_error *error)
 }
 
 /* Create and lock the lock file. Returns its descriptor, which keeps the lock until it is closed,
- * or -1. `no_folders` is the errno of make_folders(), for the error message. */
-static int lock_cache(const char *path, int no_folders, struct myr_error *error)
+ * or -1. `no_dirs` is the errno of make_dirs(), for the error message. */
+static int lock_cache(const char *path, int no_dirs, struct myr_error *error)
 {
-    char name[PATH_BYTES], folder[PATH_BYTES];
+    char name[PATH_BYTES], dir[PATH_BYTES];
     struct stat about;
     snprintf(name, sizeof(name), "%s.lock", path);
     const int lock_fd = nicbarr_open_regular(name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
     if (lock_fd < 0) {
         if (MYR_ERR_NOT_THERE == error->status) {
-            myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_folders ? errno : no_folders,
+            myr_write_error(error, MYR_ERR_NOT_THERE, 0 == no_dirs ? errno : no_dirs,
                             "its directory cannot be used");
         }
         return -1;
     }
-    snprintf(folder, sizeof(folder), "%s", path);
-    char *slash = strrchr(folder, '/');
-    const char *inside = NULL == slash ? "." : (*slash = '\0', folder[0] ? folder : "/");
+    snprintf(dir, sizeof(dir), "%s", path);
+    char *slash = strrchr(dir, '/');
+    const char *inside = NULL == slash ? "." : (*slash = '\0', dir[0] ? dir : "/");
     const bool private = 0 == stat(inside, &about) && 0 == (about.st_mode & 077);
     if (!nicbarr_lock(lock_fd, private ? OWN_LOCK_MS : FOREIGN_LOCK_MS, error)) {
         close(lock_fd);
@@ -215,8 +214,8 @@ bool nicbarr_cache_file_add(const struct nicbarr_cache_file *file,
     if (!is_cache_file(file->path, error)) {
         return false;
     }
-    const int no_folders = make_folders(file->path, file->below);
-    const int lock_fd = lock_cache(file->path, no_folders, error);
+    const int no_dirs = make_dirs(file->path, file->below);
+    const int lock_fd = lock_cache(file->path, no_dirs, error);
     if (lock_fd < 0) {
         return false;
     }

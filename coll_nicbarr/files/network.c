@@ -16,13 +16,13 @@
 enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = NAME_MAX + 32 };
 
 /* Open the directory `name` below the root of sysfs. Returns NULL if there is none. */
-static DIR *open_folder(const char *system, const char *name)
+static DIR *open_dir(const char *system, const char *name)
 {
     const int top = open(system, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int folder = top < 0 ? -1 : openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = folder < 0 ? NULL : fdopendir(folder);
-    if (NULL == directory && folder >= 0) {
-        close(folder);
+    const int dir = top < 0 ? -1 : openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = dir < 0 ? NULL : fdopendir(dir);
+    if (NULL == directory && dir >= 0) {
+        close(dir);
     }
     if (top >= 0) {
         close(top);
@@ -31,9 +31,9 @@ static DIR *open_folder(const char *system, const char *name)
 }
 
 /* Read the first line of a file; it is empty if the file cannot be read. */
-static void read_line(int folder, const char *path, char line[LINE_BYTES])
+static void read_line(int dir, const char *path, char line[LINE_BYTES])
 {
-    const int opened = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    const int opened = openat(dir, path, O_RDONLY | O_CLOEXEC);
     FILE *file = opened < 0 ? NULL : fdopen(opened, "r");
     if (NULL == file && opened >= 0) {
         close(opened);
@@ -54,26 +54,26 @@ struct interface {
     int type, mbits; /* -1: unknown */
 };
 
-static long number_in(int folder, const char *name, const char *what, long otherwise)
+static long number_in(int dir, const char *name, const char *what, long otherwise)
 {
     char path[PATH_BYTES], line[LINE_BYTES];
     snprintf(path, sizeof(path), "%s/%s", name, what);
-    read_line(folder, path, line);
+    read_line(dir, path, line);
     return '\0' == line[0] ? otherwise : strtol(line, NULL, 10);
 }
 
 /* Examine an interface. Returns false if it is down, or is neither Ethernet nor InfiniBand. */
-static bool read_interface(int folder, const char *name, struct interface *interface)
+static bool read_interface(int dir, const char *name, struct interface *interface)
 {
     char path[PATH_BYTES], state[LINE_BYTES];
     snprintf(path, sizeof(path), "%s/operstate", name);
-    read_line(folder, path, state);
+    read_line(dir, path, state);
     *interface = (struct interface){
-        .type = (int)number_in(folder, name, "type", -1),
-        .mbits = (int)number_in(folder, name, "speed", -1),
+        .type = (int)number_in(dir, name, "type", -1),
+        .mbits = (int)number_in(dir, name, "speed", -1),
     };
     snprintf(path, sizeof(path), "%s/device", name);
-    interface->real = 0 == faccessat(folder, path, F_OK, 0);
+    interface->real = 0 == faccessat(dir, path, F_OK, 0);
     return 0 == strcmp(state, "up") &&
            (ETHERNET == interface->type || INFINIBAND == interface->type);
 }
@@ -87,7 +87,7 @@ static bool is_better(const struct interface *one, const struct interface *than)
 static struct interface find_interface(const char *system)
 {
     struct interface best = {false, 0, -2}, one;
-    DIR *directory = open_folder(system, "class/net");
+    DIR *directory = open_dir(system, "class/net");
     const struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
         if ('.' != entry->d_name[0] && read_interface(dirfd(directory), entry->d_name, &one) &&
@@ -110,7 +110,7 @@ static void find_rate(const char *system, char rate[LINE_BYTES])
     char path[PATH_BYTES], line[LINE_BYTES];
     double best = 0;
     rate[0] = '\0';
-    DIR *directory = open_folder(system, "class/infiniband");
+    DIR *directory = open_dir(system, "class/infiniband");
     const struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
         if ('.' == entry->d_name[0]) {

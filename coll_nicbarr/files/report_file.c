@@ -177,13 +177,13 @@ bool nicbarr_report_file_check(const char *path, struct myr_error *error)
         return true;
     }
     const char *end = strrchr(path, '/');
-    char *folder = NULL == end ? strdup(".") : strndup(path, (size_t)(end - path) + 1);
+    char *dir = NULL == end ? strdup(".") : strndup(path, (size_t)(end - path) + 1);
     const bool missing = MYR_ERR_NOT_THERE == why.status;
-    const bool can_be_made = missing && (NULL == folder || 0 == access(folder, W_OK | X_OK));
+    const bool can_be_made = missing && (NULL == dir || 0 == access(dir, W_OK | X_OK));
     if (missing && !can_be_made) {
         myr_write_error(&why, MYR_ERR_SYSTEM, errno, "it cannot be opened");
     }
-    free(folder);
+    free(dir);
     if (!can_be_made) {
         (void)myr_fail(error, why.status, 0, "%s: %.180s", path, why.text);
     }

@@ -3,7 +3,7 @@
 # Print nicbarr(7), the man page of all MCA parameters, with the texts that Open MPI's ompi_info prints for the
 # components that were just built. Called by make:
 #
-#     docs/man/parameters.sh OMPI_INFO BUILD-FOLDER VERSION DATE
+#     docs/man/parameters.sh OMPI_INFO BUILD-DIRECTORY VERSION DATE
 set -eu
 ompi_info=$1 build=$2 version=$3 date=$4
 

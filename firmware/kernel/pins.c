@@ -59,26 +59,26 @@ static bool is_bpf_file_system(void)
 
 /* Opens a subdirectory, and creates it if necessary. Returns -1, with errno, on failure; EPERM
  * means that other users can write to it. */
-static int open_folder(int parent, const char *name)
+static int open_dir(int parent, const char *name)
 {
     struct stat about;
     if (mkdirat(parent, name, 0700) < 0 && EEXIST != errno) {
         return -1;
     }
-    const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder >= 0 &&
-        (fstat(folder, &about) < 0 || geteuid() != about.st_uid || 0 != (about.st_mode & 077))) {
-        close(folder);
+    const int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir >= 0 &&
+        (fstat(dir, &about) < 0 || geteuid() != about.st_uid || 0 != (about.st_mode & 077))) {
+        close(dir);
         errno = EPERM;
         return -1;
     }
-    return folder;
+    return dir;
 }
 
-static bool open_folders(struct mcp_pins *pins, char *why)
+static bool open_dirs(struct mcp_pins *pins, char *why)
 {
     const int top = open(FILE_SYSTEM, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    pins->parent = top < 0 ? -1 : open_folder(top, OURS);
+    pins->parent = top < 0 ? -1 : open_dir(top, OURS);
     const int err = errno;
     if (top >= 0) {
         close(top);
@@ -89,14 +89,14 @@ static bool open_folders(struct mcp_pins *pins, char *why)
                            " as a directory that only this user can access: %s",
                            strerror(err));
     }
-    pins->folder = open_folder(pins->parent, pins->name);
-    if (pins->folder < 0) {
+    pins->dir = open_dir(pins->parent, pins->name);
+    if (pins->dir < 0) {
         return give_reason(why,
                            "cannot use " FILE_SYSTEM "/" OURS
                            "/%s as a directory that only this user can access: %s",
                            pins->name, strerror(errno));
     }
-    return flock(pins->folder, LOCK_EX | LOCK_NB) == 0 ||
+    return flock(pins->dir, LOCK_EX | LOCK_NB) == 0 ||
            give_reason(why, "another process uses the pins in " FILE_SYSTEM "/" OURS "/%s",
                        pins->name);
 }
@@ -117,7 +117,7 @@ bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WH
     }
     snprintf(pins->name, sizeof(pins->name), "%llu-%s", (unsigned long long)cookie, name);
     snprintf(pins->path, sizeof(pins->path), FILE_SYSTEM "/" OURS "/%.80s/", pins->name);
-    if (!open_folders(pins, why)) {
+    if (!open_dirs(pins, why)) {
         mcp_pins_close(pins, false);
         return false;
     }
@@ -134,8 +134,8 @@ void mcp_pins_close(struct mcp_pins *pins, bool remove)
     if (remove && mcp_pins_there(pins)) {
         (void)unlinkat(pins->parent, pins->name, AT_REMOVEDIR);
     }
-    if (pins->folder >= 0) {
-        close(pins->folder);
+    if (pins->dir >= 0) {
+        close(pins->dir);
     }
     if (pins->parent >= 0) {
         close(pins->parent);
@@ -176,7 +176,7 @@ int mcp_pins_get(const struct mcp_pins *pins, const char *name)
 
 void mcp_pins_drop(const struct mcp_pins *pins, const char *name)
 {
-    (void)unlinkat(pins->folder, name, 0);
+    (void)unlinkat(pins->dir, name, 0);
 }
 
 void mcp_pins_drop_row(const struct mcp_pins *pins, const char *prefix)
@@ -185,19 +185,19 @@ void mcp_pins_drop_row(const struct mcp_pins *pins, const char *prefix)
     uint32_t n = 0;
     do {
         snprintf(name, sizeof(name), "%s%u", prefix, n++);
-    } while (0 == unlinkat(pins->folder, name, 0));
+    } while (0 == unlinkat(pins->dir, name, 0));
 }
 
 void mcp_pins_clear(const struct mcp_pins *pins)
 {
-    const int again = openat(pins->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int again = openat(pins->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listed = again < 0 ? NULL : fdopendir(again);
     if (NULL == listed) {
         return;
     }
     for (const struct dirent *one = readdir(listed); NULL != one; one = readdir(listed)) {
         if (DT_DIR != one->d_type) {
-            (void)unlinkat(pins->folder, one->d_name, 0);
+            (void)unlinkat(pins->dir, one->d_name, 0);
         }
     }
     closedir(listed);

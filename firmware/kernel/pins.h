@@ -19,12 +19,12 @@
 enum { MCP_PIN_PATH = 160, MCP_PINS_WHY = 240 };
 
 struct mcp_pins {
-    int folder, parent; /* -1 if nothing is pinned */
-    char name[96];      /* of the directory in its parent */
-    char path[112];     /* of the directory, with a trailing slash */
+    int dir, parent; /* -1 if nothing is pinned */
+    char name[96];   /* of the directory in its parent */
+    char path[112];  /* of the directory, with a trailing slash */
 };
 
-#define MCP_NO_PINS ((struct mcp_pins){.folder = -1, .parent = -1})
+#define MCP_NO_PINS ((struct mcp_pins){.dir = -1, .parent = -1})
 
 /* Opens or creates the directory of the NIC with this name, and mounts a BPF file system at its
  * usual place if there is none. Returns false with a message in `why` if nothing can be pinned
@@ -32,7 +32,7 @@ struct mcp_pins {
 bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WHY]);
 static inline bool mcp_pins_there(const struct mcp_pins *pins)
 {
-    return pins->folder >= 0;
+    return pins->dir >= 0;
 }
 
 /* Forms the path of a pin. Returns false if it is too long. */

@@ -258,26 +258,26 @@ static unsigned long namespace_of(const char *name)
     return stat(path, &about) < 0 ? 0 : (unsigned long)about.st_ino;
 }
 
-unsigned myr_folder_lock_ms = 30000;
+unsigned myr_dir_lock_ms = 30000;
 
 /* Finds or creates the segment, under the directory's lock. If the directory is /tmp, as with some
  * launchers, other users can take that lock as well. */
-static enum myr_status find_or_create(struct myr_segment *segment, const char *folder,
-                                      uint32_t limit, struct myr_error *error)
+static enum myr_status find_or_create(struct myr_segment *segment, const char *dir, uint32_t limit,
+                                      struct myr_error *error)
 {
-    if (asprintf(&segment->sign, "%s/nicbarr.%u.%lu.%lu", folder, (unsigned)getuid(),
+    if (asprintf(&segment->sign, "%s/nicbarr.%u.%lu.%lu", dir, (unsigned)getuid(),
                  namespace_of("pid"), namespace_of("time")) < 0) {
         segment->sign = NULL;
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    const int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_fd < 0 || !os_lock(folder_fd, myr_folder_lock_ms)) {
-        const bool kept = folder_fd >= 0 && EWOULDBLOCK == errno;
+    const int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0 || !os_lock(dir_fd, myr_dir_lock_ms)) {
+        const bool kept = dir_fd >= 0 && EWOULDBLOCK == errno;
         const enum myr_status status = myr_fail(error, MYR_ERR_SYSTEM, kept ? 0 : errno,
-                                                "cannot lock the session directory %s%s", folder,
+                                                "cannot lock the session directory %s%s", dir,
                                                 kept ? ": another process keeps it locked" : "");
-        if (folder_fd >= 0) {
-            close(folder_fd);
+        if (dir_fd >= 0) {
+            close(dir_fd);
         }
         return status;
     }
@@ -289,7 +289,7 @@ static enum myr_status find_or_create(struct myr_segment *segment, const char *f
             status = myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create %s", segment->sign);
         }
     }
-    close(folder_fd); /* releases the lock */
+    close(dir_fd); /* releases the lock */
     return status;
 }
 
@@ -387,7 +387,7 @@ static enum myr_status finish_joining(struct myr_segment *joining, enum myr_stat
     return MYR_OK;
 }
 
-enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
+enum myr_status myr_segment_join(const char *dir, uint32_t limit, struct myr_segment **segment,
                                  struct myr_error *error)
 {
     struct myr_segment *joining = begin_joining(-1, error);
@@ -400,8 +400,8 @@ enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_
     if (limit < least) {
         limit = least;
     }
-    const enum myr_status status = NULL == folder ? create_segment(joining, limit, error)
-                                                  : find_or_create(joining, folder, limit, error);
+    const enum myr_status status = NULL == dir ? create_segment(joining, limit, error)
+                                               : find_or_create(joining, dir, limit, error);
     return finish_joining(joining, status, segment, error);
 }
 

@@ -22,11 +22,11 @@
 
 struct myr_segment;
 
-/* Joins the segment of the processes that pass the same directory in `folder`, or creates it.
+/* Joins the segment of the processes that pass the same directory in `directory`, or creates it.
  * `limit` is the size that it may grow to (bytes, up to 1 GiB); the creator's value applies.
  * Without a directory (NULL) the segment is private to this process. A process may join several
  * times, through one or several copies of this library, and remains one process with one number. */
-enum myr_status myr_segment_join(const char *folder, uint32_t limit, struct myr_segment **segment,
+enum myr_status myr_segment_join(const char *dir, uint32_t limit, struct myr_segment **segment,
                                  struct myr_error *error);
 void myr_segment_leave(struct myr_segment *segment);
 

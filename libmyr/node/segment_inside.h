@@ -22,7 +22,7 @@ struct myr_segment {
 };
 
 /* Timeout for the lock of the session directory (milliseconds); tests change it. */
-extern unsigned myr_folder_lock_ms;
+extern unsigned myr_dir_lock_ms;
 
 /* Number of sleeps of 50 us and more for which a process waits for the segment's lock before it
  * reports the holder; tests change it. */

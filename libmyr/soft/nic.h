@@ -53,7 +53,7 @@ void myr_soft_close(struct myr_soft_nic *nic);
 /* Does the same for a program that needs no segment otherwise: joins that of a directory
  * (segment.h), of up to `bytes`, and opens its NIC. On failure *segment or *nic is NULL; a segment
  * that was joined stays joined. */
-enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
+enum myr_status myr_soft_open_in(const char *dir, uint32_t bytes,
                                  const struct myr_soft_options *options,
                                  struct myr_segment **segment, struct myr_soft_nic **nic,
                                  struct myr_error *error);

@@ -290,13 +290,13 @@ enum myr_status myr_soft_open(struct myr_segment *segment, const struct myr_soft
     return open_nic(segment, options, -1, nic, error);
 }
 
-enum myr_status myr_soft_open_in(const char *folder, uint32_t bytes,
+enum myr_status myr_soft_open_in(const char *dir, uint32_t bytes,
                                  const struct myr_soft_options *options,
                                  struct myr_segment **segment, struct myr_soft_nic **nic,
                                  struct myr_error *error)
 {
     *nic = NULL;
-    enum myr_status status = myr_segment_join(folder, bytes, segment, error);
+    enum myr_status status = myr_segment_join(dir, bytes, segment, error);
     if (MYR_OK != status) {
         *segment = NULL;
         return status;

@@ -20,11 +20,11 @@ static void remove_processors(const char *list, cpu_set_t *set)
     }
 }
 
-bool myr_verbs_is_near(const char *folder)
+bool myr_verbs_is_near(const char *dir)
 {
     char path[IBV_SYSFS_PATH_MAX + 32], list[4096];
     cpu_set_t set;
-    snprintf(path, sizeof(path), "%s/device/local_cpulist", folder);
+    snprintf(path, sizeof(path), "%s/device/local_cpulist", dir);
     FILE *file = fopen(path, "re");
     if (NULL == file) {
         return false;

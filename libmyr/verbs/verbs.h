@@ -216,7 +216,7 @@ void myr_verbs_device_address(const struct myr_verbs_device *device,
 
 /* Returns whether all CPUs in this process's affinity mask are near the device with this sysfs
  * directory. */
-bool myr_verbs_is_near(const char *folder);
+bool myr_verbs_is_near(const char *dir);
 
 /* ---- route.c ---- */
 

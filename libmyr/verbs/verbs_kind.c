@@ -34,13 +34,13 @@ static const char *const ways[] = {NULL};
  * time if there are none. */
 static bool has_devices(void)
 {
-    DIR *folder = opendir("/sys/class/infiniband_verbs");
+    DIR *dir = opendir("/sys/class/infiniband_verbs");
     bool found = false;
-    if (NULL != folder) {
-        for (const struct dirent *entry = readdir(folder); NULL != entry; entry = readdir(folder)) {
+    if (NULL != dir) {
+        for (const struct dirent *entry = readdir(dir); NULL != entry; entry = readdir(dir)) {
             found = found || 0 == strncmp(entry->d_name, "uverbs", 6);
         }
-        closedir(folder);
+        closedir(dir);
     }
     return found;
 }

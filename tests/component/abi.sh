@@ -8,13 +8,13 @@ echo "NICBARR_SEED=$seed"
 
 # (Debian's Open MPI has what the wrapper of this name needs, and not the name itself.)
 ln -s "$(realpath "$(command -v mpicc)")" "$scratch/mpicc_abi"
-folder=$("$scratch/mpicc_abi" --showme:libdirs 2> /dev/null)
-[ -e "${folder%% *}/libmpi_abi.so" ] || { echo "skip: this Open MPI has no libmpi_abi"; exit 77; }
+dir=$("$scratch/mpicc_abi" --showme:libdirs 2> /dev/null)
+[ -e "${dir%% *}/libmpi_abi.so" ] || { echo "skip: this Open MPI has no libmpi_abi"; exit 77; }
 
 # Both libraries have the same SONAME, and where both are installed, either may be what /usr/lib has by this name.
 of_mpich=$(find "/usr/lib/$(gcc -print-multiarch)" -maxdepth 1 -name 'libmpi_abi_mpich.so.1*' | head -n 1)
 mkdir "$scratch/openmpi" "$scratch/mpich"
-ln -s "$(realpath "${folder%% *}/libmpi_abi.so")" "$scratch/openmpi/libmpi_abi.so.1"
+ln -s "$(realpath "${dir%% *}/libmpi_abi.so")" "$scratch/openmpi/libmpi_abi.so.1"
 ln -s "$of_mpich" "$scratch/mpich/libmpi_abi.so.1"
 
 builds() { # PROGRAM SOURCE...

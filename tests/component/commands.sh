@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, a command in the documents does not work as written. Each line of a block of commands, indented or
-# fenced, runs in the order of its page, in one folder with a program a.out, which also contains the system's folders
+# fenced, runs in the order of its page, in one directory with a program a.out, which also contains the system's directories
 # that the commands name.
 #
 # Left out, each with a line that says why: commands that build, install or test; that another test runs; that take more

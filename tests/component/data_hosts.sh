@@ -68,9 +68,9 @@ check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --d
 check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
 # Rank 0 makes no call of MPI until the others have finished.
 computing() { # NETHOSTS-ARGUMENT...
-    rm -rf "$scratch/folder"
-    mkdir "$scratch/folder"
-    on_hosts "$@" --folder "$scratch/folder" --watchdog "$patience_of_programs"
+    rm -rf "$scratch/directory"
+    mkdir "$scratch/directory"
+    on_hosts "$@" --directory "$scratch/directory" --watchdog "$patience_of_programs"
 }
 for operation in "" --allreduce; do
     # shellcheck disable=SC2086 # nothing or a word

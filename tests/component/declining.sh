@@ -19,7 +19,7 @@ check "one process without the component" odd OMPI_MCA_coll=^nicbarr
 why "without the component" "process 2 does not have the component"
 # Another version (VERSION), and another format of what processes publish (NICBARR_HELLO_FORMAT).
 version=$(cat "$srcdir/VERSION")
-changed() { # a folder with a component that differs in this
+changed() { # a directory with a component that differs in this
     mkdir "$scratch/$1"
     changed_component "$2" > "$scratch/$1/mca_coll_nicbarr.so"
     check "$1: differs" eval "! cmp -s '$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so' '$scratch/$1/mca_coll_nicbarr.so'"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs fill the folder for temporary files. A job must leave nothing there, however it ends, as long as
-# mpirun can still clean up. Where mpirun itself was killed, Open MPI's own folder stays, with or without nicbarr,
+# If this fails, jobs fill the directory for temporary files. A job must leave nothing there, however it ends, as long as
+# mpirun can still clean up. Where mpirun itself was killed, Open MPI's own directory stays, with or without nicbarr,
 # and nicbarr may add only one file to it.
 . "$(dirname "$0")/common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
@@ -45,15 +45,15 @@ check "leaves nothing" empty
 check "one with messages by the BTL" job 3 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
 check "leaves nothing" empty
 
-# A singleton. Open MPI 5.0 then leaves a folder of its own, with or without nicbarr.
+# A singleton. Open MPI 5.0 then leaves a directory of its own, with or without nicbarr.
 alone() { # ENVIRONMENT...
-    local folder=$scratch/alone
-    mkdir "$folder"
-    env TMPDIR="$folder" "$@" "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger" \
+    local dir=$scratch/alone
+    mkdir "$dir"
+    env TMPDIR="$dir" "$@" "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger" \
         > "$scratch/out" 2>&1 || return 1
-    while pgrep -x orted > /dev/null && [ -n "$(ls -A "$folder")" ]; do sleep 0.05; done # it cleans up after the program's end
-    find "$folder" -mindepth 1 -printf '%P\n' | sed 's/[0-9][0-9]*/N/g' | sort > "$scratch/left"
-    rm -rf "$folder"
+    while pgrep -x orted > /dev/null && [ -n "$(ls -A "$dir")" ]; do sleep 0.05; done # it cleans up after the program's end
+    find "$dir" -mindepth 1 -printf '%P\n' | sed 's/[0-9][0-9]*/N/g' | sort > "$scratch/left"
+    rm -rf "$dir"
 }
 check "one without mpirun, and without nicbarr" alone OMPI_MCA_coll=^nicbarr OMPI_MCA_btl=^myr
 mv "$scratch/left" "$scratch/left_by_openmpi"
@@ -78,7 +78,7 @@ one_file() { # besides Open MPI's own, which stay without nicbarr, too
     [ "$(find "$TMPDIR" -name '*nicbarr*' -printf '%y %s\n' | awk '$1 == "f" && $2 < 64' | wc -l)" = 1 ] &&
         [ "$(find "$TMPDIR" -name '*nicbarr*' | wc -l)" = 1 ]
 }
-check "of nicbarr's there is one small file in Open MPI's folder" one_file
+check "of nicbarr's there is one small file in Open MPI's directory" one_file
 find "$TMPDIR" -mindepth 1 | sort > "$scratch/before"
 check "the next job" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
 nothing_more() { find "$TMPDIR" -mindepth 1 | sort | diff "$scratch/before" - >> "$scratch/out"; }

@@ -5,17 +5,17 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
-export members=$builddir/tests/component/members folder=$scratch/members
+export members=$builddir/tests/component/members dir=$scratch/members
 cat > "$scratch/start.sh" << 'EOS'
 #!/bin/bash
 # HOSTS LOCALS NIC ALGORITHM [alone]: all members, LOCALS on each host; alone: without shared memory
 rank=0 started=()
 for host in $(seq "$1"); do
-    mkdir -p "$folder/host$host"
+    mkdir -p "$dir/host$host"
     for _ in $(seq "$2"); do
-        shared=("$folder/host$host")
+        shared=("$dir/host$host")
         [ -z "${5-}" ] || shared=()
-        "$NETHOSTS_RUN" "$host" "$members" "$folder" $(($1 * $2)) $rank "$3" "$4" "${shared[@]}" &
+        "$NETHOSTS_RUN" "$host" "$members" "$dir" $(($1 * $2)) $rank "$3" "$4" "${shared[@]}" &
         started+=($!)
         rank=$((rank + 1))
     done
@@ -29,8 +29,8 @@ started() { # NETHOSTS-OPTION... -- HOSTS LOCALS NIC ALGORITHM [alone]
     local options=()
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
-    rm -rf "$folder"
-    mkdir "$folder"
+    rm -rf "$dir"
+    mkdir "$dir"
     timeout -k 5 "${watchdog:-300}" "$nethosts" "${options[@]}" --shell "$1" "$scratch/start.sh" "$@" > "$scratch/out" 2>&1
 }
 meets() { # the same, and all members succeeded

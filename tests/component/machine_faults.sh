@@ -121,7 +121,7 @@ fi
 
 # ---- files
 
-# /tmp is read-only; Open MPI itself uses another folder.
+# /tmp is read-only; Open MPI itself uses another directory.
 read_only() {
     mkdir -p "$scratch/elsewhere"
     # shellcheck disable=SC2016 # expanded inside
@@ -139,7 +139,7 @@ fi
 
 # ---- processes have different numbers
 
-# (Two jobs with one session folder, as in containers with one hostname and one /tmp: Open MPI itself confuses their
+# (Two jobs with one session directory, as in containers with one hostname and one /tmp: Open MPI itself confuses their
 # shared memory. segment_test.c tests nicbarr's part.)
 # The ranks of one node, each in its own namespace. Open MPI's own shared memory relies on process numbers, so it is
 # not used.
@@ -163,15 +163,15 @@ fi
 # A program that its user may execute but not read: Linux lets no process inspect its processes, not even the user's
 # own (like Yama's ptrace_scope 2 and 3).
 closed_book() {
-    local folder=$scratch/closed
+    local dir=$scratch/closed
     chmod 711 "$scratch"
-    mkdir -p "$folder" && chmod 777 "$folder"
-    cp "$programs/barrier_ledger" "$folder/program" && chmod 711 "$folder/program"
-    cp -rL "$scratch/components" "$folder/components" && chmod -R a+rX "$folder/components"
-    TMPDIR=$folder HOME=$folder timeout -k 5 "${watchdog:-300}" setpriv --reuid 65534 --regid 65534 --clear-groups \
-        mpirun -np 3 "${loud[@]}" --mca mca_base_component_path "$folder/components:SYSTEM_DEFAULT" \
-        --mca btl tcp,self --mca btl_tcp_if_include lo "$folder/program" --iterations 300 \
-        --ledger "$folder/ledger" > "$scratch/out" 2>&1
+    mkdir -p "$dir" && chmod 777 "$dir"
+    cp "$programs/barrier_ledger" "$dir/program" && chmod 711 "$dir/program"
+    cp -rL "$scratch/components" "$dir/components" && chmod -R a+rX "$dir/components"
+    TMPDIR=$dir HOME=$dir timeout -k 5 "${watchdog:-300}" setpriv --reuid 65534 --regid 65534 --clear-groups \
+        mpirun -np 3 "${loud[@]}" --mca mca_base_component_path "$dir/components:SYSTEM_DEFAULT" \
+        --mca btl tcp,self --mca btl_tcp_if_include lo "$dir/program" --iterations 300 \
+        --ledger "$dir/ledger" > "$scratch/out" 2>&1
     either
 }
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2> /dev/null; then

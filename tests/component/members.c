@@ -3,11 +3,11 @@
  * Tests that libmyr's barriers are correct across hosts in programs without MPI. This program is
  * one process of such a job; library.sh starts all of them on simulated hosts.
  *
- *   members FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]
+ *   members DIRECTORY SIZE RANK NIC ALGORITHM [NODE-DIRECTORY]
  *
  * All simulated hosts share the machine's file system. The members exchange bytes through files in
- * FOLDER, and map a ledger there in which each records its arrival. The program prints "ok" if no
- * member has left a barrier early.
+ * DIRECTORY, and map a ledger there in which each records its arrival. The program prints "ok" if
+ * no member has left a barrier early.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 enum { EPOCHS = 500, MOST = 64, PATH_BYTES = 300, POLL_US = 1000 };
 
 struct member {
-    const char *folder;
+    const char *dir;
     uint32_t size, rank;
     uint32_t exchanges;
     _Atomic uint32_t *arrived; /* [MOST] counters of all members, in a file */
@@ -40,15 +40,15 @@ static bool exchange(void *context, const void *mine, void *all, size_t bytes)
     struct member *member = context;
     char path[PATH_BYTES], whole[PATH_BYTES];
     const uint32_t number = ++member->exchanges;
-    snprintf(path, sizeof(path), "%s/%u.new", member->folder, member->rank);
-    snprintf(whole, sizeof(whole), "%s/%u.%u", member->folder, number, member->rank);
+    snprintf(path, sizeof(path), "%s/%u.new", member->dir, member->rank);
+    snprintf(whole, sizeof(whole), "%s/%u.%u", member->dir, number, member->rank);
     FILE *file = fopen(path, "w");
     if (NULL == file || 1 != fwrite(mine, bytes, 1, file) || 0 != fclose(file) ||
         0 != rename(path, whole)) {
         return false;
     }
     for (uint32_t r = 0; r < member->size; ++r) {
-        snprintf(whole, sizeof(whole), "%s/%u.%u", member->folder, number, r);
+        snprintf(whole, sizeof(whole), "%s/%u.%u", member->dir, number, r);
         while (NULL == (file = fopen(whole, "r"))) {
             usleep(POLL_US);
         }
@@ -64,7 +64,7 @@ static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 static void open_ledger(struct member *member)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/ledger", member->folder);
+    snprintf(path, sizeof(path), "%s/ledger", member->dir);
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     const size_t bytes = MOST * sizeof(*member->arrived);
     if (file < 0 || 0 != ftruncate(file, (off_t)bytes)) {
@@ -95,14 +95,14 @@ static void meet(const struct member *member, struct myr_barrier *barrier)
 int main(int argc, char **argv)
 {
     if (argc < 6) {
-        fail("FOLDER SIZE RANK NIC ALGORITHM [NODE-FOLDER]");
+        fail("DIRECTORY SIZE RANK NIC ALGORITHM [NODE-DIRECTORY]");
     }
     struct member member = {
-        .folder = argv[1],
+        .dir = argv[1],
         .size = (uint32_t)strtoul(argv[2], NULL, 10),
         .rank = (uint32_t)strtoul(argv[3], NULL, 10),
     };
-    const struct myr_options options = {.nic = argv[4], .folder = argv[6]};
+    const struct myr_options options = {.nic = argv[4], .dir = argv[6]};
     const struct myr_members members = {member.size, member.rank, exchange, &member};
     struct myr_host *host;
     struct myr_barrier *barrier;

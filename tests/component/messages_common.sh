@@ -117,26 +117,26 @@ late_on_hosts() {
 # silent. That may be a process on the unplugged host, so each process writes to a file. Then the job goes on.
 cat > "$scratch/unplugs.sh" << 'EOS'
 #!/bin/bash
-until_all_began() { until [ -e "$folder/pid.0" ] && [ -e "$folder/pid.1" ]; do sleep 0.05; done; }
-until_said() { until grep -rq "$1" "$folder/said"; do sleep 0.05; done; }
-"$NETHOSTS_MPIRUN" --output-filename "$folder/said" "$@" &
+until_all_began() { until [ -e "$dir/pid.0" ] && [ -e "$dir/pid.1" ]; do sleep 0.05; done; }
+until_said() { until grep -rq "$1" "$dir/said"; do sleep 0.05; done; }
+"$NETHOSTS_MPIRUN" --output-filename "$dir/said" "$@" &
 job=$!
 until_all_began
 "$NETHOSTS_RUN" 2 ip link set eth0 down
 until_said "no response from"
 kill -0 $job && echo "goes on waiting"
 "$NETHOSTS_RUN" 2 ip link set eth0 up
-touch "$folder/stop"
+touch "$dir/stop"
 wait $job
 EOS
 chmod +x "$scratch/unplugs.sh"
 unplugged() { # MCA-OPTIONS...
-    export folder=$scratch/unplugged
-    rm -rf "$folder"
-    mkdir "$folder"
+    export dir=$scratch/unplugged
+    rm -rf "$dir"
+    mkdir "$dir"
     # shellcheck disable=SC2086 # options
     timeout -k 5 "${watchdog:-300}" "$nethosts" --shell 2 1 "$scratch/unplugs.sh" $myr \
-        --mca coll ^nicbarr "$@" "$programs/overdue" --folder "$folder" --ledger "$scratch/ledger" \
+        --mca coll ^nicbarr "$@" "$programs/overdue" --directory "$dir" --ledger "$scratch/ledger" \
         > "$scratch/out" 2>&1 && said "^ok"
 }
 says_who() { # on each host at most once

@@ -51,7 +51,7 @@ moving() { # LONGEST-WAIT WAY...
     rm -rf "$scratch/files"
     mkdir "$scratch/files"
     # shellcheck disable=SC2086 # options
-    ok 2 $myr "$@" "$programs/moving" --folder "$scratch/files" --watchdog "$patience"
+    ok 2 $myr "$@" "$programs/moving" --directory "$scratch/files" --watchdog "$patience"
 }
 # shellcheck disable=SC2086 # options
 {
@@ -98,6 +98,6 @@ if there_are_hosts; then
     mkdir "$scratch/files"
     # shellcheck disable=SC2086 # options
     check "a message moves between hosts" on_hosts 2 1 $runner "$programs/moving" \
-        --folder "$scratch/files"
+        --directory "$scratch/files"
 fi
 finish

@@ -166,7 +166,7 @@ stay_away() {
     [ "$rc" = 0 ] && said "^ok" && said "nicbarr: myrd (process [0-9]*) does not answer: .*kill -CONT"
 }
 
-# An unprivileged stranger has created the daemon's folder and listens there; clients must neither trust nor
+# An unprivileged stranger has created the daemon's directory and listens there; clients must neither trust nor
 # contact him.
 stranger() {
     mkdir -p "$scratch/taken/nicbarr" && chmod 755 "$scratch/taken" "$scratch/taken/nicbarr" && chmod 711 "$scratch"
@@ -240,7 +240,7 @@ check "the daemon ends" tells "myrd: " "myrd: "
 check "in systemd's hands" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
 check "what it tells has levels" tells "<5>" "<6>"
 check "otherwise" begin_telling JOURNAL_STREAM=1:2
-# Users without access. The permissions of the folder suffice to refuse them, so the test removes these.
+# Users without access. The permissions of the directory suffice to refuse them, so the test removes these.
 other_user() { # TIMES
     chmod 711 "$scratch"
     chmod 777 "$scratch/open/myrd.sock"
@@ -262,12 +262,12 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     check "and not each time" [ "$(grep -c refuses "$told")" = 2 ]
 fi
 check "it has them for people" tells "myrd: " "myrd: "
-bad_folder() {
+bad_dir() {
     mkdir "$scratch/bad" && mkdir -m 777 "$scratch/bad/nicbarr" && chmod 777 "$scratch/bad/nicbarr"
     XDG_RUNTIME_DIR=$scratch/bad "$myrd"
     [ $? = 1 ] && said "not a directory that only you can write to"
 } > "$scratch/out" 2>&1
-check "a folder that others can write to is refused" bad_folder
+check "a directory that others can write to is refused" bad_dir
 link_local() { # (IPv6's, which needs a name of an interface)
     # shellcheck disable=SC2016 # expanded there
     unshare --net bash -c 'ip link set lo up && ip link add v0 type veth peer name v1 && ip link set v0 up &&

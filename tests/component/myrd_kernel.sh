@@ -54,7 +54,7 @@ few_rights() { # PID BOUNDING-SET
         [ "$(xargs < "$scratch/out")" = "$right NoNewPrivs 1 Seccomp $filter" ] || return 1
     done
 }
-# The daemon's root folder holds nothing but pins, which only bpf(2) can open.
+# The daemon's root directory holds nothing but pins, which only bpf(2) can open.
 its_pins_alone() { # PID
     [ -e "/proc/$1/root/kept" ] && [ -z "$(find "/proc/$1/root/" -mindepth 1 -type d)" ] &&
         [ ! -e "/proc/$1/root/../../nicbarr" ]

@@ -11,7 +11,7 @@ if [ $? = 77 ] || [ "$(id -u)" != 0 ]; then
     exit 77
 fi
 chmod 711 "$scratch"
-# Another user may not read the build folder.
+# Another user may not read the build directory.
 cp "$builddir/tests/component/worst_user" "$builddir/tools/nicbarr" "$scratch"
 export scratch
 

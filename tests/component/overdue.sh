@@ -9,21 +9,21 @@
 # CUT: additional seconds for which a host is cut off (0).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
-export folder=$scratch/files out=$scratch/out CUT=${CUT:-0}
+export dir=$scratch/files out=$scratch/out CUT=${CUT:-0}
 
 # Shell functions for what happens beside the job; ranks are those of hosts with per_host processes each. Each waits for
 # what it needs to see, and the watchdog ends it if that never comes.
 cat > "$scratch/beside.sh" << 'EOS'
 #!/bin/bash
-until_there() { until [ -e "$folder/$1" ]; do sleep 0.05; done; }
+until_there() { until [ -e "$dir/$1" ]; do sleep 0.05; done; }
 until_all() { for r in $(seq 0 $((processes - 1))); do until_there "$1.$r"; done; }
 until_said() { until grep -q -- "$1" "$out"; do sleep 0.05; done; }
-tell() { touch "$folder/$1"; }
-until_stopped() { until grep -q '^State:.T' "/proc/$(cat "$folder/pid.$1")/status"; do sleep 0.05; done; }
+tell() { touch "$dir/$1"; }
+until_stopped() { until grep -q '^State:.T' "/proc/$(cat "$dir/pid.$1")/status"; do sleep 0.05; done; }
 signal() { # SIGNAL RANK...
     local name=$1
     shift
-    for r in "$@"; do kill "-$name" "$(cat "$folder/pid.$r")"; done
+    for r in "$@"; do kill "-$name" "$(cat "$dir/pid.$r")"; done
 }
 "$NETHOSTS_MPIRUN" "$@" &
 job=$!
@@ -50,18 +50,18 @@ held_up() {
     shift
     local nodes=${*: -2:1} each=${*: -1}
     export processes=$((nodes * each))
-    rm -rf "$folder"
-    mkdir "$folder"
+    rm -rf "$dir"
+    mkdir "$dir"
     # shellcheck disable=SC2086 # words
     check "$name" on_hosts "${@:1:$#-2}" --shell "$nodes" "$each" "$scratch/beside.sh" \
-        --mca coll_nicbarr_verbose 1 "${mca[@]}" "$programs/overdue" --folder "$folder" \
+        --mca coll_nicbarr_verbose 1 "${mca[@]}" "$programs/overdue" --directory "$dir" \
         --ledger "$scratch/ledger" --seed "$seed" $options
 }
 soon=(--mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3)
 given_up() { # NUMBER of the host: of what all have seen
     check "it is told of" said "barrier [0-9]* on the first has waited for .* without a response from \\(host\\|10.77.0.\\)$1 (rank"
     check "all are told why it ends" said "barrier [0-9]* on the first .* will not complete: "
-    check "each process's barrier has failed" test "$(find "$folder" -name 'failed.*' | wc -l)" = "$processes"
+    check "each process's barrier has failed" test "$(find "$dir" -name 'failed.*' | wc -l)" = "$processes"
 }
 not_a_word() { ! said "without a response from"; }
 

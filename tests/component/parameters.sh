@@ -94,10 +94,10 @@ complained_before_the_end() {
     wait "$job" && said_once "report is not written: /proc/nonexistent/report.json"
 }
 check "while the job runs, and once" complained_before_the_end
-for folder in /proc/nonexistent "$scratch/nonexistent"; do
-    check "a cache in $folder, which is not there," works --mca coll_nicbarr_cache "$folder/cache.json"
-    check "is complained of" said_once "tuning cache $folder/cache.json is not written: its directory"
-    check "and the folder is not made" test ! -e "$folder"
+for dir in /proc/nonexistent "$scratch/nonexistent"; do
+    check "a cache in $dir, which is not there," works --mca coll_nicbarr_cache "$dir/cache.json"
+    check "is complained of" said_once "tuning cache $dir/cache.json is not written: its directory"
+    check "and the directory is not made" test ! -e "$dir"
 done
 
 echo nothing of ours > "$scratch/foreign"

@@ -21,7 +21,7 @@ export log=${LOG:-$scratch/log} programs scratch
 export OMPI_MCA_opal_signal=
 ulimit -c unlimited
 
-describe_cores() { # FOLDER
+describe_cores() { # DIRECTORY
     local core
     for core in "$1"/core*; do
         [ -e "$core" ] || continue
@@ -38,7 +38,7 @@ is_open_mpis_own() { # FILE: all of a job's cores are of the crash described abo
 }
 
 one_job() { # NUMBER determines how many processes, by what components, and what is left behind
-    local number=$1 status folder=$scratch/job/$1
+    local number=$1 status dir=$scratch/job/$1
     local processes=$((3 + number / 2 % 2)) before=() options=() arguments=()
     [ $((number % 2)) = 0 ] || before=(setarch -R)
     case $((number / 4 % 3)) in
@@ -53,8 +53,8 @@ one_job() { # NUMBER determines how many processes, by what components, and what
         3) arguments=(--tools-twice --leave) ;;
     esac
     arguments+=("${@:2}")
-    mkdir -p "$folder"
-    cd "$folder" || return
+    mkdir -p "$dir"
+    cd "$dir" || return
     timeout -k 5 "${watchdog:-600}" "${before[@]}" mpirun -np "$processes" "${options[@]}" \
         "$programs/short_job" "${arguments[@]}" > out 2>&1
     status=$?
@@ -62,12 +62,12 @@ one_job() { # NUMBER determines how many processes, by what components, and what
     {
         echo "job $number: np $processes ${before[*]} ${options[*]} ${arguments[*]}: status $status"
         [ "$status" = 0 ] || sed 's/^/     | /' out
-        describe_cores "$folder"
+        describe_cores "$dir"
     } > told
     cat told >> "$log"
-    # A failed job's folder is kept for its cores.
+    # A failed job's directory is kept for its cores.
     if { [ "$status" = 0 ] && ! grep -q '^core' told; } || is_open_mpis_own told; then
-        rm -rf "$folder"
+        rm -rf "$dir"
     else
         cat told
     fi

@@ -15,10 +15,10 @@ if [ -z "${1-}" ]; then
 fi
 if [ "$1" = laid ]; then # in a mount namespace
     mount --make-rprivate / && mount -t tmpfs none /mnt || exit 77
-    for folder in usr etc; do
-        mkdir -p /mnt/$folder /mnt/$folder.work
-        mount -t overlay -o "lowerdir=$slurm/$folder:/$folder,upperdir=/mnt/$folder,workdir=/mnt/$folder.work" \
-            overlay /$folder || exit 77
+    for dir in usr etc; do
+        mkdir -p /mnt/$dir /mnt/$dir.work
+        mount -t overlay -o "lowerdir=$slurm/$dir:/$dir,upperdir=/mnt/$dir,workdir=/mnt/$dir.work" \
+            overlay /$dir || exit 77
     done
     ldconfig
 fi
@@ -63,7 +63,7 @@ NodeName=host1 NodeAddr=10.77.0.1 NodeHostname=host1 CPUs=2
 NodeName=host2 NodeAddr=10.77.0.2 NodeHostname=host2 CPUs=2
 PartitionName=all Nodes=host1,host2 Default=YES OverSubscribe=YES:4
 EOS
-# Each node has its own /tmp, in which the test's folder is the same.
+# Each node has its own /tmp, in which the test's directory is the same.
 cat > "$scratch/node" << 'EOS'
 mkdir -p /mnt/test && mount --rbind "$2" /mnt/test && mount -t tmpfs -o mode=1777 none /tmp &&
     mkdir -p "$2" && mount --move /mnt/test "$2" && exec slurmd -N "$1"

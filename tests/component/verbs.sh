@@ -71,9 +71,9 @@ check "by measurement" on_hosts 2 1 --mca coll_nicbarr_tune_after 5 "${any[@]}"
 check "which is said" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
 
 # Rank 0 makes no call of MPI until the others have finished.
-mkdir "$scratch/folder"
+mkdir "$scratch/directory"
 check "a thread goes on while a process computes" on_hosts 3 1 --mca coll_nicbarr_verbs_thread 1 "${ours[@]}" \
-    --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --folder "$scratch/folder" --allreduce \
+    --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --directory "$scratch/directory" --allreduce \
     --watchdog "$patience"
 
 # ---- where it is not available
@@ -129,9 +129,9 @@ check "by the MPI error" said "MPI_ERR_"
 
 # `rdma link delete` blocks until no program has the device open, as soft-RoCE cannot revoke one.
 
-folder=$scratch/overdue
+dir=$scratch/overdue
 all_have() { # has each of the three processes created it?
-    [ "$(find "$folder" -name "$1.?" | wc -l)" = 3 ]
+    [ "$(find "$dir" -name "$1.?" | wc -l)" = 3 ]
 }
 until_all() { # FILE JOB
     until all_have "$1" || ! kill -0 "$2" 2> /dev/null; do sleep 0.2; done
@@ -139,16 +139,16 @@ until_all() { # FILE JOB
 go_on_by_rdma() { [ $(($(packets 1) - first)) -ge 60 ]; } # the writes of 30 barriers, and as many answers
 remove_one() { # (without its card no process ends well: Open MPI's own TCP has lost it, too)
     local job
-    mkdir "$folder"
+    mkdir "$dir"
     job_on 3 1 --mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5 \
-        --mca coll_nicbarr_timeout 20 "$programs/overdue" --folder "$folder" --ledger "$folder/ledger" \
+        --mca coll_nicbarr_timeout 20 "$programs/overdue" --directory "$dir" --ledger "$dir/ledger" \
         --seed "$seed" --fails --apart --watchdog "$patience" &
     job=$!
     until_all pid "$job"
     ip link delete rdma3 & # removed at once; the command returns when the job has ended
     until_all failed "$job"
     first=$(packets 1)
-    touch "$folder/resume"
+    touch "$dir/resume"
     until go_on_by_rdma || ! kill -0 "$job" 2> /dev/null; do sleep 0.2; done
     pkill -TERM -x mpirun
     wait "$job"

@@ -1512,12 +1512,12 @@ static void play_programs(uint32_t rank, void *context)
 static void random_programs(void **state)
 {
     (void)state;
-    char folder[64];
+    char dir[64];
     (void)crew_seed();
     playing = crew_memory(sizeof(*playing));
-    crew_folder_make(folder, sizeof(folder));
-    const bool good = crew_join(crew_fork(play_programs, 0, folder));
-    crew_folder_remove(folder);
+    crew_dir_make(dir, sizeof(dir));
+    const bool good = crew_join(crew_fork(play_programs, 0, dir));
+    crew_dir_remove(dir);
     if (!good) {
         fprintf(stderr, "NICBARR_SEED=0x%llx NICBARR_PROGRAMS=1 repeats it\n",
                 (unsigned long long)*playing);

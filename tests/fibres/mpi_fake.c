@@ -49,7 +49,7 @@ static struct {
     uint64_t switches; /* number of switches of fibres at the last reading of the clock */
     char file[400];    /* the component */
     /* for the marker files of the nodes' segments, copies of the component, NICs and the cache */
-    char folder[100];
+    char dir[100];
     char cache[140]; /* path of the cache */
     /* indexed by the locality in the view of a rank */
     ompi_proc_t *near[FAKE_RANKS], *far[FAKE_RANKS];
@@ -415,12 +415,11 @@ bool nicbarr_asked_for(const char *list, const char *component)
     return false;
 }
 
-char *nicbarr_node_folder(void)
+char *nicbarr_node_dir(void)
 {
-    char *folder;
-    return asprintf(&folder, "%s/node%u", world.folder, world.job.across ? rank_now() : 0) < 0
-               ? NULL
-               : folder;
+    char *dir;
+    return asprintf(&dir, "%s/node%u", world.dir, world.job.across ? rank_now() : 0) < 0 ? NULL
+                                                                                         : dir;
 }
 
 /* ---- collectives below: calls that members join ---- */
@@ -1083,9 +1082,9 @@ mca_coll_nicbarr_module_t *fake_module(const ompi_communicator_t *comm)
 /* Load a copy of the component's file, so that it has globals of its own. */
 static void load(uint32_t rank)
 {
-    char copy[sizeof(world.folder) + 32];
+    char copy[sizeof(world.dir) + 32];
     struct stat about;
-    snprintf(copy, sizeof(copy), "%s/component%u.so", world.folder, world.copies++);
+    snprintf(copy, sizeof(copy), "%s/component%u.so", world.dir, world.copies++);
     const int from = open(world.file, O_RDONLY | O_CLOEXEC);
     const int to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
     CREW_CHECK(from >= 0 && 0 == fstat(from, &about), "cannot read %s", world.file);
@@ -1109,37 +1108,37 @@ static ompi_proc_t *make_proc(uint32_t rank, uint16_t flags)
 }
 
 /* Create a directory for the marker file of a node's segment, or for the memory of NICs. */
-static void make_folder(const char *name, uint32_t number)
+static void make_dir(const char *name, uint32_t number)
 {
-    char path[sizeof(world.folder) + 32];
-    snprintf(path, sizeof(path), "%s/%s%u", world.folder, name, number);
+    char path[sizeof(world.dir) + 32];
+    snprintf(path, sizeof(path), "%s/%s%u", world.dir, name, number);
     CREW_CHECK(0 == mkdir(path, 0700), "cannot make %s", path);
 }
 
-static void remove_folder(const char *name, uint32_t number)
+static void remove_dir(const char *name, uint32_t number)
 {
-    char path[sizeof(world.folder) + 32];
-    snprintf(path, sizeof(path), "%s/%s%u", world.folder, name, number);
-    crew_folder_remove(path);
+    char path[sizeof(world.dir) + 32];
+    snprintf(path, sizeof(path), "%s/%s%u", world.dir, name, number);
+    crew_dir_remove(path);
 }
 
 static void place(uint32_t rank)
 {
-    char refusals[16], folder[sizeof(world.folder) + 8];
+    char refusals[16], dir[sizeof(world.dir) + 8];
     snprintf(refusals, sizeof(refusals), "%u", world.job.refusals[rank]);
-    snprintf(folder, sizeof(folder), "%s/nics0", world.folder);
+    snprintf(dir, sizeof(dir), "%s/nics0", world.dir);
     setenv("NICBARR_FAKE_REFUSALS", refusals, 1);
-    setenv("NICBARR_FAKE", folder, 1);
-    make_folder("node", rank);
+    setenv("NICBARR_FAKE", dir, 1);
+    make_dir("node", rank);
 }
 
-void fake_begin(const char *component_file, const char *folder)
+void fake_begin(const char *component_file, const char *dir)
 {
     snprintf(world.file, sizeof(world.file), "%s", component_file);
-    snprintf(world.folder, sizeof(world.folder), "%s", folder);
+    snprintf(world.dir, sizeof(world.dir), "%s", dir);
     setenv("OMPI_MCA_coll", "^nicbarr", 1);
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 1);
-    snprintf(world.cache, sizeof(world.cache), "%s/cache0/tuning.jsonl", folder);
+    snprintf(world.cache, sizeof(world.cache), "%s/cache0/tuning.jsonl", dir);
     CREW_CHECK(MPI_SUCCESS == MPI_Init(NULL, NULL), "no MPI");
     for (uint32_t r = 0; r < FAKE_RANKS; ++r) {
         load(r);
@@ -1206,8 +1205,8 @@ void fake_open(const struct fake_job *job)
     world.now_ns = 1000000000;
     world.switches = fibres_switches();
     ompi_process_info.num_procs = job->across ? job->ranks : 1;
-    make_folder("nics", 0);
-    make_folder("cache", 0);
+    make_dir("nics", 0);
+    make_dir("cache", 0);
     for (uint32_t r = 0; r < job->ranks; ++r) {
         world.of[r].processors = job->processors[r];
         world.of[r].hello_bytes = 0;
@@ -1282,10 +1281,10 @@ void fake_close(void)
         CREW_CHECK(0 == world.of[r].callbacks,
                    "NICBARR_SEED=0x%llx: rank %u left a progress function registered",
                    (unsigned long long)world.job.seed, r);
-        remove_folder("node", r);
+        remove_dir("node", r);
     }
-    remove_folder("nics", 0);
-    remove_folder("cache", 0);
+    remove_dir("nics", 0);
+    remove_dir("cache", 0);
 }
 
 uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,

@@ -58,8 +58,8 @@ struct fake_job {
 };
 
 /* Initialise MPI, and load the component FAKE_RANKS times, through copies in the directory
- * `folder`, which must remain until the process ends. To be called once per process. */
-void fake_begin(const char *component_file, const char *folder);
+ * `directory`, which must remain until the process ends. To be called once per process. */
+void fake_begin(const char *component_file, const char *dir);
 
 /* Returns the path of the tuning cache that contains the measurements of earlier jobs. It is empty
  * when the next job is opened. */

@@ -24,20 +24,20 @@
 static const struct myr_nic_kind soft = {.name = "soft"}, kernel = {.name = "kernel"};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
-static char folder[80], path[100];
-static const struct nicbarr_cache_file file = {path, folder, "m", NULL};
+static char dir[80], path[100];
+static const struct nicbarr_cache_file file = {path, dir, "m", NULL};
 
-static void remove_folder(void)
+static void remove_dir(void)
 {
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
 }
 
 static void begin(void)
 {
     if ('\0' == path[0]) {
-        crew_folder_make(folder, sizeof(folder));
-        snprintf(path, sizeof(path), "%s/tuning.jsonl", folder);
-        CHECK(0 == atexit(remove_folder));
+        crew_dir_make(dir, sizeof(dir));
+        snprintf(path, sizeof(path), "%s/tuning.jsonl", dir);
+        CHECK(0 == atexit(remove_dir));
         nicbarr_choice_nics(nicbarr_nic_names());
     }
 }

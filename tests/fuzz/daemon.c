@@ -20,7 +20,7 @@ enum {
     POLLS_MOST = 100000,
 };
 
-static char folder[80], path[100];
+static char dir[80], path[100];
 
 static _Thread_local bool serving_here;
 static bool (*next_step)(void *context);
@@ -101,17 +101,17 @@ void myrd_log_refusal(const struct myrd_visitor *of, const char *why, uint64_t c
 
 /* ---- for the fuzzers ---- */
 
-static void remove_folder(void)
+static void remove_dir(void)
 {
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
 }
 
 const char *daemon_path(void)
 {
     if ('\0' == path[0]) {
-        crew_folder_make(folder, sizeof(folder));
-        snprintf(path, sizeof(path), "%s/sock", folder);
-        CHECK(0 == atexit(remove_folder));
+        crew_dir_make(dir, sizeof(dir));
+        snprintf(path, sizeof(path), "%s/sock", dir);
+        CHECK(0 == atexit(remove_dir));
     }
     return path;
 }

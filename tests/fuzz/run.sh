@@ -8,7 +8,7 @@
 #     tests/fuzz/run.sh --input TARGET FILE...    only these inputs, such as one that failed
 #
 # NICBARR_FUZZ_SECONDS: for each target (8). NICBARR_SEED: repeats a run, as far as timing allows. Failed
-# inputs are left in the current folder as fuzz-TARGET-...
+# inputs are left in the current directory as fuzz-TARGET-...
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
@@ -150,7 +150,7 @@ run() { # TARGET
     unpack "$1" || return 1
     LLVM_PROFILE_FILE=$scratch/$1.profraw "$scratch/$1" -seed="$seed" -max_total_time="$seconds" \
         -max_len="$longest" -len_control=0 -report_slow_units=40000 -timeout=3000 -verbosity=0 \
-        -artifact_prefix="$folder/fuzz-$1-" -print_final_stats=1 "${options[@]}" \
+        -artifact_prefix="$dir/fuzz-$1-" -print_final_stats=1 "${options[@]}" \
         "$scratch/fresh/$1" "$scratch/known/$1" > "$scratch/log" 2>&1 || { cat "$scratch/log"; return 1; }
     printf '%s: %s inputs, of %s in the corpus\n' "$1" \
         "$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/log")" \
@@ -182,13 +182,13 @@ if ! "$clang" "${flags[@]}" -fsanitize=fuzzer -o "$scratch/no" "$scratch/no.c" 2
     echo "skipped: there is no clang with libFuzzer (Debian: apt-get install clang libclang-rt-dev)"
     exit 77
 fi
-folder=$PWD wanted=run
+dir=$PWD wanted=run
 case ${1-} in
     --keep | --input) wanted=${1#--} && shift ;;
 esac
 if [ "$wanted" = input ]; then
     use "$1"
-    build "$1" && cd "$folder" && "$scratch/$1" "${@:2}" || exit 1
+    build "$1" && cd "$dir" && "$scratch/$1" "${@:2}" || exit 1
     exit
 fi
 targets=("$@")

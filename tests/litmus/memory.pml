@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The memory of a machine whose processors see each other's stores late, on which the models in
- * this folder run. run.sh begins with the litmus tests of the literature (shapes.pml), which show
+ * this directory run. run.sh begins with the litmus tests of the literature (shapes.pml), which show
  * that the machine itself is right.
  *
  * A model defines PROCESSORS, WORDS, and STORES (one more than the most stores to a word), and

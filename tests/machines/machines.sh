@@ -114,7 +114,7 @@ check "the kernel's NIC on both machines" daemons
 on_both tc filter show dev eth0 ingress > "$scratch/out" 2>&1
 check "by traffic control in the older kernel alone" said_once "nicbarr-10\.79\.0\.1:"
 by kernel
-# (Each machine has a report of its own: in the folder that both see, neither sees the other one's locks.)
+# (Each machine has a report of its own: in the directory that both see, neither sees the other one's locks.)
 check "chosen by measurement" runs 1 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report /run/report \
     "${ledger[@]}"
 check "with a word" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"

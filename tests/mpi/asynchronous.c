@@ -15,18 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *folder = ".";
+static const char *dir = ".";
 static long rounds = 5, reduces;
 
 static const struct test_option options[] = {
-    {"--folder", OPTION_TEXT, &folder, "of the files through which the processes agree"},
+    {"--directory", OPTION_TEXT, &dir, "of the files through which the processes agree"},
     {"--rounds", OPTION_LONG, &rounds, "how often (5)"},
     {"--allreduce", OPTION_FLAG, &reduces, "MPI_Iallreduce instead of MPI_Ibarrier"},
 };
 
 static void name_file(char *path, size_t bytes, long round, int rank)
 {
-    snprintf(path, bytes, "%s/round.%ld.%d", folder, round, rank);
+    snprintf(path, bytes, "%s/round.%ld.%d", dir, round, rank);
 }
 
 static void create_file(long round)

@@ -15,19 +15,19 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *folder = ".";
+static const char *dir = ".";
 static long rounds = 5;
 static long bytes = 1 << 20;
 
 static const struct test_option options[] = {
-    {"--folder", OPTION_TEXT, &folder, "of the files through which the processes agree"},
+    {"--directory", OPTION_TEXT, &dir, "of the files through which the processes agree"},
     {"--rounds", OPTION_LONG, &rounds, "how often (5)"},
     {"--bytes", OPTION_LONG, &bytes, "of the message (1 MiB)"},
 };
 
 static void name_file(char *path, size_t room, long round, const char *what)
 {
-    snprintf(path, room, "%s/%s.%ld", folder, what, round);
+    snprintf(path, room, "%s/%s.%ld", dir, what, round);
 }
 
 static void create_file(long round, const char *what)

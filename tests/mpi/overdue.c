@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *folder = ".";
+static const char *dir = ".";
 static long nonblocking, fails, apart;
 
 static const struct test_option options[] = {
-    {"--folder", OPTION_TEXT, &folder, "of the files by which it communicates with its script"},
+    {"--directory", OPTION_TEXT, &dir, "of the files by which it communicates with its script"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "MPI_Ibarrier instead of MPI_Barrier"},
     {"--fails", OPTION_FLAG, &fails, "a barrier has to fail, in all processes"},
     {"--apart", OPTION_FLAG, &apart, "the other communicator is without the last process"},
@@ -30,9 +30,9 @@ enum { CHECK_INTERVAL = 20, AFTERWARDS = 30 };
 static void name_file(char *path, size_t bytes, const char *what, int rank)
 {
     if (rank < 0)
-        snprintf(path, bytes, "%s/%s", folder, what);
+        snprintf(path, bytes, "%s/%s", dir, what);
     else
-        snprintf(path, bytes, "%s/%s.%d", folder, what, rank);
+        snprintf(path, bytes, "%s/%s.%d", dir, what, rank);
 }
 
 static void write_file(const char *what, int rank, long value)

@@ -57,9 +57,9 @@ int main(int argc, char **argv)
 {
     test_begin(argc, argv, "signals", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     long threads = 0;
-    DIR *folder = opendir("/proc/self/task");
-    TEST_CHECK(folder, "signals", "the threads cannot be listed");
-    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+    DIR *dir = opendir("/proc/self/task");
+    TEST_CHECK(dir, "signals", "the threads cannot be listed");
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         char called[TEXT];
         if (entry->d_name[0] != '.' && read_status(entry->d_name, "Name", called) &&
             strcmp(called, name) == 0) {
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
             threads++;
         }
     }
-    closedir(folder);
+    closedir(dir);
     TEST_CHECK(threads >= least, "signals", "%ld threads are called %s, not %ld", threads, name,
                least);
     return test_end("");

@@ -4,10 +4,10 @@
 # of this checkout, and the tests that it names are built and run until one fails. The result is a line for each:
 # found NAME (TEST, SECONDS), missed NAME, or broken NAME if it does not compile. Succeeds if all were found.
 #
-#     tests/mutations/run.sh [--in FOLDER] [NAME...]    all, or these
+#     tests/mutations/run.sh [--in DIRECTORY] [NAME...]    all, or these
 #     tests/mutations/run.sh --check                    only check that each text to replace occurs exactly once
 #
-# --in keeps the copy and its build in FOLDER for the next time. NICBARR_SEED is 1 by default, and NICBARR_PROGRAMS, the
+# --in keeps the copy and its build in DIRECTORY for the next time. NICBARR_SEED is 1 by default, and NICBARR_PROGRAMS, the
 # number of programs that a fibre test plays, 300. A test that takes a minute more than ten times its usual time
 # hangs, which counts as found.
 set -u

@@ -8,12 +8,12 @@
 #   or:  tests/programs/run.sh draw FILE SEED [--length N] [--first N] [--flavour JSON] [--ours node|hosts]
 #
 # Plays programs for so long, or until --most of them have failed (1). Each has a
-# seed of its own, from SEED on. A program that fails is written to the folder
+# seed of its own, from SEED on. A program that fails is written to the directory
 # --keep, a file that `play` takes; with --shrink the least one that still fails
 # is beside it. The last lines say how many programs there were and of what.
 # `draw` writes a program that is to be played by other means (tests/component/drawn_common.sh).
 #
-#     --keep FOLDER    where programs that fail go (.); before the other words
+#     --keep DIRECTORY    where programs that fail go (.); before the other words
 #     --length N       steps of a program (60)
 #     --hosts WHICH    none, some, or soft, loss, kernel, killed: all on several
 #                      hosts (killed: the kernel's NIC, whose daemons are killed)

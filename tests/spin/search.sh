@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154,SC2034 # these are the script's
 # Exhaustive searches of models, to be sourced by the scripts that state what must be found (run.sh here and in
 # ../litmus). They set `model` (an absolute path), `optimise` (for the C compiler), and `memory` where 500 MiB
-# are not enough, and finally exit with `failed`. Changes to a temporary folder. Without spin and a C compiler
+# are not enough, and finally exit with `failed`. Changes to a temporary directory. Without spin and a C compiler
 # the test is skipped.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"

@@ -44,21 +44,21 @@ const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
 enum { WRITERS = 6, WRITES = 8, VICTIMS = 12, OWN = 4, NOBODY = 65534, KEPT = NICBARR_CACHE_KEPT };
 
-static char folder[200], path[300];
-static struct nicbarr_cache_file file = {path, folder, "processor | versions", NULL};
+static char dir[200], path[300];
+static struct nicbarr_cache_file file = {path, dir, "processor | versions", NULL};
 
 static int set_up(void **state)
 {
     (void)state;
-    crew_folder_make(folder, sizeof(folder));
-    snprintf(path, sizeof(path), "%s/tuning.jsonl", folder);
+    crew_dir_make(dir, sizeof(dir));
+    snprintf(path, sizeof(path), "%s/tuning.jsonl", dir);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
     return 0;
 }
 
@@ -157,9 +157,9 @@ static size_t get(char *text, size_t room)
 }
 
 /* Count the files except the lock. */
-static int files_in_folder(void)
+static int files_in_dir(void)
 {
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir(dir);
     int files = 0;
     assert_non_null(directory);
     for (const struct dirent *entry = readdir(directory); NULL != entry;
@@ -191,7 +191,7 @@ static void added_and_read(void **state)
     expect_count(shape_of(5), 1);
     assert_true(holds(6));
     expect_count(shape_of(6), 0);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
 
     /* The whole shape, the machine and the collective must match. */
     const struct nicbarr_shape others[] = {
@@ -231,24 +231,24 @@ static void not_ours(void **state)
                        "not a tuning cache, or one of another version");
         assert_int_equal(get(after, sizeof(after)), bytes);
         assert_memory_equal(after, texts[i], bytes);
-        assert_int_equal(files_in_folder(), 1);
+        assert_int_equal(files_in_dir(), 1);
     }
 }
 
 /* ---- directories ---- */
 
-static void makes_folders(void **state)
+static void makes_dirs(void **state)
 {
     (void)state;
     struct stat inner;
-    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", folder);
+    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
     expect_count(shape_of(4), 0);
     expect_added(shape_of(4), 4);
     expect_count(shape_of(4), 1);
     assert_int_equal(unlink(path), 0);
     strcat(path, ".lock");
     assert_int_equal(unlink(path), 0);
-    snprintf(path, sizeof(path), "%s/a/b", folder);
+    snprintf(path, sizeof(path), "%s/a/b", dir);
     assert_int_equal(stat(path, &inner), 0);
     assert_int_equal(inner.st_mode & 0777, 0700);
     assert_int_equal(rmdir(path), 0);
@@ -258,37 +258,37 @@ static void makes_folders(void **state)
 
 /* No directory is created outside the permitted one, nor that one itself, nor in another
  * user's directory. */
-static void makes_no_folders(void **state)
+static void makes_no_dirs(void **state)
 {
     (void)state;
     char below[220];
     const struct nicbarr_cache_file here = file;
-    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", folder);
-    snprintf(below, sizeof(below), "%s/a", folder);
+    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
+    snprintf(below, sizeof(below), "%s/a", dir);
     for (int i = 0; i < 3; ++i) {
         file.below = 0 == i ? NULL : below;
         below[strlen(below) - (2 == i)] = '\0'; /* ".../a" and ".../": only a common prefix */
         expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
-        assert_int_equal(files_in_folder(), 0);
+        assert_int_equal(files_in_dir(), 0);
     }
     file = here;
     if (0 == getuid()) {
-        assert_int_equal(chown(folder, NOBODY, NOBODY), 0);
+        assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
         expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
-        assert_int_equal(files_in_folder(), 0);
+        assert_int_equal(files_in_dir(), 0);
     }
 }
 
-static void no_folder(void **state)
+static void no_dir(void **state)
 {
     (void)state;
     crew_file_write(path, "", 0);
     /* a file as a directory */
-    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", folder);
+    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", dir);
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
-    snprintf(path, sizeof(path), "%s", folder); /* a directory as a file */
+    snprintf(path, sizeof(path), "%s", dir); /* a directory as a file */
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
 }
 
 /* A non-regular file does not block, and is unchanged. */
@@ -312,7 +312,7 @@ static void no_regular_file(void **state)
     assert_int_equal(mkfifo(beside, 0600), 0);
     expect_added(shape_of(4), 4);
     expect_count(shape_of(4), 1);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
 }
 
 /* A symbolic link as the lock does not create another file. */
@@ -321,10 +321,10 @@ static void lock_elsewhere(void **state)
     (void)state;
     char name[400], elsewhere[400];
     snprintf(name, sizeof(name), "%s.lock", path);
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
     assert_int_equal(symlink(elsewhere, name), 0);
     expect_refused(shape_of(4), MYR_ERR_SYSTEM, strerror(ELOOP));
-    assert_int_equal(files_in_folder(), 0);
+    assert_int_equal(files_in_dir(), 0);
 }
 
 /* Another user may lock a file that it can read: this must not block for long. */
@@ -333,12 +333,12 @@ static void locked_by_another_user(void **state)
     (void)state;
     char name[400];
     snprintf(name, sizeof(name), "%s.lock", path);
-    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(dir, 0755), 0);
     expect_added(shape_of(4), 4);
     const int door = open(name, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(door, LOCK_EX), 0);
     expect_refused(shape_of(5), MYR_ERR_FULL, "another process keeps it locked");
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
     close(door);
     expect_added(shape_of(5), 4);
     expect_count(shape_of(4), 1);
@@ -357,18 +357,18 @@ static void read_only(uint32_t rank, void *context)
     CREW_CHECK(NULL != strstr(error.text, strerror(EACCES)), "%s", error.text);
 }
 
-static void read_only_folder(void **state)
+static void read_only_dir(void **state)
 {
     (void)state;
     expect_added(shape_of(4), 4);
     assert_int_equal(chmod(path, 0444), 0);
-    assert_int_equal(chmod(folder, 0555), 0);
+    assert_int_equal(chmod(dir, 0555), 0);
     const bool succeeded = crew_join(crew_fork(read_only, 0, NULL));
-    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(chmod(dir, 0700), 0);
     assert_true(succeeded);
     expect_count(shape_of(4), 1);
     expect_count(shape_of(5), 0);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
 }
 
 /* Fail as a user who may not create the directory: the error states this instead of a missing
@@ -386,16 +386,16 @@ static void cannot_create(uint32_t rank, void *context)
                "%s", error.text);
 }
 
-static void uncreatable_folder(void **state)
+static void uncreatable_dir(void **state)
 {
     (void)state;
-    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", folder);
-    assert_true(0 != getuid() || 0 == chown(folder, NOBODY, NOBODY));
-    assert_int_equal(chmod(folder, 0555), 0);
+    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
+    assert_true(0 != getuid() || 0 == chown(dir, NOBODY, NOBODY));
+    assert_int_equal(chmod(dir, 0555), 0);
     const bool succeeded = crew_join(crew_fork(cannot_create, 0, NULL));
-    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(chmod(dir, 0700), 0);
     assert_true(succeeded);
-    assert_int_equal(files_in_folder(), 0);
+    assert_int_equal(files_in_dir(), 0);
 }
 
 /* ---- concurrent writers ---- */
@@ -433,7 +433,7 @@ static void concurrent_writers(void **state)
     for (int64_t when = WRITERS * WRITES; when > WRITERS * WRITES - KEPT; --when) {
         assert_true(holds(when));
     }
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
 }
 
 /* Write until killed. The parent reads the number of completed writes. */
@@ -471,7 +471,7 @@ static void killed_writers(void **state)
     for (uint32_t v = 0; v < VICTIMS; ++v) {
         expect_count(shape_of(10 + v * 10), 1);
     }
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in_dir(), 1);
     crew_memory_free((void *)written, VICTIMS * sizeof(*written));
 }
 
@@ -552,20 +552,11 @@ int main(void)
     crew_watchdog();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(missing),
-        TEST(added_and_read),
-        TEST(not_ours),
-        TEST(makes_folders),
-        TEST(makes_no_folders),
-        TEST(no_folder),
-        TEST(no_regular_file),
-        TEST(lock_elsewhere),
-        TEST(locked_by_another_user),
-        TEST(read_only_folder),
-        TEST(uncreatable_folder),
-        TEST(concurrent_writers),
-        TEST(killed_writers),
-        TEST(costs),
+        TEST(missing),         TEST(added_and_read),  TEST(not_ours),
+        TEST(makes_dirs),      TEST(makes_no_dirs),   TEST(no_dir),
+        TEST(no_regular_file), TEST(lock_elsewhere),  TEST(locked_by_another_user),
+        TEST(read_only_dir),   TEST(uncreatable_dir), TEST(concurrent_writers),
+        TEST(killed_writers),  TEST(costs),
     };
     return cmocka_run_group_tests_name("cache file", tests, NULL, NULL);
 }

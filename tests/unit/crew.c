@@ -299,32 +299,32 @@ uint64_t crew_status_of(pid_t pid, const char *name)
 
 /* ---- directories and files ---- */
 
-void crew_folder_make(char *folder, size_t bytes)
+void crew_dir_make(char *dir, size_t bytes)
 {
     const char *place = getenv("TMPDIR");
-    if (snprintf(folder, bytes, "%s/nicbarr-test.XXXXXX", NULL == place ? "/tmp" : place) >=
+    if (snprintf(dir, bytes, "%s/nicbarr-test.XXXXXX", NULL == place ? "/tmp" : place) >=
             (int)bytes ||
-        NULL == mkdtemp(folder)) {
+        NULL == mkdtemp(dir)) {
         perror("mkdtemp");
         abort();
     }
 }
 
-void crew_folder_remove(const char *folder)
+void crew_dir_remove(const char *dir)
 {
     char path[600];
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir(dir);
     struct dirent *entry;
     while (NULL != directory && NULL != (entry = readdir(directory))) {
         if (0 != strcmp(entry->d_name, ".") && 0 != strcmp(entry->d_name, "..")) {
-            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+            snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
             unlink(path);
         }
     }
     if (NULL != directory) {
         closedir(directory);
     }
-    rmdir(folder);
+    rmdir(dir);
 }
 
 void crew_file_write(const char *path, const void *bytes, size_t count)

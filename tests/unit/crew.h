@@ -78,8 +78,8 @@ void crew_pretend(pid_t pid);
 void crew_pretend_no_more(void);
 
 /* Make a temporary directory; remove it and its files (not subdirectories). */
-void crew_folder_make(char *folder, size_t bytes);
-void crew_folder_remove(const char *folder);
+void crew_dir_make(char *dir, size_t bytes);
+void crew_dir_remove(const char *dir);
 
 /* Write the file at `path` with exactly these bytes. */
 void crew_file_write(const char *path, const void *bytes, size_t count);

@@ -40,7 +40,7 @@ static const struct myr_wait_policy polling = {20000, -1, 1000}, yielding = {0, 
 
 /* The parameters of a test, and its ledger. */
 struct plan_of_test {
-    char folder[200];
+    char dir[200];
     struct myr_segment *segment; /* of a crew of threads */
     const char *choice;          /* a schedule, or a layout: packed, spread, counter, counters */
     const struct myr_wait_policy *policy; /* NULL: members have different ones */
@@ -145,8 +145,8 @@ static void member_begin(struct member *member, uint32_t rank, void *context)
     *member = (struct member){.test = test, .rank = rank, .random = test->seed ^ rank * 0x10001};
     member->segment = test->segment;
     if (NULL == member->segment) {
-        CREW_CHECK(MYR_OK == myr_segment_join(test->folder, 1 << 20, &member->segment, &error),
-                   "%s", error.text);
+        CREW_CHECK(MYR_OK == myr_segment_join(test->dir, 1 << 20, &member->segment, &error), "%s",
+                   error.text);
     }
     const struct myr_wait_policy *policy = NULL != test->policy ? test->policy : all[rank % 4];
     myr_waiter_init(&member->waiter, member->segment, no_progress, policy);
@@ -257,10 +257,10 @@ static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *po
                                 .rounds = rounds,
                                 .epoch = epoch,
                                 .seed = crew_seed() + 1000 * ++runs};
-    crew_folder_make(test.folder, sizeof(test.folder));
+    crew_dir_make(test.dir, sizeof(test.dir));
     test.ledger = crew_memory(sizeof(*test.ledger));
     if (crew_of_threads()) {
-        assert_int_equal(myr_segment_join(test.folder, 1 << 20, &test.segment, NULL), MYR_OK);
+        assert_int_equal(myr_segment_join(test.dir, 1 << 20, &test.segment, NULL), MYR_OK);
     }
     if (!crew_run(size, fn, &test)) {
         fail_msg("%s with %u members, from epoch %u", choice, size, epoch);
@@ -269,7 +269,7 @@ static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *po
         myr_segment_leave(test.segment);
     }
     crew_memory_free(test.ledger, sizeof(*test.ledger));
-    crew_folder_remove(test.folder);
+    crew_dir_remove(test.dir);
 }
 
 /* All algorithms are tested with all wait policies. Polling members delay those that have no

@@ -30,7 +30,7 @@
 #include "tests/unit/crew.h"
 
 static struct {
-    char folder[90], path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char dir[90], path[sizeof(((struct sockaddr_un *)0)->sun_path)];
     int ready[2], go_on[2];
     pid_t daemon;
     struct myr_kernel_nic *nic;
@@ -133,8 +133,8 @@ static void begin_with(void (*daemon)(uint32_t rank, void *context), uint32_t re
 {
     struct myr_error error = {.text = ""};
     char word;
-    crew_folder_make(world.folder, sizeof(world.folder));
-    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
+    crew_dir_make(world.dir, sizeof(world.dir));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.dir);
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
     assert_int_equal(pipe(world.ready), 0);
     assert_int_equal(pipe(world.go_on), 0);
@@ -161,7 +161,7 @@ static int end(void **state)
         close(world.go_on[i]);
     }
     assert_true(crew_join(world.daemon));
-    crew_folder_remove(world.folder);
+    crew_dir_remove(world.dir);
     return 0;
 }
 

@@ -29,7 +29,7 @@ struct table {
     uint32_t size;
     uint32_t node[MOST];          /* each member's node; 0: a node of its own */
     const char *algorithm[MOST];  /* each member's algorithm */
-    char folder[MOST][64];        /* each node's directory */
+    char dir[MOST][64];           /* each node's directory */
     uint32_t failing;             /* the number of the exchange that fails; 0: none */
     _Atomic uint32_t begun[MOST]; /* exchanges that each member has begun */
     uint8_t bytes[2][MOST][BYTES];
@@ -72,7 +72,7 @@ static void open_host(struct member *member)
     const uint32_t node = table->node[member->rank];
     const struct myr_options options = {
         .settings = "network=lo",
-        .folder = 0 == node ? NULL : table->folder[node],
+        .dir = 0 == node ? NULL : table->dir[node],
         .memory = 8,
     };
     char why[MYR_WHY];
@@ -158,11 +158,11 @@ static void waits_for_all(void **state)
         for (uint32_t n = 0; n < sizeof(nodes) / sizeof(nodes[0]); ++n) {
             struct table *table = new_table(sizes[(a + n) % 3], algorithms[a]);
             memcpy(table->node, nodes[n], sizeof(table->node));
-            crew_folder_make(table->folder[1], sizeof(table->folder[1]));
-            crew_folder_make(table->folder[2], sizeof(table->folder[2]));
+            crew_dir_make(table->dir[1], sizeof(table->dir[1]));
+            crew_dir_make(table->dir[2], sizeof(table->dir[2]));
             assert_true(crew_run(table->size, run_barriers, table));
-            crew_folder_remove(table->folder[1]);
-            crew_folder_remove(table->folder[2]);
+            crew_dir_remove(table->dir[1]);
+            crew_dir_remove(table->dir[2]);
             crew_memory_free(table, sizeof(*table));
         }
     }
@@ -219,7 +219,7 @@ static void no_such_host(void **state)
         {{.settings = "port=7k"}, "port=7k"},
         {{.settings = "thread=2"}, "thread=2: must be a number from 0 to 1"},
         {{.settings = "network=203.0.113.0/24"}, "203.0.113.0/24"},
-        {{.folder = "/nowhere/at/all"}, "/nowhere/at/all"},
+        {{.dir = "/nowhere/at/all"}, "/nowhere/at/all"},
         {{.memory = 1025}, "memory must be from 1 to 1024 MiB, and is 1025"},
     };
     (void)state;

@@ -24,7 +24,7 @@
 #include "tests/unit/crew.h"
 
 static struct {
-    char folder[200], path[220];
+    char dir[200], path[220];
     struct myrd_listener listener;
     struct rlimit before;
 } world;
@@ -33,8 +33,8 @@ static int begin(void **state)
 {
     (void)state;
     struct myr_error error;
-    crew_folder_make(world.folder, sizeof(world.folder));
-    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
+    crew_dir_make(world.dir, sizeof(world.dir));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.dir);
     return 0 != getrlimit(RLIMIT_NOFILE, &world.before) ||
            MYR_OK != myrd_listener_open(&world.listener, world.path, 0600, &error);
 }
@@ -43,7 +43,7 @@ static int end(void **state)
 {
     (void)state;
     myrd_listener_close(&world.listener);
-    crew_folder_remove(world.folder);
+    crew_dir_remove(world.dir);
     return setrlimit(RLIMIT_NOFILE, &world.before);
 }
 

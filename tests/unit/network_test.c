@@ -23,14 +23,14 @@
 #include "coll_nicbarr/files/network.h"
 #include "tests/unit/crew.h"
 
-static char system_folder[200];
+static char system_dir[200];
 
 /* Write a file, and create its parent directories. */
 static void put(const char *name, const char *text)
 {
     char path[500];
-    snprintf(path, sizeof(path), "%s/%s", system_folder, name);
-    for (char *slash = strchr(path + strlen(system_folder) + 1, '/'); NULL != slash;
+    snprintf(path, sizeof(path), "%s/%s", system_dir, name);
+    for (char *slash = strchr(path + strlen(system_dir) + 1, '/'); NULL != slash;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         (void)mkdir(path, 0700);
@@ -58,13 +58,13 @@ static void put_interface(const char *name, bool real, const char *state, const 
 static void expect(const char *wanted)
 {
     char text[NICBARR_NETWORK_TEXT];
-    assert_string_equal(nicbarr_network_name(system_folder, text), wanted);
+    assert_string_equal(nicbarr_network_name(system_dir, text), wanted);
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    crew_folder_make(system_folder, sizeof(system_folder));
+    crew_dir_make(system_dir, sizeof(system_dir));
     return 0;
 }
 
@@ -72,7 +72,7 @@ static int tear_down(void **state)
 {
     char command[300];
     (void)state;
-    snprintf(command, sizeof(command), "rm -r '%s'", system_folder);
+    snprintf(command, sizeof(command), "rm -r '%s'", system_dir);
     return system(command);
 }
 
@@ -124,7 +124,7 @@ static void *call_in_thread(void *top)
 {
     char text[NICBARR_NETWORK_TEXT];
     *(uint8_t **)top = (uint8_t *)text;
-    (void)nicbarr_network_name(system_folder, text);
+    (void)nicbarr_network_name(system_dir, text);
     return NULL;
 }
 

@@ -21,12 +21,12 @@
 #include "bench/nicsim/parameters.h"
 #include "tests/unit/crew.h"
 
-static char folder[300];
+static char dir[300];
 
 static const char *path_of(const char *name)
 {
     static char path[400];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     return path;
 }
 
@@ -103,7 +103,7 @@ static void write_machine(const char *file, const char *name, const char *value)
 static void expect_machine(const char *name, struct nicsim_file *file)
 {
     capture_stderr();
-    const bool good = nicsim_read(folder, name, file);
+    const bool good = nicsim_read(dir, name, file);
     expect_message(NULL, NULL);
     assert_true(good);
 }
@@ -115,7 +115,7 @@ static void expect_machine_error(const char *text, const char *why)
         write_file("bad.json", text);
     }
     capture_stderr();
-    const bool good = nicsim_read(folder, "bad", &file);
+    const bool good = nicsim_read(dir, "bad", &file);
     expect_message("bad.json", why);
     assert_false(good);
 }
@@ -277,12 +277,12 @@ static void circles(void **state)
     write_file("one.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"two\"}");
     write_file("two.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"one\"}");
     capture_stderr();
-    const bool good = nicsim_read(folder, "one", &file);
+    const bool good = nicsim_read(dir, "one", &file);
     expect_message(".json", "\"like\" is circular");
     assert_false(good);
     write_file("bad.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"nobody\"}");
     capture_stderr();
-    assert_false(nicsim_read(folder, "bad", &file));
+    assert_false(nicsim_read(dir, "bad", &file));
     expect_message("nobody.json", "No such file");
 }
 
@@ -294,7 +294,7 @@ static void a_path_too_long(void **state)
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     capture_stderr();
-    assert_false(nicsim_read(folder, name, &file));
+    assert_false(nicsim_read(dir, name, &file));
     expect_message("xxx", "too long");
 }
 
@@ -406,17 +406,17 @@ static void too_many_columns_and_long_fields(void **state)
     assert_string_equal(csv_text(&csv, 0, "m"), "");
 }
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
     (void)state;
-    crew_folder_make(folder, sizeof(folder));
+    crew_dir_make(dir, sizeof(dir));
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
     (void)state;
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
     return 0;
 }
 
@@ -439,5 +439,5 @@ int main(void)
         cmocka_unit_test(bad_tables),
         cmocka_unit_test(too_many_columns_and_long_fields),
     };
-    return cmocka_run_group_tests_name("nicsim's files", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("nicsim's files", tests, make_dir, remove_dir);
 }

@@ -30,19 +30,19 @@
 
 enum { LIMIT = 1 << 20, ROUNDS = 200, SLEEPS = 3 };
 
-static char folder[200];
+static char dir[200];
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
     (void)state;
-    crew_folder_make(folder, sizeof(folder));
+    crew_dir_make(dir, sizeof(dir));
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
     (void)state;
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
     return 0;
 }
 
@@ -117,7 +117,7 @@ static void contended_lock(void **state)
     struct myr_segment *segment = NULL;
     int status = 0;
     shared_sleeps = crew_memory(sizeof(*shared_sleeps));
-    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, NULL), MYR_OK);
     assert_true(myr_kv_set(segment, 5, 7));
     myr_segment_lock(segment);
     const pid_t other = crew_fork(read_a_value, 0, segment);
@@ -153,7 +153,7 @@ static void waits_by_sleeping(void **state)
     (void)state;
     struct myr_segment *segment = NULL;
     myr_word *word = crew_memory(4096);
-    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, NULL), MYR_OK);
     scenario.word = word;
     scenario.publish_at = SLEEPS;
     wait_for(word, segment, 1);
@@ -168,7 +168,7 @@ static void reply(uint32_t rank, void *context)
 {
     myr_word *words = context;
     struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
     for (uint32_t round = 1; round <= ROUNDS; ++round) {
         myr_word *own = words + (size_t)rank * MYR_LINE, *other = words + (1 - rank) * MYR_LINE;
         if (1 == rank) {
@@ -198,12 +198,12 @@ int main(void)
         printf("skipped: seccomp filters are not available here\n");
         return 77;
     }
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_A_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_refused),
-        IN_A_FOLDER(contended_lock),
-        IN_A_FOLDER(waits_by_sleeping),
-        IN_A_FOLDER(ping_pong),
+        IN_A_DIR(contended_lock),
+        IN_A_DIR(waits_by_sleeping),
+        IN_A_DIR(ping_pong),
     };
     return cmocka_run_group_tests_name("no_futex", tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@
 
 #define FORMAT "nicbarr report 1"
 
-static char folder[64], path[128];
+static char dir[64], path[128];
 
 /* ---- entries ---- */
 
@@ -254,7 +254,7 @@ static void reports_errors(void **state)
     struct myr_error error = {0};
     char kept[sizeof(path)];
     memcpy(kept, path, sizeof(path));
-    snprintf(path, sizeof(path), "%s/none/report", folder);
+    snprintf(path, sizeof(path), "%s/none/report", dir);
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
@@ -263,7 +263,7 @@ static void reports_errors(void **state)
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
     /* A pipe is neither read nor waited for. */
-    snprintf(path, sizeof(path), "%s/pipe", folder);
+    snprintf(path, sizeof(path), "%s/pipe", dir);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));
@@ -301,18 +301,18 @@ static void large_files_are_kept(void **state)
     unlink(path);
 }
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
     (void)state;
-    crew_folder_make(folder, sizeof(folder));
-    snprintf(path, sizeof(path), "%s/report", folder);
+    crew_dir_make(dir, sizeof(dir));
+    snprintf(path, sizeof(path), "%s/report", dir);
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
     (void)state;
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
     return 0;
 }
 
@@ -330,5 +330,5 @@ int main(void)
         cmocka_unit_test(check_changes_nothing),
         cmocka_unit_test(large_files_are_kept),
     };
-    return cmocka_run_group_tests_name("report_file", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("report_file", tests, make_dir, remove_dir);
 }

@@ -63,7 +63,7 @@ ATTEMPT(signal_another, kill(getppid(), SIGCONT))
 ATTEMPT(signal_by_descriptor, syscall(SYS_pidfd_send_signal, -1, SIGTERM, NULL, 0))
 ATTEMPT(mount_something, mount("none", "/nowhere", "tmpfs", 0, NULL))
 ATTEMPT(change_root, chroot("/nowhere"))
-ATTEMPT(change_folder, chdir("/nowhere"))
+ATTEMPT(change_dir, chdir("/nowhere"))
 ATTEMPT(enter_a_namespace, setns(-1, 0))
 ATTEMPT(make_a_namespace, unshare(0))
 ATTEMPT(clone_by_words, syscall(SYS_clone3, NULL, 0))
@@ -131,7 +131,7 @@ static const struct attempt {
     FORBIDDEN(BOTH, signal_by_descriptor),
     FORBIDDEN(BOTH, mount_something),
     FORBIDDEN(BOTH, change_root),
-    FORBIDDEN(BOTH, change_folder),
+    FORBIDDEN(BOTH, change_dir),
     FORBIDDEN(BOTH, enter_a_namespace),
     FORBIDDEN(BOTH, make_a_namespace),
     FORBIDDEN(BOTH, make_a_process),
@@ -291,7 +291,7 @@ static void *try_later(void *context)
 {
     char word;
     CREW_CHECK(1 == read(*(const int *)context, &word, 1), "cannot use the pipe");
-    CREW_CHECK(change_folder() < 0 && ENOSYS == errno, "%s", strerror(errno));
+    CREW_CHECK(change_dir() < 0 && ENOSYS == errno, "%s", strerror(errno));
     CREW_CHECK(1 == prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) || ENOSYS == errno,
                "no_new_privs is not set");
     return NULL;
@@ -377,21 +377,21 @@ static void leave_files(uint32_t rank, void *context)
     struct stat about;
     (void)rank;
     (void)context;
-    const int folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool left;
     CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && left, "%s", error.text);
     DIR *root = opendir("/");
     uint32_t count = 0;
-    CREW_CHECK(NULL != root, "cannot open the root folder: %s", strerror(errno));
+    CREW_CHECK(NULL != root, "cannot open the root directory: %s", strerror(errno));
     while (NULL != readdir(root)) {
         ++count;
     }
     closedir(root);
-    CREW_CHECK(2 == count, "the root folder has %u entries", (unsigned)count);
+    CREW_CHECK(2 == count, "the root directory has %u entries", (unsigned)count);
     CREW_CHECK(stat("/etc", &about) < 0 && ENOENT == errno, "/etc: %s", strerror(errno));
     CREW_CHECK(stat("../../etc", &about) < 0 && ENOENT == errno, "../../etc: %s", strerror(errno));
     CREW_CHECK(mkdir("/new", 0700) < 0 && EROFS == errno, "mkdir: %s", strerror(errno));
-    CREW_CHECK(0 == fstatat(folder, "etc", &about, 0), "a descriptor opened before: %s",
+    CREW_CHECK(0 == fstatat(dir, "etc", &about, 0), "a descriptor opened before: %s",
                strerror(errno));
 }
 

@@ -684,11 +684,11 @@ static uint32_t count_reads(uint32_t rank, uint32_t size)
 
 static void test_cache(void **state)
 {
-    char folder[100], path[120];
+    char dir[100], path[120];
     uint32_t of_all = 0, of_nodes = 0;
     (void)state;
-    crew_folder_make(folder, sizeof(folder));
-    snprintf(path, sizeof(path), "%s/tuning.jsonl", folder);
+    crew_dir_make(dir, sizeof(dir));
+    snprintf(path, sizeof(path), "%s/tuning.jsonl", dir);
     mca_coll_nicbarr_component.parameters.cache = path;
     job.comm.c_local_group = &job.group;
     for (uint32_t n = 0; n < NODES; ++n) {
@@ -705,7 +705,7 @@ static void test_cache(void **state)
     assert_int_equal(of_all, 1);
     assert_int_equal(of_nodes, NODES - 1);
     mca_coll_nicbarr_component.segment = NULL;
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
 }
 
 int main(void)

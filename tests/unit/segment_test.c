@@ -41,25 +41,25 @@
 
 enum { LIMIT = 1 << 20, SMALL = 0 /* the minimum */ };
 
-static char folder[200], the_sign[300];
+static char dir[200], the_sign[300];
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
     (void)state;
-    crew_folder_make(folder, sizeof(folder));
+    crew_dir_make(dir, sizeof(dir));
     struct stat numbers, clock;
     if (0 != stat("/proc/self/ns/pid", &numbers) || 0 != stat("/proc/self/ns/time", &clock)) {
         return -1;
     }
-    snprintf(the_sign, sizeof(the_sign), "%s/nicbarr.%u.%lu.%lu", folder, (unsigned)getuid(),
+    snprintf(the_sign, sizeof(the_sign), "%s/nicbarr.%u.%lu.%lu", dir, (unsigned)getuid(),
              (unsigned long)numbers.st_ino, (unsigned long)clock.st_ino);
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
     (void)state;
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
     return 0;
 }
 
@@ -185,7 +185,7 @@ static void join_and_compare(uint32_t rank, void *context)
     struct myr_error error = {0};
     uint64_t random = crew_seed() + rank;
     usleep(crew_below(&random, 2000));
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, &error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, &error), "%s", error.text);
     board->identity[rank] = myr_segment_identity(segment);
     board->index[rank] = myr_segment_index(segment);
     synchronize(0);
@@ -310,7 +310,7 @@ static void model_join(struct actor *actor)
     }
     crew_pretend(actor->pid);
     pretended = &actor->processors;
-    struct myr_segment *segment = join_self(folder, LIMIT);
+    struct myr_segment *segment = join_self(dir, LIMIT);
     crew_pretend(0);
     const struct entry is = {
         myr_segment_identity(segment), myr_segment_index(segment), myr_segment_number(segment),
@@ -486,7 +486,7 @@ static void processes_join_and_leave(void **state)
 static void by_descriptor(void **state)
 {
     (void)state;
-    struct myr_segment *one = join(folder, LIMIT), *other = NULL;
+    struct myr_segment *one = join(dir, LIMIT), *other = NULL;
     struct myr_record *record = record_of(one, 5, 2, 100);
     const int fd = fcntl(myr_segment_fd(one), F_DUPFD_CLOEXEC, 0);
     crew_pretend_another();
@@ -523,16 +523,16 @@ static void by_a_bad_descriptor(void **state)
 static void reaped(void **state)
 {
     (void)state;
-    struct myr_segment *one = join(folder, LIMIT), *dead = join_self(folder, LIMIT);
+    struct myr_segment *one = join(dir, LIMIT), *dead = join_self(dir, LIMIT);
     const uint32_t index = myr_segment_index(dead);
     const uint32_t before = myr_load_acquire(myr_segment_population(one));
     myr_segment_reap(one, (uint32_t)getpid() + 100000); /* no process */
-    struct myr_segment *next = join(folder, LIMIT);
+    struct myr_segment *next = join(dir, LIMIT);
     assert_int_not_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_reap(one, (uint32_t)getpid());
     assert_int_not_equal(myr_load_acquire(myr_segment_population(one)), before);
-    next = join(folder, LIMIT);
+    next = join(dir, LIMIT);
     assert_int_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_leave(one);
@@ -550,13 +550,13 @@ static void too_many_processes(void **state)
     }
     struct myr_segment **segments = calloc(MYR_PROCESSES, sizeof(struct myr_segment *)), *more;
     for (int i = 0; i < MYR_PROCESSES; ++i) {
-        segments[i] = join(folder, SMALL);
+        segments[i] = join(dir, SMALL);
     }
     struct myr_error error = {0};
-    assert_int_equal(myr_segment_join(folder, SMALL, &more, &error), MYR_ERR_FULL);
+    assert_int_equal(myr_segment_join(dir, SMALL, &more, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "1024"));
     myr_segment_leave(segments[700]);
-    segments[700] = join(folder, SMALL);
+    segments[700] = join(dir, SMALL);
     assert_int_equal(myr_segment_index(segments[700]), 700);
     for (int i = 0; i < MYR_PROCESSES; ++i) {
         myr_segment_leave(segments[i]);
@@ -570,7 +570,7 @@ static void limits(void **state)
     (void)state;
     static const uint32_t asked[] = {0, 1, 4096, 1 << 20, 1u << 30, UINT32_MAX};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); ++i) {
-        struct myr_segment *segment = join(folder, asked[i]);
+        struct myr_segment *segment = join(dir, asked[i]);
         struct stat about;
         assert_int_equal(fstat(myr_segment_fd(segment), &about), 0);
         assert_true(about.st_size <= 1 << 30);
@@ -589,7 +589,7 @@ static void larger_than_a_file_may_be(void **state)
 {
     (void)state;
     struct rlimit before, files;
-    struct myr_segment *segment = join(folder, SMALL);
+    struct myr_segment *segment = join(dir, SMALL);
     const rlim_t least = myr_segment_size(segment);
     myr_segment_leave(segment);
     getrlimit(RLIMIT_FSIZE, &before);
@@ -597,14 +597,14 @@ static void larger_than_a_file_may_be(void **state)
     files.rlim_cur = least - 1;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
     struct myr_error error = {0};
-    const enum myr_status refused = myr_segment_join(folder, LIMIT, &segment, &error);
+    const enum myr_status refused = myr_segment_join(dir, LIMIT, &segment, &error);
     files.rlim_cur = LIMIT / 2 + 1;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
-    segment = join(folder, LIMIT);
+    segment = join(dir, LIMIT);
     const size_t bytes = myr_segment_size(segment);
     files.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
-    struct myr_segment *other = join(folder, LIMIT);
+    struct myr_segment *other = join(dir, LIMIT);
     struct myr_record *record = record_of(other, 1, 1, LIMIT / 8);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(refused, MYR_ERR_SYSTEM);
@@ -660,7 +660,7 @@ static int open_memory(void)
 static void expect_refused_sign(const char *target, enum myr_status status, const char *what)
 {
     make_sign(target);
-    expect_refused(folder, status, what);
+    expect_refused(dir, status, what);
     assert_string_equal(read_sign(), target); /* a foreign marker file is not changed */
     assert_int_equal(unlink(the_sign), 0);
 }
@@ -672,7 +672,7 @@ static void expect_replaced_sign(const char *target, const char *what)
     if (NULL != target) {
         make_sign(target);
     }
-    struct myr_segment *one = join(folder, LIMIT), *other = join(folder, LIMIT);
+    struct myr_segment *one = join(dir, LIMIT), *other = join(dir, LIMIT);
     if (myr_segment_identity(one) != myr_segment_identity(other) ||
         0 != strncmp(read_sign(), "/proc/", 6) ||
         (NULL != target && 0 == strcmp(read_sign(), target))) {
@@ -699,9 +699,9 @@ static void signs_of_other_files(void **state)
     (void)state;
     char pipe_path[300], file_path[300], socket_path[100];
     const int other = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", folder);
+    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", dir);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
-    snprintf(file_path, sizeof(file_path), "%s/file", folder);
+    snprintf(file_path, sizeof(file_path), "%s/file", dir);
     int fd = open(file_path, O_RDWR | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, LIMIT), 0);
     close(fd);
@@ -709,7 +709,7 @@ static void signs_of_other_files(void **state)
     const char *const targets[] = {pipe_path,
                                    file_path,
                                    "/dev/null",
-                                   folder,
+                                   dir,
                                    socket_path,
                                    the_sign,
                                    "/proc/999999999/fd/3",
@@ -729,7 +729,7 @@ static void signs_of_other_files(void **state)
     expect_replaced_sign(NULL, "an empty sign of a killed process");
     close(fd);
     assert_int_equal(mkdir(the_sign, 0700), 0);
-    expect_refused(folder, MYR_ERR_SYSTEM, "a folder instead of the sign");
+    expect_refused(dir, MYR_ERR_SYSTEM, "a directory instead of the sign");
     assert_int_equal(rmdir(the_sign), 0);
 }
 
@@ -785,19 +785,19 @@ static void signs_of_other_memfds(void **state)
     expect_refused_sign(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
     close(fd);
 
-    struct myr_segment *segment = join(folder, LIMIT); /* works after all these cases */
+    struct myr_segment *segment = join(dir, LIMIT); /* works after all these cases */
     myr_segment_leave(segment);
 }
 
-static void no_folder(void **state)
+static void no_dir(void **state)
 {
     (void)state;
     char path[2 * PATH_MAX];
-    snprintf(path, sizeof(path), "%s/none", folder);
-    expect_refused(path, MYR_ERR_SYSTEM, "no such folder");
+    snprintf(path, sizeof(path), "%s/none", dir);
+    expect_refused(path, MYR_ERR_SYSTEM, "no such directory");
     const int fd = open(path, O_RDWR | O_CREAT, 0600);
     close(fd);
-    expect_refused(path, MYR_ERR_SYSTEM, "a file instead of the folder");
+    expect_refused(path, MYR_ERR_SYSTEM, "a file instead of the directory");
     memset(path, 'x', sizeof(path));
     path[sizeof(path) - 1] = '\0';
     expect_refused(path, MYR_ERR_SYSTEM, "a long name");
@@ -818,7 +818,7 @@ static void stop_with_lock(uint32_t rank, void *context)
     struct myr_segment *segment;
     (void)rank;
     (void)context;
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
     myr_segment_lock(segment);
     raise(SIGSTOP);
     myr_segment_unlock(segment);
@@ -829,7 +829,7 @@ static void wait_for_lock(uint32_t rank, void *context)
 {
     struct myr_segment *segment;
     (void)context;
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
     CREW_CHECK(myr_kv_add(segment, 77 + (uint64_t)rank, 1), "no entry");
     myr_segment_leave(segment);
 }
@@ -843,7 +843,7 @@ static void holder_is_stopped(void **state)
     pid_t pids[WAITING];
     int status;
     const uint32_t usual = myr_lock_naps;
-    struct myr_segment *segment = join(folder, LIMIT);
+    struct myr_segment *segment = join(dir, LIMIT);
     reported = crew_memory(sizeof(*reported));
     const pid_t stopped = crew_fork(stop_with_lock, 0, NULL);
     assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
@@ -870,20 +870,20 @@ static void holder_is_stopped(void **state)
 }
 
 /* Lock the directory, as another user could do in /tmp. */
-static void folder_kept_locked(void **state)
+static void dir_kept_locked(void **state)
 {
     (void)state;
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
-    const unsigned usual = myr_folder_lock_ms;
-    const int door = open(folder, O_RDONLY | O_DIRECTORY);
+    const unsigned usual = myr_dir_lock_ms;
+    const int door = open(dir, O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(door, LOCK_EX), 0);
-    myr_folder_lock_ms = 10;
-    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, &error), MYR_ERR_SYSTEM);
+    myr_dir_lock_ms = 10;
+    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "another process keeps it locked"));
-    myr_folder_lock_ms = usual;
+    myr_dir_lock_ms = usual;
     close(door);
-    segment = join(folder, LIMIT);
+    segment = join(dir, LIMIT);
     myr_segment_leave(segment);
 }
 
@@ -893,7 +893,7 @@ static void another_jobs(void **state)
 {
     (void)state;
     char elsewhere[200], path[100];
-    crew_folder_make(elsewhere, sizeof(elsewhere));
+    crew_dir_make(elsewhere, sizeof(elsewhere));
     struct myr_segment *theirs = join(elsewhere, LIMIT), *nobodys = join(NULL, LIMIT);
     struct myr_segment *const segments[] = {theirs, nobodys};
     struct myr_segment *private =
@@ -903,7 +903,7 @@ static void another_jobs(void **state)
     for (size_t i = 0; i < 2; ++i) {
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(segments[i]));
         make_sign(path);
-        struct myr_segment *own = join(folder, LIMIT), *again = join(folder, LIMIT);
+        struct myr_segment *own = join(dir, LIMIT), *again = join(dir, LIMIT);
         assert_true(myr_segment_identity(own) != myr_segment_identity(segments[i]));
         assert_true(myr_segment_identity(own) == myr_segment_identity(again));
         myr_segment_leave(own);
@@ -916,7 +916,7 @@ static void another_jobs(void **state)
     myr_segment_leave(more);
     myr_segment_leave(theirs);
     myr_segment_leave(nobodys);
-    crew_folder_remove(elsewhere);
+    crew_dir_remove(elsewhere);
 }
 
 /* Processes in different PID namespaces share no segment, and do not affect each other, even if
@@ -932,7 +932,7 @@ static void join_elsewhere(uint32_t rank, void *context)
     if (0 == pid) {
         struct myr_segment *segment;
         struct myr_error error = {.text = ""};
-        CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, &error), "%s", error.text);
+        CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, &error), "%s", error.text);
         CREW_CHECK(board->identity[0] != myr_segment_identity(segment), "it is the same segment");
         myr_segment_leave(segment);
         _exit(0);
@@ -946,11 +946,11 @@ static void other_pid_namespace(void **state)
     (void)state;
     bool *unable = crew_memory(sizeof(*unable));
     board_begin(1);
-    struct myr_segment *segment = join(folder, LIMIT);
+    struct myr_segment *segment = join(dir, LIMIT);
     board->identity[0] = myr_segment_identity(segment);
     *unable = false;
     assert_true(crew_join(crew_fork(join_elsewhere, 0, unable)));
-    struct myr_segment *late = join(folder, LIMIT);
+    struct myr_segment *late = join(dir, LIMIT);
     assert_true(board->identity[0] == myr_segment_identity(late));
     myr_segment_leave(late);
     myr_segment_leave(segment);
@@ -1165,7 +1165,7 @@ static void plenty(void **state)
 static void full(void **state)
 {
     (void)state;
-    struct myr_segment *segment = join(folder, SMALL), *other = join(folder, SMALL);
+    struct myr_segment *segment = join(dir, SMALL), *other = join(dir, SMALL);
     struct myr_record *records[200];
     uint32_t count = 0;
     assert_non_null(record_of(segment, 999, 1, 1)); /* so that the rest is not a whole block */
@@ -1189,7 +1189,7 @@ static void full(void **state)
         myr_record_leave(segment, records[i]);
     }
     expect_none(other, 5, 4000); /* it stays full, although all memory is free */
-    struct myr_segment *late = join(folder, SMALL);
+    struct myr_segment *late = join(dir, SMALL);
     expect_none(late, 5, 1);
     myr_kv_set(late, 1, 2); /* the key-value table still works */
     assert_int_equal(myr_kv_get(other, 1), 2);
@@ -1225,16 +1225,16 @@ static void system_out_of_memory(void **state)
 {
     (void)state;
     memory_left = 0;
-    expect_refused(folder, MYR_ERR_FULL, "no memory for the header");
+    expect_refused(dir, MYR_ERR_FULL, "no memory for the header");
     memory_left = offsetof(struct myr_sram, process);
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
-    assert_int_equal(myr_segment_join(folder, LIMIT, &segment, &error), MYR_ERR_FULL);
+    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, strerror(ENOSPC)));
 
     memory_left = -1;
     interruptions = 3;
-    segment = join(folder, LIMIT);
+    segment = join(dir, LIMIT);
     assert_int_equal(interruptions, 0);
     struct myr_record *record = record_of(segment, 1, 1, 100);
     assert_non_null(record);
@@ -1265,7 +1265,7 @@ static void set_and_add(uint32_t rank, void *context)
 {
     _Atomic uint32_t *firsts = context;
     struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(folder, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
     synchronize(0);
     /* All three processes add the first values; each of the others is set by one process. */
     for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
@@ -1288,7 +1288,7 @@ static void set_and_add(uint32_t rank, void *context)
 static void many_keys(void **state)
 {
     (void)state;
-    struct myr_segment *segment = join(folder, LIMIT);
+    struct myr_segment *segment = join(dir, LIMIT);
     _Atomic uint32_t *firsts = crew_memory((1 + ADDED) * sizeof(*firsts));
     pid_t pids[3];
     board_begin(3);
@@ -1367,7 +1367,7 @@ static void killed_with_the_lock(void **state)
 {
     (void)state;
     skip_where_threads();
-    struct myr_segment *segment = join(folder, LIMIT), *other = join(folder, LIMIT);
+    struct myr_segment *segment = join(dir, LIMIT), *other = join(dir, LIMIT);
     struct myr_record *record = record_of(segment, 1, 2, 100);
     assert_non_null(record);
     for (int round = 0; round < 3; ++round) {
@@ -1381,7 +1381,7 @@ static void killed_with_the_lock(void **state)
         expect_none(segment, 2, 1); /* the lists may be inconsistent */
         myr_kv_set(segment, 5, 6 + (uint64_t)round);
         assert_int_equal(myr_kv_get(other, 5), 6 + round);
-        struct myr_segment *late = join(folder, LIMIT);
+        struct myr_segment *late = join(dir, LIMIT);
         assert_true(myr_segment_identity(late) == myr_segment_identity(segment));
         expect_none(late, 3, 1);
         myr_segment_leave(late);
@@ -1409,7 +1409,7 @@ static void work(uint32_t rank, void *context)
     while (!atomic_load(&arena->over)) {
         struct myr_segment *segment;
         struct myr_error error = {0};
-        if (MYR_OK != myr_segment_join(folder, 4 << 20, &segment, &error)) {
+        if (MYR_OK != myr_segment_join(dir, 4 << 20, &segment, &error)) {
             CREW_CHECK('\0' != error.text[0], "no error message");
             atomic_fetch_add(&arena->refused, 1);
             atomic_fetch_add(&arena->beats[rank], 1);
@@ -1507,7 +1507,7 @@ static void one_segment_for_several_threads(void **state)
 {
     (void)state;
     crew_seed();
-    shared = join(folder, LIMIT);
+    shared = join(dir, LIMIT);
     assert_true(crew_run(THREADS, create_and_leave, NULL));
     myr_segment_leave(shared);
 }
@@ -1515,34 +1515,34 @@ static void one_segment_for_several_threads(void **state)
 int main(void)
 {
     crew_watchdog();
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_A_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(many_processes),
-        IN_A_FOLDER(processes_join_and_leave),
-        IN_A_FOLDER(by_descriptor),
-        IN_A_FOLDER(by_a_bad_descriptor),
-        IN_A_FOLDER(reaped),
-        IN_A_FOLDER(too_many_processes),
-        IN_A_FOLDER(limits),
-        IN_A_FOLDER(larger_than_a_file_may_be),
-        IN_A_FOLDER(signs_of_other_files),
-        IN_A_FOLDER(signs_of_other_memfds),
-        IN_A_FOLDER(no_folder),
-        IN_A_FOLDER(holder_is_stopped),
-        IN_A_FOLDER(folder_kept_locked),
-        IN_A_FOLDER(another_jobs),
-        IN_A_FOLDER(other_pid_namespace),
-        IN_A_FOLDER(records_join_and_leave),
-        IN_A_FOLDER(blocks_in_any_order),
-        IN_A_FOLDER(plenty),
-        IN_A_FOLDER(full),
-        IN_A_FOLDER(too_large),
-        IN_A_FOLDER(system_out_of_memory),
-        IN_A_FOLDER(many_keys),
-        IN_A_FOLDER(keys_without_memory),
-        IN_A_FOLDER(killed_with_the_lock),
-        IN_A_FOLDER(killed_at_random),
-        IN_A_FOLDER(one_segment_for_several_threads),
+        IN_A_DIR(many_processes),
+        IN_A_DIR(processes_join_and_leave),
+        IN_A_DIR(by_descriptor),
+        IN_A_DIR(by_a_bad_descriptor),
+        IN_A_DIR(reaped),
+        IN_A_DIR(too_many_processes),
+        IN_A_DIR(limits),
+        IN_A_DIR(larger_than_a_file_may_be),
+        IN_A_DIR(signs_of_other_files),
+        IN_A_DIR(signs_of_other_memfds),
+        IN_A_DIR(no_dir),
+        IN_A_DIR(holder_is_stopped),
+        IN_A_DIR(dir_kept_locked),
+        IN_A_DIR(another_jobs),
+        IN_A_DIR(other_pid_namespace),
+        IN_A_DIR(records_join_and_leave),
+        IN_A_DIR(blocks_in_any_order),
+        IN_A_DIR(plenty),
+        IN_A_DIR(full),
+        IN_A_DIR(too_large),
+        IN_A_DIR(system_out_of_memory),
+        IN_A_DIR(many_keys),
+        IN_A_DIR(keys_without_memory),
+        IN_A_DIR(killed_with_the_lock),
+        IN_A_DIR(killed_at_random),
+        IN_A_DIR(one_segment_for_several_threads),
     };
     return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ enum { MOST = 8 /* members */ };
 
 /* The parameters of a test, inherited by the members. */
 struct crew {
-    char folder[200];
+    char dir[200];
     struct myr_segment *segment;
     struct myr_record *record;
     const struct myr_wait_policy *policy; /* NULL: members have different ones */
@@ -286,8 +286,8 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
         .seed = crew_seed() + 1000 * ++runs,
         .ledger = crew_memory(sizeof(*crew.ledger)),
     };
-    crew_folder_make(crew.folder, sizeof(crew.folder));
-    assert_int_equal(myr_segment_join(crew.folder, 2 << 20, &crew.segment, NULL), MYR_OK);
+    crew_dir_make(crew.dir, sizeof(crew.dir));
+    assert_int_equal(myr_segment_join(crew.dir, 2 << 20, &crew.segment, NULL), MYR_OK);
     crew.record = myr_record_join(crew.segment, &key, 1, bytes, 0, NULL);
     assert_non_null(crew.record);
     for (uint32_t r = 0; r < size; ++r) {
@@ -304,7 +304,7 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     myr_record_leave(crew.segment, crew.record);
     myr_segment_leave(crew.segment);
     crew_memory_free(crew.ledger, sizeof(*crew.ledger));
-    crew_folder_remove(crew.folder);
+    crew_dir_remove(crew.dir);
 }
 
 static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, size_t (*bytes)(uint32_t))

@@ -31,7 +31,7 @@
 enum { NOBODY = 65534 };
 
 static struct {
-    char folder[90], path[sizeof(((struct sockaddr_un *)0)->sun_path)], moved[100];
+    char dir[90], path[sizeof(((struct sockaddr_un *)0)->sun_path)], moved[100];
     int listening;
     struct myr_error error;
 } world;
@@ -49,9 +49,9 @@ static int listen_there(void)
 static int begin(void **state)
 {
     (void)state;
-    crew_folder_make(world.folder, sizeof(world.folder));
-    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
-    snprintf(world.moved, sizeof(world.moved), "%s.moved", world.folder);
+    crew_dir_make(world.dir, sizeof(world.dir));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.dir);
+    snprintf(world.moved, sizeof(world.moved), "%s.moved", world.dir);
     world.listening = listen_there();
     world.error = (struct myr_error){.text = ""};
     return 0;
@@ -62,7 +62,7 @@ static int end(void **state)
     (void)state;
     close(world.listening);
     (void)unlink(world.path);
-    crew_folder_remove(world.folder);
+    crew_dir_remove(world.dir);
     return 0;
 }
 
@@ -96,37 +96,37 @@ static void expect_refused(const char *path, const char *words)
     }
 }
 
-static void an_own_folder(void **state)
+static void an_own_dir(void **state)
 {
     (void)state;
     int connection;
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
     assert_true(accepts_one());
     close(connection);
-    assert_int_equal(chmod(world.folder, 0755), 0); /* others may read it, and connect */
+    assert_int_equal(chmod(world.dir, 0755), 0); /* others may read it, and connect */
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
     close(connection);
 }
 
 /* A symbolic link to a safe directory is refused, with any spelling, because the owner of the link
  * could change it. */
-static void unsafe_folders(void **state)
+static void unsafe_dirs(void **state)
 {
     (void)state;
     static const mode_t modes[] = {0720, 0702, 01777};
     const char *const formats[] = {"%s/sock", "%s//sock"};
     char path[240];
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m) {
-        assert_int_equal(chmod(world.folder, modes[m]), 0);
+        assert_int_equal(chmod(world.dir, modes[m]), 0);
         expect_refused(world.path, "its directory is writable for others");
     }
-    assert_int_equal(chmod(world.folder, 0700), 0);
+    assert_int_equal(chmod(world.dir, 0700), 0);
     if (0 == geteuid()) {
-        assert_int_equal(chown(world.folder, NOBODY, NOBODY), 0);
+        assert_int_equal(chown(world.dir, NOBODY, NOBODY), 0);
         expect_refused(world.path, "belongs to another user");
-        assert_int_equal(chown(world.folder, 0, 0), 0);
+        assert_int_equal(chown(world.dir, 0, 0), 0);
     }
-    assert_int_equal(symlink(world.folder, world.moved), 0);
+    assert_int_equal(symlink(world.dir, world.moved), 0);
     for (int f = 0; f < 2; ++f) {
         snprintf(path, sizeof(path), formats[f], world.moved);
         expect_refused(path, "is not a directory");
@@ -149,13 +149,13 @@ static void connect_as_nobody(uint32_t rank, void *context)
                "it connected to root's daemon");
 }
 
-static void a_folder_of_root(void **state)
+static void a_dir_of_root(void **state)
 {
     (void)state;
     if (0 != geteuid()) {
         skip();
     }
-    assert_int_equal(chmod(world.folder, 0755), 0);
+    assert_int_equal(chmod(world.dir, 0755), 0);
     assert_int_equal(chmod(world.path, 0666), 0);
     assert_true(crew_join(crew_fork(connect_as_nobody, 0, NULL)));
     assert_true(accepts_one());
@@ -189,9 +189,9 @@ static void no_daemon(void **state)
     (void)state;
     char path[240];
     int connection;
-    snprintf(path, sizeof(path), "%s/nothing", world.folder);
+    snprintf(path, sizeof(path), "%s/nothing", world.dir);
     assert_int_equal(try_to_connect(path, false, &connection), MYR_ERR_NOT_THERE);
-    snprintf(path, sizeof(path), "%s/no/sock", world.folder);
+    snprintf(path, sizeof(path), "%s/no/sock", world.dir);
     assert_int_equal(try_to_connect(path, false, &connection), MYR_ERR_NOT_THERE);
     close(world.listening); /* the socket of a dead daemon */
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_ERR_NOT_THERE);
@@ -205,7 +205,7 @@ static void other_paths(void **state)
     char before[300], name[300];
     int connection;
     assert_non_null(getcwd(before, sizeof(before)));
-    assert_int_equal(chdir(world.folder), 0);
+    assert_int_equal(chdir(world.dir), 0);
     assert_int_equal(try_to_connect("sock", false, &connection), MYR_OK);
     close(connection);
     assert_int_equal(chdir(before), 0);
@@ -393,8 +393,8 @@ int main(void)
 {
 #define TALK(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        TALK(an_own_folder),    TALK(unsafe_folders),
-        TALK(a_folder_of_root), TALK(a_daemon_of_another_user),
+        TALK(an_own_dir),       TALK(unsafe_dirs),
+        TALK(a_dir_of_root),    TALK(a_daemon_of_another_user),
         TALK(no_daemon),        TALK(other_paths),
         TALK(a_full_backlog),   TALK(nobody_accepts),
         TALK(a_stopped_daemon), TALK(a_busy_daemon),

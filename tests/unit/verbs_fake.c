@@ -616,7 +616,7 @@ const struct myr_verbs_calls *verbs_fake(const struct verbs_fake_device *devices
     all.devices = devices;
     for (uint32_t d = 0; NULL != devices[d].name; ++d) {
         snprintf(all.device[d].ibdev_path, sizeof(all.device[d].ibdev_path), "%s",
-                 NULL == devices[d].folder ? "" : devices[d].folder);
+                 NULL == devices[d].dir ? "" : devices[d].dir);
     }
     all.random = seed;
     return &calls;

@@ -43,7 +43,7 @@ struct verbs_fake_device {
     bool refuses;         /* opening it fails */
     uint32_t inline_most; /* the maximum of inline data; 0: unlimited */
     uint32_t inline_got;  /* granted instead of the requested maximum; 0: as requested */
-    const char *folder;   /* its directory in sysfs; NULL: none */
+    const char *dir;      /* its directory in sysfs; NULL: none */
     struct verbs_fake_port port[2];
 };
 

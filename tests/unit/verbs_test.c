@@ -1027,32 +1027,32 @@ static void test_ports_are_distributed(void **state)
 }
 
 /* Create a device's directory in sysfs, with its local CPUs. */
-static const char *device_folder(const char *processors)
+static const char *device_dir(const char *processors)
 {
-    static char folders[4][64];
+    static char dirs[4][64];
     static uint32_t count;
     char path[128];
-    char *folder = folders[count++ % 4];
-    snprintf(folder, sizeof(folders[0]), "/tmp/verbs_test.XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/device", folder);
+    char *dir = dirs[count++ % 4];
+    snprintf(dir, sizeof(dirs[0]), "/tmp/verbs_test.XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/device", dir);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof(path), "%s/device/local_cpulist", folder);
+    snprintf(path, sizeof(path), "%s/device/local_cpulist", dir);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(processors, file);
     assert_int_equal(fclose(file), 0);
-    return folder;
+    return dir;
 }
 
-static void remove_folder(const char *folder)
+static void remove_dir(const char *dir)
 {
     char path[128];
-    snprintf(path, sizeof(path), "%s/device/local_cpulist", folder);
+    snprintf(path, sizeof(path), "%s/device/local_cpulist", dir);
     assert_int_equal(unlink(path), 0);
-    snprintf(path, sizeof(path), "%s/device", folder);
+    snprintf(path, sizeof(path), "%s/device", dir);
     assert_int_equal(rmdir(path), 0);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(dir), 0);
 }
 
 static void test_near_ports_are_preferred(void **state)
@@ -1078,28 +1078,28 @@ static void test_near_ports_are_preferred(void **state)
     CPU_SET(own, &set);
     assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
     snprintf(words, sizeof(words), "%d-%ld\n", own + 1, most);
-    const char *others = device_folder(words);
+    const char *others = device_dir(words);
     snprintf(words, sizeof(words), "%d,%ld\n", own, most);
-    const char *alone = device_folder(words);
+    const char *alone = device_dir(words);
     snprintf(words, sizeof(words), "0-%ld\n", most);
-    const char *every = device_folder(words);
-    devices[0].folder = others;
+    const char *every = device_dir(words);
+    devices[0].dir = others;
     expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* no device is known to be local */
-    devices[2].folder = every;
+    devices[2].dir = every;
     expect_ports(devices, NULL, "a:1 b:1 b:2 a:1"); /* one device is known to be local, but it is in
                                                        another network, or slow */
-    devices[1].folder = alone;
+    devices[1].dir = alone;
     expect_ports(devices, NULL, "b:1 b:2 b:1 b:2");
     expect_ports(devices, "a,b:2", "a:1 b:2 a:1 b:2");
-    devices[0].folder = every;
+    devices[0].dir = every;
     expect_ports(devices, NULL, "a:1 b:1 b:2 a:1");
     assert_int_equal(sched_setaffinity(0, sizeof(saved), &saved), 0);
     if (CPU_COUNT(&saved) > 1) { /* it may run on other CPUs, too */
         expect_ports(devices, NULL, "a:1 a:1 a:1 a:1");
     }
-    remove_folder(others);
-    remove_folder(alone);
-    remove_folder(every);
+    remove_dir(others);
+    remove_dir(alone);
+    remove_dir(every);
 }
 
 /* ---- routes ---- */

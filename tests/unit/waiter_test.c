@@ -215,12 +215,12 @@ static struct bench {
 
 enum { SHARED_BYTES = 4096 };
 
-/* Uses a private segment if `folder` is NULL. */
-static void bench_begin(const char *folder, int32_t spin, int32_t sleep_after, int32_t slice)
+/* Uses a private segment if `directory` is NULL. */
+static void bench_begin(const char *dir, int32_t spin, int32_t sleep_after, int32_t slice)
 {
     const struct myr_wait_policy policy = {spin, sleep_after, slice};
     handle_yields();
-    assert_int_equal(myr_segment_join(folder, 1 << 20, &bench.segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(dir, 1 << 20, &bench.segment, NULL), MYR_OK);
     bench.word = crew_memory(SHARED_BYTES);
     bench.sleepers = bench.word + MYR_LINE;
     myr_waiter_init(&bench.waiter, bench.segment, progress, &policy);
@@ -418,11 +418,11 @@ static void wait_once(void)
 }
 
 /* Join the segment as if from another process. */
-static struct myr_segment *join_neighbour(const char *folder)
+static struct myr_segment *join_neighbour(const char *dir)
 {
     struct myr_segment *neighbour;
     crew_pretend_another();
-    const enum myr_status status = myr_segment_join(folder, 1 << 20, &neighbour, NULL);
+    const enum myr_status status = myr_segment_join(dir, 1 << 20, &neighbour, NULL);
     crew_pretend_no_more();
     assert_int_equal(status, MYR_OK);
     return neighbour;
@@ -446,17 +446,17 @@ static void bind_to_one(cpu_set_t *all)
 static void detects_neighbours(void **state)
 {
     (void)state;
-    char folder[200];
+    char dir[200];
     cpu_set_t all;
     struct myr_segment *neighbour;
     bind_to_one(&all);
-    crew_folder_make(folder, sizeof(folder));
+    crew_dir_make(dir, sizeof(dir));
 
-    bench_begin(folder, -1, -1, 1000);
+    bench_begin(dir, -1, -1, 1000);
     assert_false(myr_waiter_oversubscribed(&bench.waiter));
     assert_true(bench.watch.polls > 0);
     for (int round = 0; round < 3; ++round) {
-        neighbour = join_neighbour(folder);
+        neighbour = join_neighbour(dir);
         struct myr_waiter second; /* also a new waiter */
         myr_waiter_init(&second, bench.segment, progress, &bench.waiter.policy);
         assert_true(myr_waiter_oversubscribed(&second));
@@ -475,9 +475,9 @@ static void detects_neighbours(void **state)
     bench_end();
 
     /* A number given by the user always applies. */
-    bench_begin(folder, 7, -1, 1000);
+    bench_begin(dir, 7, -1, 1000);
     assert_int_equal(bench.watch.polls, 7);
-    neighbour = join_neighbour(folder);
+    neighbour = join_neighbour(dir);
     for (int i = 0; i < 1000; ++i) {
         wait_once();
     }
@@ -485,7 +485,7 @@ static void detects_neighbours(void **state)
     myr_segment_leave(neighbour);
     bench_end();
 
-    crew_folder_remove(folder);
+    crew_dir_remove(dir);
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 

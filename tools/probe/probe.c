@@ -136,15 +136,15 @@ static void check_component(const char *host)
 
 static bool may_make(const struct nicbarr_cache_location *location)
 {
-    char folder[PATH_MAX];
+    char dir[PATH_MAX];
     const size_t below = strlen(location->below);
-    snprintf(folder, sizeof(folder), "%s", location->path);
-    for (char *slash = strrchr(folder, '/'); NULL != slash; slash = strrchr(folder, '/')) {
+    snprintf(dir, sizeof(dir), "%s", location->path);
+    for (char *slash = strrchr(dir, '/'); NULL != slash; slash = strrchr(dir, '/')) {
         *slash = '\0';
-        if (0 == access('\0' == *folder ? "/" : folder, F_OK)) {
-            return 0 == access('\0' == *folder ? "/" : folder, W_OK);
+        if (0 == access('\0' == *dir ? "/" : dir, F_OK)) {
+            return 0 == access('\0' == *dir ? "/" : dir, W_OK);
         }
-        if (0 == below || 0 != strncmp(folder, location->below, below)) {
+        if (0 == below || 0 != strncmp(dir, location->below, below)) {
             return false; /* the component does not create it */
         }
     }
@@ -341,17 +341,17 @@ static void close_nics(struct probe *probe)
 
 /* The message of a host's first process to the other processes. */
 struct start {
-    char folder[200];
+    char dir[200];
     char has[PROBE_NICS];
 };
 
-static bool join_probe_segment(struct probe *probe, const char *folder)
+static bool join_probe_segment(struct probe *probe, const char *dir)
 {
     static struct myr_waiter waiter;
     static const struct myr_wait_policy policy = {.spin = -1, .sleep_after = 500, .slice = 1000};
     enum { LIMIT = 64 << 20 };
     struct myr_error error = {.text = ""};
-    if (MYR_OK != myr_segment_join(folder, LIMIT, &probe->segment, &error)) {
+    if (MYR_OK != myr_segment_join(dir, LIMIT, &probe->segment, &error)) {
         probe_print(finding(probe->host, "shared memory", FINDING_PROBLEM,
                             "processes of one host must see each other's PIDs and file descriptors "
                             "in /proc: put all ranks of a host into one container",
@@ -374,19 +374,19 @@ static bool locks_memory(const struct probe_nic *nic)
  * second one has opened them. */
 static bool lead(struct probe *probe, int rank)
 {
-    struct start start = {.folder = ""};
+    struct start start = {.dir = ""};
     const char *temporary = getenv("TMPDIR");
     char done;
     check_library(probe->host);
     check_component(probe->host);
     check_cache(probe->host);
-    snprintf(start.folder, sizeof(start.folder), "%s/nicbarr-probe.XXXXXX",
+    snprintf(start.dir, sizeof(start.dir), "%s/nicbarr-probe.XXXXXX",
              NULL == temporary ? "/tmp" : temporary);
-    if (NULL == mkdtemp(start.folder)) {
+    if (NULL == mkdtemp(start.dir)) {
         probe_print(finding(probe->host, "temporary files", FINDING_PROBLEM,
-                            "set TMPDIR to a writable directory", "cannot create %s: %s",
-                            start.folder, strerror(errno)));
-    } else if (join_probe_segment(probe, start.folder)) {
+                            "set TMPDIR to a writable directory", "cannot create %s: %s", start.dir,
+                            strerror(errno)));
+    } else if (join_probe_segment(probe, start.dir)) {
         open_nics(probe, 0, NULL);
     }
     bool rdma = false;
@@ -402,7 +402,7 @@ static bool lead(struct probe *probe, int rank)
     if (NULL != probe->segment) {
         myr_segment_leave(probe->segment);
     }
-    (void)rmdir(start.folder);
+    (void)rmdir(start.dir);
     return all;
 }
 
@@ -411,7 +411,7 @@ static void follow(struct probe *probe, int rank)
     struct start start;
     const char done = 1;
     MPI_Recv(&start, sizeof(start), MPI_BYTE, rank - 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (join_probe_segment(probe, start.folder)) {
+    if (join_probe_segment(probe, start.dir)) {
         open_nics(probe, 1, start.has);
         close_nics(probe);
         myr_segment_leave(probe->segment);

@@ -62,7 +62,7 @@ verdict $? "progress was shown"
 
 run --nodes 1 --only rtt,latency --budget 1
 [ $status -eq 0 ]
-verdict $? "its own folder is taken again"
+verdict $? "its own directory is taken again"
 is_page nicbarr-evaluation 8
 budget=$(sed -n 's/.*fuzzy --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
 less=$(sed -n 's/.*latency --budget \([0-9]*\) .*/\1/p' jobs | tail -n 1)
@@ -93,11 +93,11 @@ PATH=$PWD/broken:$PATH run --nodes 1 --only latency --output unplotted
 verdict $? "gnuplot fails"
 is_page unplotted 0
 
-# ---- folders
-folders "an evaluation's" --nodes 1 --only rtt
+# ---- directories
+directories "an evaluation's" --nodes 1 --only rtt
 run --nodes 1 --only rtt --output 'an <odd> & "quoted" name'
 [ $status -eq 0 ]
-verdict $? "a folder with an odd name"
+verdict $? "a directory with an odd name"
 is_page 'an <odd> & "quoted" name' 4
 
 # ---- usage

@@ -221,9 +221,9 @@ if command -v gnuplot >gnuplot-path; then
     report empty.json --plot c.svg
     [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e c.svg ] && grep -q 'nothing to plot' err
     verdict $? "nothing to plot"
-    report "$here/across.json" --plot no/such/folder.svg
+    report "$here/across.json" --plot no/such/directory.svg
     [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No such file' err
-    verdict $? "a plot into a missing folder"
+    verdict $? "a plot into a missing directory"
     mkdir bin
     printf '#!/bin/sh\necho broken: as expected >&2\nexit 3\n' >bin/gnuplot
     chmod +x bin/gnuplot
@@ -244,7 +244,7 @@ verdict $? "no gnuplot"
 report missing.json
 refuses "a missing file" 'missing\.json: No such file'
 report .
-refuses "a folder" 'Is a directory'
+refuses "a directory" 'Is a directory'
 report /dev/null
 refuses "an empty file" 'not JSON'
 head -c 100000 /dev/urandom >noise.json

@@ -269,7 +269,7 @@ run table --csv "$scratch/nowhere/table.csv"
 refuses "a table to nowhere" 'nowhere/table\.csv cannot be written'
 run scale -n 4 --csv "$scratch/nowhere/scale.csv"
 refuses "a study to nowhere" 'nowhere/scale\.csv cannot be written'
-run broadcasts --csv-folder "$scratch/nowhere"
+run broadcasts --csv-dir "$scratch/nowhere"
 [ "$status" -eq 1 ] && grep -q 'nowhere/bcast_bytes\.csv cannot be written' err
 verdict $? "broadcasts to nowhere"
 run scale -n 2 --csv /dev/full

@@ -70,7 +70,7 @@ verdict $? "the papers' are the same"
 
 run --nodes 4 --machine bluefield
 [ $status -eq 0 ] && [ ! -e nicsim-report/lanai43 ]
-verdict $? "its own folder is taken again, and nothing of the earlier report stays"
+verdict $? "its own directory is taken again, and nothing of the earlier report stays"
 is_page nicsim-report $((6 + 10))
 
 # ---- failures are reported, and the other simulations go on
@@ -83,8 +83,8 @@ data=spoiled run --nodes 4 --machine bluefield,infiniband --output failing
 verdict $? "a machine's file is spoiled"
 is_page failing $((6 + 10))
 
-# ---- folders
-folders "a report's" --nodes 4 --machine ethernet
+# ---- directories
+directories "a report's" --nodes 4 --machine ethernet
 
 # ---- usage
 usage "unknown argument '--wibble'" --wibble

@@ -74,12 +74,12 @@ fi
 
 # ---- outside
 
-# All verbshosts of this script have their folders here.
+# All verbshosts of this script have their directories here.
 verbshosts() {
-    TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image "$srcdir/testbeds/verbs/verbshosts" "$@"
+    TMPDIR=$scratch/directories XDG_CACHE_HOME=$kept_image "$srcdir/testbeds/verbs/verbshosts" "$@"
 }
-mkdir "$scratch/folders"
-running() { pgrep -f -- "${1-}$scratch/folders" > /dev/null; } # [WHAT COMES BEFORE]
+mkdir "$scratch/directories"
+running() { pgrep -f -- "${1-}$scratch/directories" > /dev/null; } # [WHAT COMES BEFORE]
 gone() {
     local tries
     for tries in $(seq 1000); do
@@ -88,19 +88,19 @@ gone() {
     done
     return 1
 }
-no_folder() { [ -z "$(ls -A "$scratch/folders")" ]; }
+no_dir() { [ -z "$(ls -A "$scratch/directories")" ]; }
 
 # The machine's output is the test's.
 verbshosts --seconds 900 --out "$scratch/handed" --shell 3 2 bash "$0" inside
 check "these hosts are as they should be, and the command's status comes back" test $? = 7
 check "so does what it leaves" grep -qx kept "$scratch/handed/kept"
 check "and nothing else" is "$(ls -A "$scratch/handed")" kept
-check "the machine's folder is gone" no_folder
+check "the machine's directory is gone" no_dir
 
 check "the time is over" is "$(status_of verbshosts --seconds 1 --shell 1 1 sleep 1000)" 124
 check "a line says so" said "ended after 1 s"
 check "the machine is gone" gone
-check "and its folder" no_folder
+check "and its directory" no_dir
 check "a machine that dies is an error" is \
     "$(status_of verbshosts --shell 1 1 bash -c 'echo c > /proc/sysrq-trigger; sleep 1000')" 125
 check "a line says so" said "the virtual machine has died"
@@ -108,7 +108,7 @@ check "a line says so" said "the virtual machine has died"
 ends() { # SIGNAL
     local pid
     # A script's background processes ignore SIGINT unless told otherwise.
-    TMPDIR=$scratch/folders XDG_CACHE_HOME=$kept_image env --default-signal=INT \
+    TMPDIR=$scratch/directories XDG_CACHE_HOME=$kept_image env --default-signal=INT \
         "$srcdir/testbeds/verbs/verbshosts" --shell 1 1 sleep 1000 > "$scratch/out" 2>&1 &
     pid=$!
     until running '^qemu-system.*' || ! kill -0 "$pid" 2> /dev/null; do sleep 0.05; done

@@ -144,7 +144,7 @@ def options_of(arguments):
     parser = argparse.ArgumentParser(prog="run.sh")
     parser.add_argument("--with", dest="beyond", action="append", default=[], choices=BROKEN_BELOW,
                         help="also draw what plain Open MPI cannot do")
-    parser.add_argument("--keep", default=".", help="folder for programs that fail")
+    parser.add_argument("--keep", default=".", help="directory for programs that fail")
     parser.add_argument("--tries", type=int, default=3, help="runs of a candidate before it counts as passing")
     parser.add_argument("--shrink-seconds", type=float, default=600)
     commands = parser.add_subparsers(dest="command", required=True)

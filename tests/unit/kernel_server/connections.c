@@ -120,7 +120,7 @@ static void begin_small_server(void **state, uint32_t most)
     const struct rlimit room = {descriptors, descriptors};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &room), 0);
     assert_int_equal(begin_server(state), 0);
-    assert_int_equal(chmod(world.folder, 0711), 0);
+    assert_int_equal(chmod(world.dir, 0711), 0);
 }
 
 static void connect_user_after_user(uint32_t rank, void *context)

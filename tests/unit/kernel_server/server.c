@@ -180,8 +180,8 @@ int begin_server(void **state)
         fake_enable_reports();
         fake_watch_next = false;
     }
-    crew_folder_make(world.folder, sizeof(world.folder));
-    snprintf(world.path, sizeof(world.path), "%s/sock", world.folder);
+    crew_dir_make(world.dir, sizeof(world.dir));
+    snprintf(world.path, sizeof(world.path), "%s/sock", world.dir);
     setenv("NICBARR_KERNEL_SOCKET", world.path, 1);
     nic_port = begin_others();
     world.options = (struct myrd_options){.nic = {.network = "lo", .port = nic_port}};
@@ -204,7 +204,7 @@ int end_server(void **state)
     end_others();
     assert_int_equal(access(world.path, F_OK), -1);
     assert_int_equal(fake_open_count(), 0);
-    crew_folder_remove(world.folder);
+    crew_dir_remove(world.dir);
     return 0;
 }
 

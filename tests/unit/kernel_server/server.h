@@ -19,7 +19,7 @@ enum { HOST, LATE_HOST, LIAR, OTHERS };
 extern const char *const addresses[OTHERS];
 
 extern struct served {
-    char folder[200], path[220];
+    char dir[200], path[220];
     struct myrd_options options;
     void *server;
     int end[2], end_others[2];

@@ -97,7 +97,7 @@ static void latecomer(uint32_t rank, void *context)
     struct myr_error error = {0};
     (void)rank;
     await_come(world, 10, 1);
-    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myr_segment_join(world->dir[0], 0, &segment, &error), "%s", error.text);
     atomic_fetch_add(&world->come[11], 1);
     await_go(world, 1);
     CREW_CHECK(MYR_OK == myr_soft_open(segment, &loopback, &nic, &error), "%s", error.text);
@@ -172,7 +172,7 @@ void the_next_generation_creates_it_again(void **state)
     struct myr_error error = {0};
     uint64_t before = 0;
     for (uint32_t n = 0; n < 2; ++n) {
-        assert_int_equal(myr_segment_join(world->folder[n], 4 << 20, &segment[n], &error), MYR_OK);
+        assert_int_equal(myr_segment_join(world->dir[n], 4 << 20, &segment[n], &error), MYR_OK);
     }
     for (uint32_t g = 0; g < GENERATIONS; ++g) {
         pid_t pids[2];
@@ -205,7 +205,7 @@ static void one_of_many(uint32_t rank, void *context)
     struct myr_error error = {0};
     await_go(world, rank > 0); /* until the newcomer has found the segment */
     await_come(world, 10, rank);
-    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 4 << 20, &segment, &error), "%s",
+    CREW_CHECK(MYR_OK == myr_segment_join(world->dir[0], 4 << 20, &segment, &error), "%s",
                error.text);
     CREW_CHECK(MYR_OK == myr_soft_open(segment, &loopback, &nic, &error), "%s", error.text);
     atomic_fetch_add(&world->come[10], 1);
@@ -228,7 +228,7 @@ void the_last_of_many_has_the_socket(void **state)
         pids[r] = crew_fork(one_of_many, r, world);
     }
     await_come(world, 10, 1);
-    assert_int_equal(myr_segment_join(world->folder[0], 4 << 20, &segment, &error), MYR_OK);
+    assert_int_equal(myr_segment_join(world->dir[0], 4 << 20, &segment, &error), MYR_OK);
     atomic_store(&world->go, 1);
     for (uint32_t r = 0; r < MANY - 1; ++r) {
         assert_true(crew_join(pids[r]));

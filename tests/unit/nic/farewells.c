@@ -133,7 +133,7 @@ void a_new_nic_keeps_no_groups(void **state)
     struct member *first = &pair.member[0];
     for (uint32_t creations = 0; creations < 3; ++creations) {
         struct myr_segment *kept;
-        assert_int_equal(myr_segment_join(pair.world->folder[0], 4 << 20, &kept, NULL), MYR_OK);
+        assert_int_equal(myr_segment_join(pair.world->dir[0], 4 << 20, &kept, NULL), MYR_OK);
         meet_in_group(&pair, creations, group);
         myr_nic_group_leave(&group[0]);
         assert_int_equal(groups_in(kept), 1);

@@ -191,7 +191,7 @@ static void killed_but_seems_alive(bool zombie)
     pid_t reused = 0;
     siginfo_t about;
     world->policy = &sleeping;
-    assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(world->dir[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t victim = crew_fork(with_the_lock, 1, world);
     const pid_t survivor = crew_fork(holds_on, 0, world);
     await_come(world, 9, 1); /* the survivor is about to wait; the victim continues, and dies */
@@ -500,7 +500,7 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     struct myr_segment *segment;
     struct myr_soft_nic *nic;
     /* The process that dies must not be the one through which others find the segment. */
-    assert_int_equal(myr_segment_join(world->folder[0], 1 << 20, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(world->dir[0], 1 << 20, &segment, NULL), MYR_OK);
     const pid_t survivor = crew_fork(as_a_member, 0, world);
     const pid_t victim = crew_fork(as_a_member, 1, world);
     assert_false(crew_join(victim));

@@ -35,7 +35,7 @@ void open_nic(struct member *member, struct world *world, uint32_t rank)
     };
     atomic_store(&world->pid[rank], (uint32_t)getpid());
     CREW_CHECK(MYR_OK ==
-                   myr_segment_join(world->folder[member->node], 4 << 20, &member->segment, &error),
+                   myr_segment_join(world->dir[member->node], 4 << 20, &member->segment, &error),
                "%s", error.text);
     myr_waiter_init(&member->waiter, member->segment, no_progress, world->policy);
     CREW_CHECK(MYR_OK == myr_soft_open(member->segment, &options, &member->nic, &error), "%s",

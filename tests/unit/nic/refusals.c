@@ -108,7 +108,7 @@ static void without_rights(uint32_t rank, void *context)
     struct myr_soft_nic *nic;
     struct myr_error error = {0};
     (void)rank;
-    CREW_CHECK(MYR_OK == myr_segment_join(world->folder[0], 0, &segment, &error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myr_segment_join(world->dir[0], 0, &segment, &error), "%s", error.text);
     meet(world, 0, 2);
     if (0 == geteuid()) {
         CREW_CHECK(0 == setresuid(65534, 65534, 65534), "setresuid");

@@ -24,7 +24,7 @@ struct world *make_world(uint32_t nodes, uint32_t locals, uint32_t epochs)
     world->key = world->seed | 1;
     world->policy = &yielding;
     for (uint32_t n = 0; n < nodes; ++n) {
-        crew_folder_make(world->folder[n], sizeof(world->folder[n]));
+        crew_dir_make(world->dir[n], sizeof(world->dir[n]));
         world->network[n] = loopback.network;
     }
     return world;
@@ -33,7 +33,7 @@ struct world *make_world(uint32_t nodes, uint32_t locals, uint32_t epochs)
 void end_world(struct world *world)
 {
     for (uint32_t n = 0; n < world->nodes; ++n) {
-        crew_folder_remove(world->folder[n]);
+        crew_dir_remove(world->dir[n]);
     }
     crew_memory_free(world, sizeof(*world));
 }

@@ -25,7 +25,7 @@ extern const struct myr_soft_options loopback;
 extern const struct myr_wait_policy sleeping, yielding;
 
 struct world {
-    char folder[MOST_NODES][200];
+    char dir[MOST_NODES][200];
     const char *network[MOST_NODES]; /* the network that its NIC can use */
     uint32_t nodes, locals;  /* processes: nodes * locals; process r is on node r / locals */
     _Atomic uint32_t epochs; /* number of barriers */

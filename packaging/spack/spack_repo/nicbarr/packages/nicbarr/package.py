@@ -2,7 +2,7 @@
 # A recipe for Spack 1.0 and later. It builds a checkout or an unpacked tarball:
 #
 #     spack repo add CHECKOUT/packaging/spack/spack_repo/nicbarr
-#     spack env create --dir FOLDER && spack env activate FOLDER
+#     spack env create --dir DIRECTORY && spack env activate DIRECTORY
 #     spack add nicbarr && spack develop --path CHECKOUT nicbarr@0.1.0 && spack install
 #
 # `spack load nicbarr` makes mpirun find the components, and `spack test run nicbarr` runs a job (as root
@@ -45,7 +45,7 @@ class Nicbarr(AutotoolsPackage):
     depends_on("libseccomp@2.5:")
     depends_on("rdma-core", when="+verbs")
 
-    # A folder of its own, as the checkout may have other build folders.
+    # A directory of its own, as the checkout may have other build directories.
     build_directory = "_spack"
 
     def autoreconf(self, spec, prefix):
