@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets up communicators across nodes, so that NICs execute their MPI_Barrier and MPI_Ibarrier.
  *
- * Setup takes place within blocking collectives of all members, which may call Open MPI's own
- * collectives:
+ * Setup takes place while all members execute a blocking collective, so the members may communicate
+ * by Open MPI's collectives:
  * - Rank 0 proposes the initial choice, and draws the secret from which the groups' keys are
  *   derived.
  * - The members join the groups of NICs.
@@ -76,9 +76,9 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 }
 
 /* Exchange the members' hellos once more, if some members had not opened all NICs when they
- * started. A job that starts on one node opens no NICs until it connects to processes of other
- * nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is a daemon that did not respond in time
- * at the start. */
+ * started. One reason is that a job that starts on a single node opens no NICs until it connects to
+ * processes of other nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is that a daemon did
+ * not respond in time when the process started. */
 static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
@@ -170,10 +170,10 @@ static int join_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     return rc;
 }
 
-/* Test both groups. *good becomes true if packets of both groups get through on all members. All
- * members enter at the same time, so a group must complete soon. The members agree on the result of
- * the first group before they test the second one. Otherwise some would wait in the second group
- * for members on which the first one has failed. */
+/* Test both groups. *good becomes true if packets of both groups reach all members. All members
+ * start the test at the same time, so the first epoch of a group should complete soon. The members
+ * agree on the result of the first group before they test the second. Otherwise some members would
+ * wait in the second group for members on which the first group has failed. */
 static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct myr_error *error, bool *good)
 {

@@ -16,8 +16,8 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
  * and draw a new secret for the module's future groups. If no NIC can, the communicator is declined
  * (module->declined).
  *
- * Sets `all_suspect` to true if this communicator must not try any NIC, because the packets of all
- * NICs were lost on an earlier communicator. Collective over `comm`, with module->tuning set.
+ * Sets `all_suspect` to true if this communicator must not try any NIC, because on an earlier
+ * communicator no NIC could deliver its packets. Collective over `comm`, with module->tuning set.
  * Returns Open MPI's error. */
 int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 bool *all_suspect);
@@ -30,8 +30,8 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
  * that group, and only MPI_Barrier changes. */
 int nicbarr_install_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Join one more group, for a persistent collective. If one member has no space for it, no member
- * joins it. Collective. */
+/* Join one more group, for a persistent collective. If any member lacks memory for the group, no
+ * member joins it. Collective. */
 int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_joining *joining);
 
@@ -39,9 +39,9 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
  * (suspect_nics.h). */
 void nicbarr_across_decline_suspect(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Fall back to Open MPI's own functions; all members do so in the same call. The reported reason is
- * the `error` of this member, or, if that is NULL or empty, that packets do not get through.
- * MPI_Ibarrier's group stays, since requests may be outstanding on it. */
+/* Fall back to Open MPI's own functions; all members do so in the same call. The warning gives this
+ * member's `error` as the reason. If `error` is NULL or empty, it says that packets do not get
+ * through. The group of MPI_Ibarrier is kept, since requests may be outstanding on it. */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Barrier.
  *
- * Each state of a communicator's barrier has a separate function, which nicbarr_set_barrier()
- * installs in the communicator's table. Therefore a barrier whose algorithm is decided executes
- * only the branches of the algorithm.
+ * There is one function for each state of a communicator's barrier, and nicbarr_set_barrier()
+ * installs the function of the current state in the communicator's table. Once the algorithm is
+ * decided, a barrier therefore executes no branches except those of the algorithm itself.
  *
- * No code of this component calls MPI_Barrier through the table, because a component above might
- * count such a call, and the function of the current state would call itself. */
+ * No code of this component calls MPI_Barrier through the table. A component with a higher priority
+ * might count such a call, and the function of the current state would call itself. */
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"
@@ -25,8 +25,8 @@ static int openmpi_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return nicbarr_openmpi_barrier(comm, &module->openmpi);
 }
 
-/* Set up the groups for which there were enough non-blocking calls (across nodes). Returns true if
- * this has changed the state of MPI_Barrier, because it included the barrier's own next step of
+/* Across nodes, set up the groups for which there were enough non-blocking calls. Returns true if
+ * this has changed the state of MPI_Barrier, either because MPI_Barrier has advanced in its own
  * setup, or because the communicator was declined. The caller then executes this barrier by the
  * function of the new state. */
 static inline bool handle_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)

@@ -3,9 +3,9 @@
  * docs/design/barrier-states.md shows it as a table, and tests/unit/barrier_transitions_test.c
  * compares the two.
  *
- * All members of a communicator are in the same state in the same call of the program, because the
- * members agree on every event. The exception is NICBARR_EVENT_LOST, which each member detects for
- * itself. */
+ * The members of a communicator agree on every event, so in any given call of the program they are
+ * all in the same state. The only exception is NICBARR_EVENT_LOST, which each member detects on its
+ * own. */
 #ifndef NICBARR_BARRIER_TRANSITIONS_H
 #define NICBARR_BARRIER_TRANSITIONS_H
 

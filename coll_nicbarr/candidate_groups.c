@@ -32,8 +32,9 @@ static void explain_nic(ompi_communicator_t *comm,
                         '\0' != *why ? why : "its packets do not get through between all nodes");
 }
 
-/* Remove the candidates of NICs that have failed on any member. If packets did not get through,
- * this communicator does not try the NIC again, and others do so rarely (suspect_nics.h). */
+/* Remove the candidates of NICs that have failed on any member. If the packets of a NIC did not get
+ * through, this communicator does not try the NIC again, and other communicators do so rarely
+ * (suspect_nics.h). */
 static void drop_nics(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       struct nicbarr_candidate_groups *contenders, const struct failures *failures)
 {

@@ -2,10 +2,10 @@
 /* Joins the groups of NICs that a contest across nodes measures, one for each candidate, and tests
  * each group with a first epoch, which is allowed to fail.
  *
- * A kind of NIC may be unable to form such a group, or its packets may not get through. In both
- * cases all members drop all candidates of that kind, and continue with the others. If packets do
- * not get through, the kind is also removed from the module's shape, because another attempt would
- * again take seconds. The only kind of a shape is not removed.
+ * If a kind of NIC cannot form such a group, or if its packets do not get through, all members drop
+ * the candidates of this kind and continue with the others. In the second case they also remove the
+ * kind from the module's shape, because another attempt would again take seconds; the last kind of
+ * a shape is never removed.
  *
  * Called by tune.c (barriers) and data_across.c (collectives that carry data), with module->tuning
  * set. */
@@ -24,10 +24,10 @@ struct nicbarr_candidate_groups {
     bool tried; /* the groups were tested, so all members know whether packets get through */
 };
 
-/* Join and test a group for each candidate. On entry, `count` and `choice` list the wanted
- * candidates; on return, those whose groups work. `unit_most` and `broadcasts` are as in
- * nicbarr_joining. Collective over `comm`; returns Open MPI's error. The caller owns the groups in
- * any case. */
+/* Join and test a group for each candidate. On entry, `count` and `choice` list the candidates to
+ * be joined; on return, they list the candidates whose groups work. `unit_most` and `broadcasts`
+ * are as in nicbarr_joining. Collective over `comm`; returns Open MPI's error. The caller owns the
+ * groups in any case. */
 int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   uint32_t unit_most, bool broadcasts,
                                   struct nicbarr_candidate_groups *contenders);

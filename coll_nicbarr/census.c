@@ -68,8 +68,8 @@ static bool is_same_partition(const struct count *count, const struct parts *a,
     return 0 == memcmp(a->of, b->of, count->size * sizeof(*a->of));
 }
 
-/* Add NIC `nic` to the usable ones if all processes have it, and the same processes share it as
- * share the other NICs. The first one defines the nodes. */
+/* Mark NIC `nic` as usable if all processes have it, and if the processes that share it are the
+ * same as for the other usable NICs. The first usable NIC defines the nodes. */
 static enum nicbarr_census_result consider_nic(struct count *count, uint32_t nic, bool by_segment,
                                                struct nicbarr_nodes *nodes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups the processes of a communicator into nodes, and determines which NICs can connect these
- * nodes. Both follow from the hellos of the processes (hello.h).
+ * nodes, from the hellos of the processes (hello.h).
  *
  * Pure functions, called by members.c and by the tests. All members process the same hellos in the
  * order of ranks, so all of them compute the same nodes. Time and memory are O(P) for P processes.
@@ -14,8 +14,8 @@
 
 #include "coll_nicbarr/nics.h"
 
-/* A process. Its segment and its NICs are identified by numbers among all known ones, from 1; 0
- * means none. */
+/* A process. Its segment and its NICs are identified by their numbers among all known segments and
+ * NICs, starting at 1; 0 means none. */
 struct nicbarr_peer {
     uint32_t segment;
     uint32_t number; /* its number in the segment */
@@ -59,11 +59,12 @@ enum nicbarr_census_result {
                    * versa */
 };
 
-/* Group the `size` processes of a communicator into nodes, as process `rank`. The first NIC that
- * all processes have defines the nodes: the processes that share it form a node. Another NIC is
- * usable if the same processes share it. A NIC whose processes use the job's segment (bit n of
- * `by_segment`) must be shared by exactly the processes that share the segment. On success, the
- * caller frees `nodes` with nicbarr_nodes_free(). */
+/* Group the `size` processes of a communicator into nodes, from the point of view of process
+ * `rank`. The first NIC that all processes have defines the nodes: the processes that share it form
+ * a node. A further NIC is usable only if it is shared by the same sets of processes. If the
+ * processes of NIC n access it through the job's segment (bit n of `by_segment`), it must be shared
+ * by exactly the processes that share the segment. On success, the caller frees `nodes` with
+ * nicbarr_nodes_free(). */
 enum nicbarr_census_result nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
                                           uint32_t rank, const struct nicbarr_known *known,
                                           uint32_t by_segment, struct nicbarr_nodes *nodes);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See checking.h.
  *
- * Each member contributes the signature of its call to an MPI_Allgather of the component below. All
- * members compare the same signatures, so they get the same result. If calls differ, the members
- * then exchange descriptions of their calls. The comparison sends the same messages in all
- * collectives, so it cannot itself be mismatched. */
+ * Before a collective, each member contributes the signature of its call to an MPI_Allgather, which
+ * the next component performs. All members compare the same signatures, so they get the same
+ * result. If the calls differ, the members also exchange descriptions of their calls. The messages
+ * of the comparison do not depend on the collective, so members that call different collectives can
+ * still be compared. */
 #include "coll_nicbarr/checking.h"
 
 #include <stdio.h>
@@ -66,8 +67,8 @@ static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi
                               predefined ? type->super.id : 0, bytes_of(count, type)};
 }
 
-/* Returns the signature of a collective whose data have the same size on all members: `count`
- * values of `type` on this one. */
+/* Returns the signature of a collective whose data have the same size on all members; on this
+ * member, they are `count` values of `type`. */
 static struct signature of_data(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
                                 int root)
 {
@@ -159,8 +160,8 @@ static int gather_bytes(nicbarr_checker_t *checker, ompi_communicator_t *comm, c
                                      (nicbarr_count_t)bytes, MPI_BYTE, comm, &checker->openmpi);
 }
 
-/* Called when the calls differ: rank 0 prints them. No member returns before that, because the
- * error may end the job. */
+/* Called when the calls differ. Rank 0 prints them, and no member returns before that, because the
+ * returned error may end the job. */
 static int report_difference(nicbarr_checker_t *checker, ompi_communicator_t *comm,
                              const struct signature *mine, const ompi_datatype_t *type,
                              const ompi_op_t *op, const struct signature *all)

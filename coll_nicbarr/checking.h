@@ -7,9 +7,9 @@
  * error, and the first one prints a message with the calls and the code that made them.
  *
  * The module of a checked communicator implements no collective itself, but calls the functions of
- * the components below it (openmpi.h). Non-blocking and persistent collectives are not compared,
- * because their calls must not wait for other members, and neither are calls that Open MPI makes
- * within a collective, because they do not reach this module. */
+ * the components below it (openmpi.h). It does not compare non-blocking and persistent collectives,
+ * because their calls must not wait for other members. Nor does it compare the calls that Open MPI
+ * makes within a collective, because these do not reach the module. */
 #ifndef NICBARR_CHECKING_H
 #define NICBARR_CHECKING_H
 

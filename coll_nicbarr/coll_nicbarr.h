@@ -173,7 +173,8 @@ struct nicbarr_class {
     uint32_t pause;  /* while it is watched: calls between two remeasurements */
     /* While it is open or watched; see nicbarr_data_one_root(): */
     int root_seen;
-    uint32_t root_changes; /* number of calls whose root differed from the previous call's */
+    uint32_t
+        root_changes; /* number of calls whose root differed from the root of the previous call */
     uint16_t remeasured, switches; /* number of remeasurements, and how many changed the choice */
     struct json_t *entry;          /* entry in the report; NULL: none (yet) */
 };
@@ -181,8 +182,8 @@ struct nicbarr_class {
 typedef struct mca_coll_nicbarr_module {
     mca_coll_base_module_t super;
     struct myr_group group; /* MPI_Barrier's group on one node; record NULL: not set up yet */
-    /* The saved functions: those that the communicator's table contained before this module was
-     * enabled, and contains again after it was declined. */
+    /* The saved functions, which the communicator's table contained before this module was enabled.
+     * They are restored when the communicator is declined. */
     struct nicbarr_openmpi openmpi; /* blocking */
     NICBARR_REQUESTS(NICBARR_FALLBACK)
     /* The communicator's table contains the function of this state, unless a component above has
@@ -196,14 +197,14 @@ typedef struct mca_coll_nicbarr_module {
     uint32_t pending; /* across nodes: bit mask of groups that the next blocking collective must set
                          up: size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
                          on), and NICBARR_PENDING_BARRIER */
-    /* For blocking calls on one node, whose rounds are in the order of the program's calls. */
+    /* For blocking calls on one node; their rounds are in the order of the program's calls. */
     struct nicbarr_reducer reducer;
     struct nicbarr_reducer wide; /* with a wide exchange, for payloads of several slots */
     bool wide_decided;           /* the members have set `wide` up, or have no memory for it */
     struct nicbarr_streamer streamer;
-    /* Non-blocking calls have rounds of their own, because Open MPI issues some of them from within
-     * progress (MPI_Comm_idup), at a different point of the program on each process. Guarded by the
-     * requests' lock. */
+    /* Non-blocking calls use separate rounds, because Open MPI issues some of them from within
+     * progress (MPI_Comm_idup), at a different point of the program on each process. Protected by
+     * the requests' lock. */
     struct {
         struct nicbarr_reducer reducer;
         struct nicbarr_streamer streamer;
@@ -239,7 +240,7 @@ typedef struct mca_coll_nicbarr_module {
     struct myr_nic_group split; /* MPI_Ibarrier's group, which executes: */
     struct nicbarr_choice split_choice;
     struct mcp_secret secret;     /* secret from which the groups' keys and secrets are derived */
-    bool sealed;                  /* rank 0 has sent it sealed, not in the clear */
+    bool sealed;                  /* rank 0 has sent it encrypted */
     uint64_t groups;              /* number of groups of NICs so far; the same on all
                                    * members */
     uint32_t barriers, ibarriers; /* number of calls executed by Open MPI's own functions so far */
@@ -262,10 +263,10 @@ enum nicbarr_message {
     NICBARR_MESSAGE_STUCK,
     NICBARR_MESSAGE_DEAD_MEMBER,
 };
-bool nicbarr_warn_once(enum nicbarr_message message); /* returns whether this process is the first,
-                                                      so that it must print the message */
+bool nicbarr_warn_once(enum nicbarr_message message); /* returns whether this process is the first
+                                                         and must therefore print the message */
 
-/* Print a message why Open MPI's own barrier is used. */
+/* Print a message that explains why Open MPI's own barrier is used. */
 void nicbarr_explain(ompi_communicator_t *comm, const char *why);
 
 /* Write the name that the user gave to a communicator, or else its number, into `text`; returns

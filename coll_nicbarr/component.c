@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component that Open MPI loads: registers, opens and closes it.
  *
- * Opening happens before the modex. The process joins the node's segment, and publishes whether
- * this succeeded. A failure is never an error for the job: the component stays open to inform its
- * peers, and all communicators use Open MPI's own functions. */
+ * Open MPI opens the component before the modex. When the component is opened, the process joins
+ * the segment of its node and publishes whether this succeeded. If it did not, the job continues:
+ * the component stays open, so that its peers learn about the failure, and all communicators use
+ * Open MPI's own functions. */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include <pthread.h>
@@ -83,7 +84,7 @@ static void parse_algorithm(void)
     }
 }
 
-/* Parse the implementation of a collective that carries data. */
+/* Parse the name of the implementation of a collective that carries data. */
 static enum nicbarr_way parse_way(enum nicbarr_collective collective, const char *parameter,
                                   const char *given)
 {
@@ -106,8 +107,8 @@ static enum nicbarr_way parse_way(enum nicbarr_collective collective, const char
     return NICBARR_WAY_OPEN;
 }
 
-/* Check the list of cache files. A list without any file is an error, because users who want no
- * cache specify "none". */
+/* Check the list of cache files. An empty list is an error, because a user who wants no cache
+ * specifies "none". */
 static void check_cache_list(char **given)
 {
     if ('\0' == (*given)[strspn(*given, ",")]) {
@@ -178,8 +179,9 @@ static void read_parameters(void)
         parse_way(NICBARR_SCATTER, "scatter", component->parameters.scatter);
 }
 
-/* Returns a digest of everything that must be equal on all processes of a communicator, because it
- * determines their protocol. Versions may differ if the digest is equal. */
+/* Returns a digest of everything that determines the protocol between processes, and must therefore
+ * be equal on all processes of a communicator. Their versions may differ if their digests are
+ * equal. */
 static uint64_t protocol_digest(void)
 {
     const struct {
@@ -215,8 +217,8 @@ static void warn_stuck(const char *line)
     }
 }
 
-/* Returns the timeouts after which a process that is stopped while it runs the soft NIC is treated
- * like a silent node. */
+/* Returns the timeouts for a process that was stopped while it ran the soft NIC. They are the same
+ * as for a node that does not respond. */
 static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *parameters)
 {
     const uint64_t second = UINT64_C(1000) * 1000 * 1000;
@@ -227,7 +229,8 @@ static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *paramet
     };
 }
 
-/* Poll the NICs while no process on this node waits for them, because other nodes may. */
+/* Poll the NICs on behalf of other nodes, which may be waiting although no process on this node
+ * is. */
 static int tend_nics(void)
 {
     return (int)nicbarr_nics_run(&mca_coll_nicbarr_component.nics, false);
@@ -235,9 +238,9 @@ static int tend_nics(void)
 
 static bool tending; /* tend_nics() is registered */
 
-/* Open the NICs. With `hurry`, which MPI_Init uses, this does not wait for a daemon that does not
- * answer at once. The daemon is queried again when the first communicator across nodes is set up,
- * whose members then exchange the result. */
+/* Open the NICs. MPI_Init calls this with `hurry`; then a daemon that does not answer immediately
+ * is skipped. It is queried again when the first communicator across nodes is set up, and the
+ * members of this communicator exchange the result. */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -277,10 +280,10 @@ enum {
     LINGER_NAP_US = 1000 /* a NIC waits at least a millisecond before it requests a message */
 };
 
-/* Run the NICs for LINGER_US before they are closed. The processes of this job have completed their
- * collectives, but the last messages to a process of another job may have been lost. That process's
- * NIC then requests them repeatedly, and this may be the last process that can run this node's NIC
- * and answer. */
+/* Run the NICs for another LINGER_US before they are closed. The processes of this job have
+ * completed their collectives, but the last messages to a process of another job may have been
+ * lost. The NIC of that process requests such messages repeatedly, and this process may be the last
+ * one that can run the NIC of this node and answer. */
 static void run_nics_for_others(void)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -413,11 +416,11 @@ static int component_init_query(bool enable_progress_threads, bool enable_mpi_th
     return OMPI_SUCCESS;
 }
 
-/* opal_progress() yields the CPU at the end of a call without progress, if Open MPI is configured
- * to do so because there are more processes than cores. This function disables the yield for the
- * duration of the call, because nicbarr's waits yield themselves, and conclude from the CPU time of
- * a call whether there was progress. A yield has been observed to take 5 us of CPU time. Several
- * threads may call this at once, so only a thread that has read `true` restores the setting. */
+/* If there are more processes than cores, Open MPI configures opal_progress() to yield the CPU
+ * after a call without progress. This function disables the yield for the duration of the call.
+ * nicbarr yields in its own wait loops, which infer from the CPU time of a call whether there was
+ * progress, and a yield was observed to take 5 us of CPU time. Several threads may call this
+ * function concurrently, so the setting is restored only by a thread that has read `true`. */
 void nicbarr_progress(void)
 {
     const bool yields = opal_progress_yield_when_idle;
@@ -472,7 +475,7 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    /* All members know the same reason, so one message is sufficient for all nodes and
+    /* All members know the same reason, so a single message suffices for all nodes and
      * containers. */
     const bool speak = is_first_with_component(comm) &&
                        (NULL != component->segment ? nicbarr_warn_once(NICBARR_MESSAGE_DECLINED)

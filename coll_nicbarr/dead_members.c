@@ -9,8 +9,9 @@
 
 enum { LAUNCHER_MS = 1000 };
 
-/* The time at which the first dead process was detected; 0: none was detected. Later deaths do not
- * change it, because a launcher that has not ended the job by then will not end it at all. */
+/* The time at which the first dead process was detected, or 0 if none was detected. Later deaths do
+ * not change this time, because a launcher that has not ended the job after the first death will
+ * not end it at all. */
 static _Atomic uint64_t detected_ms;
 
 static bool has_died(const struct nicbarr_peer *peer, uint32_t own_segment)

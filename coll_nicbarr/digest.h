@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hash of data: FNV-1a. Equal data have equal digests on all nodes. The hash is not
- * cryptographic. Pure. */
+/* A hash of data, FNV-1a. Equal data have equal digests on all nodes. The hash is not
+ * cryptographic. */
 #ifndef NICBARR_DIGEST_H
 #define NICBARR_DIGEST_H
 

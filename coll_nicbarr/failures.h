@@ -2,12 +2,12 @@
 /* Process failures in programs that survive them (mpirun --with-ft ulfm): determines which error a
  * collective on one node returns, and when it stops waiting.
  *
- * Open MPI's progress detects that a process has failed or that a communicator was revoked. A
- * member that waits then abandons its wait, and the collective runs to its end without the missing
- * values. As it may publish wrong values from then on, the member first sets a flag in the shared
- * record. Each member checks this flag at the end of its collective, and returns an error if its
- * result may depend on an abandoned wait. Therefore the code that moves data needs no error paths,
- * and barriers have no overhead.
+ * Open MPI's progress engine detects that a process has failed or that a communicator was revoked.
+ * A member that is waiting then abandons its wait, and the collective runs to its end without the
+ * missing values. Since this member may publish wrong values from then on, it first sets a flag in
+ * the shared record. Each member checks the flag at the end of its collective, and returns an error
+ * if its result may depend on an abandoned wait. Therefore the code that moves data needs no error
+ * paths, and barriers have no overhead.
  *
  * Threads: any. */
 #ifndef NICBARR_FAILURES_H
@@ -19,9 +19,9 @@
 extern int (*nicbarr_failure)(ompi_communicator_t *comm);
 
 /* Returns the error that collectives on `comm` return at present, or OMPI_SUCCESS if there is none.
- * A collective of several steps checks it before each call of one of Open MPI's own functions: a
- * member that has abandoned a wait must no longer call these, because others may be in a later
- * call. */
+ * A collective of several steps checks this before each call of one of Open MPI's own functions. A
+ * member that has abandoned a wait must no longer call such a function, because other members may
+ * be in a later call. */
 static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 {
     return NULL == nicbarr_failure ? OMPI_SUCCESS : nicbarr_failure(comm);
@@ -30,9 +30,9 @@ static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 /* abandons() of struct myr_waiter, whose owner is the communicator. */
 bool nicbarr_abandons(const struct myr_watch *watch);
 
-/* Returns the error of a collective on one node that has ended, or has not begun yet: OMPI_SUCCESS,
- * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED. The result is NICBARR_FAILURE_UNKNOWN if another member
- * has abandoned a wait, and this process does not know the reason yet. */
+/* Returns the error of a collective on one node that has ended or has not begun yet: OMPI_SUCCESS,
+ * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED. Returns NICBARR_FAILURE_UNKNOWN if another member has
+ * abandoned a wait and this process does not know the reason yet. */
 enum { NICBARR_FAILURE_UNKNOWN = -1 };
 int nicbarr_failure_of(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 

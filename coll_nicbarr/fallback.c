@@ -17,8 +17,8 @@ void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module)
 }
 
 /* Before Open MPI 6.0, an entry of the communicator's table holds a reference to its module, and
- * nicbarr's module holds one to the saved module. Nicbarr's exists as long as the communicator,
- * because Open MPI keeps a list of all modules. */
+ * nicbarr's module holds a reference to the saved module. nicbarr's own module exists as long as
+ * the communicator, because Open MPI keeps a list of all modules. */
 #define RESTORE_SAVED(the_module, collective, saved_function, saved_module)                        \
     do {                                                                                           \
         mca_coll_base_comm_coll_t *table = (the_module)->openmpi.table;                            \

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Manages a communicator's table of functions: saves the previous functions, and installs this
- * component's. No other file writes into the table. During a call of Open MPI's own function the
- * communicator has a second table instead (openmpi.h).
+/* Manages a communicator's table of functions: saves the previous functions, and installs those of
+ * this component. No other file writes into this table. While one of Open MPI's own functions is
+ * called, a second table takes its place (openmpi.h).
  *
- * An entry of the table is written only while its module is nicbarr's. A component above
- * (coll/monitoring, or any other that wraps functions) has saved nicbarr's function and continues
- * to call it. Therefore each of these functions must still work after it was replaced or the
- * communicator was declined. */
+ * An entry of the table is written only while it contains nicbarr's module. If a component above,
+ * such as coll/monitoring, has wrapped nicbarr's function, it has saved this function and continues
+ * to call it. Therefore each of nicbarr's functions must still work after it was replaced, or after
+ * the communicator was declined. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Save the functions that the table of `comm` has before nicbarr's are installed, as the fallback.
- * If modules fill the table themselves (nicbarr_modules_fill_tables()), this also installs
- * nicbarr's. Returns false if a function is missing; then the module cannot be used, because it
- * would have no fallback. */
+/* Save the functions that the table of `comm` contains before nicbarr's functions are installed, as
+ * the fallback. If modules fill the table themselves (nicbarr_modules_fill_tables()), this also
+ * installs nicbarr's functions. Returns false if a function is missing; then the module cannot be
+ * used, because it would have no fallback. */
 bool nicbarr_fallback_save(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
-/* Called when the communicator is freed: the first function restores the saved functions, the
+/* Called when the communicator is freed. The first function restores the saved functions, and the
  * second one only releases them. */
 void nicbarr_fallback_restore(mca_coll_nicbarr_module_t *module);
 void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module);
@@ -30,8 +30,9 @@ extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, enum nicbarr_barrier_state state);
 
 /* Restore Open MPI's own functions of a collective that carries data: the blocking function, and
- * the one that creates persistent operations. The non-blocking function stays, because Open MPI may
- * call it from within progress, at a different point of the program on each process. */
+ * the function that creates persistent operations. nicbarr's non-blocking function is kept, because
+ * Open MPI may call it from within progress, at a different point of the program on each
+ * process. */
 void nicbarr_restore_data(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 
 /* Restore all of Open MPI's own functions except MPI_Barrier. */

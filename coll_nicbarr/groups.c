@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See groups.h.
  *
- * The blobs of the first phase, which are the data that peers need to connect, are exchanged for
- * all groups at once: the first process of each node sends the blobs of all groups in one
- * message. */
+ * The first phase returns blobs, which contain the data that peers need to connect. They are
+ * exchanged for all groups together: the first process of each node sends the blobs of all groups
+ * in one message. */
 #include "coll_nicbarr/groups.h"
 
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/secrets.h"
 
-/* The time (milliseconds) for which a node may be silent in a barrier that all members enter at the
- * same time, before its packets are considered lost. A busy host may be late, but a NIC that
- * receives several retransmission requests (ASK) answers one of them: at a load of 70, one of
- * 20,000 communicators took more than 2 s. */
+/* The time (milliseconds) for which a node may be silent in the test barrier, which all members
+ * enter at the same time, before its packets are considered lost. A busy host may be late, but its
+ * NIC should answer at least one of several retransmission requests (ASK). At a load of 70, only
+ * one of 20,000 communicators took more than 2 s. */
 enum { TRY_MS = 5000 };
 
 static uint32_t blob_bytes(const struct nicbarr_joining *joining)
@@ -101,8 +101,8 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
 
 /* ---- the exchange in between ---- */
 
-/* Returns the size of a node's message, which contains a flag and a blob for each group whose kind
- * has blobs; the flag is 0 if there is no blob. */
+/* Returns the size of a node's message. For each group whose kind has blobs, the message contains a
+ * flag and a blob; the flag is 0 if there is no blob. */
 static size_t message_bytes(const struct nicbarr_joining *list, int count)
 {
     size_t bytes = 0;
@@ -177,7 +177,7 @@ static void connect_all(const mca_coll_nicbarr_module_t *module, struct nicbarr_
         const uint32_t nodes = 0 == list[j].peers ? module->nodes.nodes : list[j].peers + 1;
         struct myr_error *error = &errors[list[j].choice.nic];
         if (NULL != list[j].group && MYR_ERR_GONE == error->status) {
-            /* this kind of NIC has failed already, and another attempt would take seconds */
+            /* this kind of NIC has already failed, and another attempt would take seconds */
             list[j].failed = true;
             nicbarr_group_leave(list[j].group);
         } else if (NULL != list[j].group && 0 == blob) {
@@ -249,8 +249,8 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-/* Returns whether the test has failed. If so, informs all reachable nodes, because they may be
- * waiting for nodes other than the silent ones. */
+/* Returns whether the test has failed. If so, all reachable nodes are informed, because they may be
+ * waiting for other nodes than the silent ones. */
 static bool test_failed(struct myr_nic_group *group, const struct nicbarr_wait *wait,
                         struct myr_error *error)
 {
@@ -302,8 +302,8 @@ static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
     return wait_for_test(group, (struct nicbarr_wait){.epoch = epoch}, error);
 }
 
-/* Execute a broadcast of maximum length from a node's first process. The window has space, because
- * the barrier has just completed. */
+/* Execute a broadcast of maximum length from the first process of a node. There is space in the
+ * window, because the barrier has just completed. */
 static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr_error *error)
 {
     myr_nic_bcast_begin(group, root);
@@ -316,7 +316,7 @@ static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr
     return done;
 }
 
-/* With two roots, each node receives at least one of the broadcasts. */
+/* Two broadcasts with different roots are sent, so that each node receives at least one. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error)
 {
     bool good = try_epoch(group, error);

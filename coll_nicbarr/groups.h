@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins the groups of NICs of a communicator, many at a time, in the two phases of nic_kind.h.
+/* Joins groups of NICs for a communicator, many groups at a time, in the two phases that nic_kind.h
+ * describes.
  *
  * Called by across.c, candidate_groups.c and round_trips.c, within collectives of the
  * communicator. */
@@ -30,9 +31,9 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 void nicbarr_group_leave(struct myr_nic_group *group);
 
 /* Test the group by one barrier or ping-pong, which all members enter at the same time. Returns
- * false, with a message, if packets do not get through. A host that is only late does not make the
- * test fail. Groups for data and for broadcasts are tested with their longest packets, since the
- * path MTU may be too small for these. */
+ * false, with a message, if packets do not get through. The test does not fail just because a host
+ * is late. Groups for data and for broadcasts are tested with their longest packets, since the path
+ * MTU may be too small for them. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The encoding: this head, the public key if there is one, the names of the existing NICs with as
- * many addresses as each has, and the reason why there is no NIC. */
+/* An encoded hello consists of this head, the public key if there is one, the names of the existing
+ * NICs, each with its addresses, and the reason why there is no NIC. */
 struct head {
     uint32_t format; /* NICBARR_HELLO_FORMAT; like all fields, in the sender's byte order */
     uint32_t number;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hello: a process's description of itself, with the addresses of its NICs, which it publishes
- * at start-up for all other processes. This file defines its content and encoding.
+/* At start-up each process publishes a hello, which describes the process and contains the
+ * addresses of its NICs. This file defines the content and the encoding of hellos.
  *
- * Pure functions; called by peers.c (the modex), across.c (second hellos) and the tests. The bytes
- * of another process are not trusted: decoding either fails, or results in values within their
- * bounds. */
+ * The functions are pure. They are called by peers.c (the modex), by across.c (second hellos) and
+ * by the tests. The bytes of another process are not trusted: decoding either fails, or results in
+ * values within their bounds. */
 #ifndef NICBARR_HELLO_H
 #define NICBARR_HELLO_H
 
@@ -15,9 +15,9 @@
 #include "coll_nicbarr/nics.h"
 #include "libmyr/seal.h"
 
-/* The version of hellos, and of all other formats and protocols that processes must have in common;
- * any change to these changes its lower half. A machine of the other byte order reads a different
- * number, and therefore does not participate. */
+/* The version of hellos, and of all other formats and protocols that processes must have in common.
+ * Any change to one of them changes the lower half of this number. A machine with the other byte
+ * order reads a different number, and therefore does not participate. */
 enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {
@@ -25,8 +25,8 @@ struct nicbarr_hello {
     /* digest of schedules, formats and parameters, which must be equal on both sides */
     uint64_t digest;
     uint32_t number; /* number of the process in the segment */
-    bool later; /* it opens more NICs at its first communicator across nodes, because its job needed
-                   none so far, or because a NIC was not available yet */
+    bool later; /* it opens more NICs when its first communicator across nodes is set up, because
+                   its job did not need them so far, or because a NIC was not available yet */
     struct myr_public_key key; /* public key of its segment; seals secrets for it */
     struct myr_nic_name nic[NICBARR_NICS_MOST]; /* by NIC number; key 0: it has no such NIC */
     char why[240]; /* reason why it has no segment or, if it has one, no NIC */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Ibarrier and persistent barriers.
  *
- * To arrive, a process stores the epoch in its own word. A barrier is complete when the words of
- * all members have reached its epoch. No process has to act in between. Therefore the operation
- * overlaps completely with computation, any number of barriers may be outstanding, and a process
- * that makes no MPI calls does not delay others. Persistent barriers may be started in a different
- * order on each process, so each of them has its own record, or across nodes its own group of NICs.
+ * A process arrives by storing the epoch in its own word, and a barrier is complete when the words
+ * of all members have reached its epoch. No process has to act between these two points. Therefore
+ * the operation overlaps completely with computation, any number of barriers may be outstanding,
+ * and a process that makes no MPI calls does not delay others. Persistent barriers may be started
+ * in a different order on each process, so each of them has its own record or, across nodes, its
+ * own group of NICs.
  *
- * Across nodes, MPI_Ibarrier cannot set up groups, because that takes messages. It uses Open MPI's
- * own function until a blocking collective has set up its group. */
+ * Across nodes, MPI_Ibarrier uses Open MPI's own function until a blocking collective has set up a
+ * group for it. MPI_Ibarrier cannot do this itself, because it takes messages. */
 #include "coll_nicbarr/barrier.h"
 
 #include <stdlib.h>
@@ -83,8 +84,8 @@ static void release_group(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {arrive_across, test_across, remind_across,
                                                 release_group};
 
-/* Count a call that Open MPI's own function serves. After enough of these calls, the next blocking
- * collective sets up a group. */
+/* Count a call that is served by Open MPI's own function. After enough of these calls, the next
+ * blocking collective sets up a group. */
 static void record_call(mca_coll_nicbarr_module_t *module)
 {
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;

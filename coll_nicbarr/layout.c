@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See layout.h.
  *
- * A record consists of the arrival words, the counters, and all other slots. Counters have separate
- * memory, because slots keep the epochs of earlier plans, whereas counters must start at 0. */
+ * A record consists of the arrival words, the counters, and all other slots. Counters do not share
+ * memory with other slots, because slots contain the epochs of earlier plans, whereas counters must
+ * start at 0. */
 #include "coll_nicbarr/layout.h"
 
 #include <stdlib.h>
 
-/* Returns whether a common word, which all processes read, releases the barrier instead of
- * messages. On one node, this is so for a tree. */
+/* Returns whether the barrier is released by a common word that all processes read, instead of by
+ * messages. On one node, this is the case for a tree. */
 static bool has_release_word(struct nicbarr_choice choice)
 {
     return NICBARR_TREE == choice.algorithm;
 }
 
-/* Returns whether the layout follows from the messages of the schedule, as it does for all
- * algorithms but the counter and the flags. */
+/* Returns whether the layout follows from the messages of the schedule. This is the case for all
+ * algorithms except counters and flags. */
 static bool has_messages(struct nicbarr_choice choice)
 {
     return nicbarr_algorithm_messages(choice.algorithm) &&

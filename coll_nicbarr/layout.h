@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lays out the slots of each algorithm in a record, and turns a choice into a plan over these
- * slots.
+/* Defines where the slots of each algorithm are in a record, and turns a choice into a plan that
+ * uses these slots.
  *
- * Called by setup.c (space for all candidates, the plan of the choice), tune.c (the plans of all
- * candidates, or of an adopted choice) and limits.c. All members of a communicator compute the same
- * layout. Any thread, each for a module of its own. */
+ * Called by setup.c (for the space of all candidates, and the plan of the choice), by tune.c (for
+ * the plans of all candidates, or of an adopted choice) and by limits.c. All members of a
+ * communicator compute the same layout. Threads may call these functions concurrently for different
+ * modules. */
 #ifndef NICBARR_LAYOUT_H
 #define NICBARR_LAYOUT_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Bytes of slots that `choice` needs in a communicator of `shape`, separately for counters and for
- * all other algorithms. */
+/* The number of bytes for the slots that `choice` needs in a communicator of `shape`, separately
+ * for counters and for all other algorithms. */
 struct nicbarr_bytes {
     size_t counters, others;
 };

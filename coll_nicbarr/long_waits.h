@@ -4,16 +4,16 @@
  * code that made it, the communicator and its members. `nicbarr status` combines it with the waits
  * of the node's other processes (libmyr/node/waits.h).
  *
- * All of this runs only in a wait that is already long, so its cost does not matter. Threads:
- * any. */
+ * All of this runs only in waits that are already long, so its cost does not matter. May be called
+ * by any thread. */
 #ifndef NICBARR_LONG_WAITS_H
 #define NICBARR_LONG_WAITS_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "libmyr/node/waits.h"
 
-/* Find the outermost MPI function that the calling thread is in, and the code that called it, as in
- * struct myr_shown_wait. A text that cannot be determined becomes "". */
+/* Find the outermost MPI function that the calling thread is in, and the code that called it, in
+ * the form of struct myr_shown_wait. A text that cannot be determined becomes "". */
 enum {
     NICBARR_CALL_TEXT = sizeof(((struct myr_shown_wait *)0)->call),
     NICBARR_CALLER_TEXT = sizeof(((struct myr_shown_wait *)0)->caller)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Determines whether nicbarr can serve a communicator: which members share this process's segment,
- * and on which node each member is.
+/* Determines whether nicbarr can serve a communicator. To this end it finds out which members share
+ * the segment of this process, and on which node each member is.
  *
- * All members compare the same hellos (peers.h), so they get the same answer, and no member
- * installs a function that another one does not have. If a job connects to processes of another
- * node after its start, hellos are exchanged once more within the communicator; see across.c. */
+ * All members compare the same hellos (peers.h), so they get the same answer, and a function is
+ * installed either on all members or on none. If a job connects to processes of another node after
+ * it was started, hellos are exchanged once more within the communicator; see across.c. */
 #include "coll_nicbarr/members.h"
 
 #include <pthread.h>

@@ -20,9 +20,9 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              const char **why);
 
-/* Returns whether a second exchange of hellos is needed. It is if all members can participate, but
- * some had not opened all NICs when they started. All members get the same answer, because it
- * depends only on the first hellos. */
+/* Returns whether a second exchange of hellos is needed, because all members can participate, but
+ * some of them had not opened all NICs when they started. All members get the same answer, because
+ * it depends only on the first hellos. */
 bool nicbarr_members_lack_nics(ompi_communicator_t *comm);
 
 /* Returns whether a member belongs to another job than this process. */
@@ -30,9 +30,9 @@ bool nicbarr_has_other_jobs(ompi_communicator_t *comm);
 
 /* Returns whether the communicator is on several nodes. All members get the same answer.
  *
- * Within a job, Open MPI provides the nodes of all processes. It provides the node of another job's
- * process only if this process has communicated with that one. Therefore the members' hellos decide
- * in this case: a process that is not in this process's segment is on another node. */
+ * Open MPI provides the nodes of all processes of the same job. However, it provides the node of a
+ * process in another job only if the two processes have communicated. In this case the hellos of
+ * the members decide: a process that does not share this process's segment is on another node. */
 bool nicbarr_is_across(ompi_communicator_t *comm);
 
 #endif

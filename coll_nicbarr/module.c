@@ -2,8 +2,8 @@
 /* Creates and destroys a communicator's module, and determines the collectives that it offers.
  *
  * Creating a module is cheap: it only determines whether the communicator is on one node, and saves
- * the previous functions. Everything else is set up on first use: see setup.c for one node,
- * across.c for several, and data/data.h for collectives that carry data. */
+ * the previous functions. Everything else is set up on first use, by setup.c on one node, by
+ * across.c across nodes, and as data/data.h describes for collectives that carry data. */
 #include "coll_nicbarr/module.h"
 
 #include <stdlib.h>

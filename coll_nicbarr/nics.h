@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This process's NICs: one of each kind that is wanted and available.
+/* The NICs of this process: one NIC of each kind that is wanted and available.
  *
  * The component identifies a NIC by its number: number n is of the kind nicbarr_kinds[n - 1].
  * Number 0 is not a NIC, but stands for the processes of a node themselves (schedule.h).
  *
- * Called by component.c (opening, closing), and by the files that execute collectives, report or
- * count. One thread opens the NICs before any other use, and closes them after it. */
+ * Called by component.c, which opens and closes the NICs, and by the files that execute
+ * collectives, report or count. A single thread opens the NICs before they are used by any other,
+ * and closes them afterwards. */
 #ifndef NICBARR_NICS_H
 #define NICBARR_NICS_H
 
@@ -54,10 +55,10 @@ const char *nicbarr_nic_words(char *text, uint32_t bytes);
 /* Returns whether the user wants any NIC. */
 bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 
-/* Open the wanted and available NICs that are not open yet. Returns MYR_OK if any NIC is open now,
- * else the error of the first. `*later` becomes true if it is not known yet whether some NIC is
- * available, so that the caller has to call this function again later; this happens only with a
- * site in a hurry. */
+/* Open the NICs that are wanted, available and not open yet. Returns MYR_OK if any NIC is open now,
+ * otherwise the error of the first. `*later` becomes true if it is not known yet whether some NIC
+ * is available, so that the caller must call this function again later. This happens only if `site`
+ * is in a hurry. */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
                                   bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Up to Open MPI 5.0 an entry of a table holds a reference to its module, and functions that
- * replace an entry assume that. */
+/* Up to Open MPI 5.0, an entry of a table holds a reference to its module. Functions that replace
+ * an entry rely on that. */
 #define RETAIN(collective)                                                                         \
     missing = missing || NULL == openmpi->below.coll_##collective##_module;                        \
     if (!nicbarr_modules_fill_tables() && NULL != openmpi->below.coll_##collective##_module) {     \

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls Open MPI's own blocking collectives of a communicator, those of the components below.
+/* Calls Open MPI's own blocking collectives of a communicator, which belong to the components below
+ * this one.
  *
  * Some of these functions use the communicator's table of functions, and some change it. coll/basic
- * calls other functions through it. coll/han puts back those of the components below if no node has
- * two of the communicator's processes, which it finds out by an MPI_Allreduce. If the entries in
- * the table are not its own, it cannot, and repeats that MPI_Allreduce; with Open MPI 4.1 it then
- * calls itself for ever, because it continues by a call through the table. coll/xhc and coll/acoll
- * of 6.0 also change entries that are not their own.
+ * calls other functions through the table. coll/han executes an MPI_Allreduce to find out whether
+ * any node has two processes of the communicator. If none has, it restores the functions of the
+ * components below. It cannot do so if the entries in the table are not its own, and therefore
+ * repeats the MPI_Allreduce in the next call; with Open MPI 4.1 it even recurses without end,
+ * because it continues by a call through the table. coll/xhc and coll/acoll of 6.0 also change
+ * entries that are not their own.
  *
- * Therefore each own function is called while the communicator has another table, which never
- * contains blocking functions of this component or of one above. What a function changes there
- * applies to later calls. All calls of own blocking functions go through this file.
+ * Therefore each of Open MPI's functions is called while the communicator has another table, which
+ * never contains blocking functions of this component or of components above. Changes that a
+ * function makes to this table stay in effect for later calls. All calls of Open MPI's blocking
+ * functions go through this file.
  *
- * The non-blocking functions in that table are those of the communicator, because Open MPI may call
- * them from within progress (MPI_Comm_idup), at a different point of the program on each process.
- * Those of the components below are called directly; in 4.1, 5.0 and 6.0 they do not use the
- * table. */
+ * The non-blocking functions in this second table are the same as in the communicator's first one,
+ * because Open MPI may call them from within progress (MPI_Comm_idup), at a different point of the
+ * program on each process. nicbarr calls the non-blocking functions of the components below
+ * directly; in 4.1, 5.0 and 6.0 they do not use the table. */
 #ifndef NICBARR_OPENMPI_H
 #define NICBARR_OPENMPI_H
 
@@ -32,22 +35,22 @@
 
 struct nicbarr_openmpi {
     mca_coll_base_comm_coll_t *table; /* the communicator's */
-    mca_coll_base_comm_coll_t below;  /* in place of it during calls of own functions */
+    mca_coll_base_comm_coll_t below;  /* replaces it during calls of Open MPI's functions */
     bool complete;                    /* `below` has all functions that are not blocking */
 };
 
-/* Save the blocking functions that are in the table of `comm`, before this component's are
+/* Save the blocking functions in the table of `comm`, before the functions of this component are
  * installed. Returns false if one is missing. */
 bool nicbarr_openmpi_save(struct nicbarr_openmpi *openmpi, ompi_communicator_t *comm);
 /* Release the saved functions. */
 void nicbarr_openmpi_release(struct nicbarr_openmpi *openmpi);
 
-/* Copy the functions that are not blocking, at the first call, when all components have installed
- * theirs. */
+/* At the first call, copy the functions that are not blocking. By then all components have
+ * installed their functions. */
 void nicbarr_openmpi_complete(struct nicbarr_openmpi *openmpi);
 
-/* Call an own function between these two, through the table of `comm`. The second one returns
- * `rc`. Calls of one communicator cannot be nested. */
+/* One of Open MPI's functions is called between these two functions, through the table of `comm`.
+ * The second function returns `rc`. Such calls cannot be nested for one communicator. */
 static inline void nicbarr_openmpi_begin(struct nicbarr_openmpi *openmpi, ompi_communicator_t *comm)
 {
     if (__builtin_expect(!openmpi->complete, 0)) {

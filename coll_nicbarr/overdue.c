@@ -92,14 +92,14 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicba
 
 /* ---- lost nodes ---- */
 
-/* Nodes for which a group has stopped waiting are recorded as lost. Since a silent node is silent
- * in all groups, the next group need not wait for the whole timeout again. A live NIC answers a
- * retransmission request (ASK), and a waiting NIC sends one every 64 ms (backoff.h). Therefore a
- * group fails as soon as a lost node has not answered during NICBARR_CHECK_MS of waiting for it. A
- * node that answers is no longer lost.
+/* Nodes for which a group has stopped waiting are recorded as lost. A silent node is silent in all
+ * groups, so the next group need not wait for the whole timeout again. A waiting NIC sends a
+ * retransmission request (ASK) every 64 ms (backoff.h), and a live NIC answers it. Therefore a
+ * group fails as soon as a lost node has not answered while the group has waited for it for
+ * NICBARR_CHECK_MS. A node that answers is no longer lost.
  *
- * If more than LOST nodes are lost, the record of the oldest one is overwritten, and the timeout
- * for this node is coll_nicbarr_timeout again. */
+ * If more than LOST nodes are lost, the oldest record is overwritten, and the timeout for the node
+ * in this record is coll_nicbarr_timeout again. */
 static struct {
     pthread_mutex_t lock;
     uint32_t next;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts of collectives across nodes: distinguishes a late node, which still answers, from a
- * silent one.
+/* Timeouts of collectives across nodes. A node that is late, but still answers, is distinguished
+ * from a node that is silent.
  *
- * Being late is not a failure. A NIC that receives a retransmission request for a message which its
- * host has not sent yet replies LATER, so the host may be late for hours without a report. A node
- * that does not answer is handled in two steps:
+ * Being late is not a failure. If a NIC receives a retransmission request for a message that its
+ * host has not sent yet, it replies LATER, so the host may be late for hours without any report. A
+ * node that does not answer is handled in two steps:
  *
  * - After coll_nicbarr_warn without an answer the user gets a warning, once for each barrier.
  * - After coll_nicbarr_timeout the group fails on all nodes, and the communicator's error handler
- *   is called. Other communicators continue. If they wait for the same node, they fail at their
+ *   is called. Other communicators continue. If they also wait for this node, they fail at their
  *   first check, unless the node has answered since.
  *
- * Called by all waits for a group of NICs, about once in a second of waiting; shorter waits do not
+ * Every process that waits for a group of NICs calls this about once a second; shorter waits do not
  * call it. */
 #ifndef NICBARR_OVERDUE_H
 #define NICBARR_OVERDUE_H
@@ -55,8 +55,8 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
 
-/* Continue waiting, after the first NICBARR_CHECK_US, for the block of the broadcast that this
- * process has begun last. Returns OMPI_SUCCESS or an MPI error. */
+/* Continue waiting, after the first NICBARR_CHECK_US, for the block of the latest broadcast that
+ * this process has begun. Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group);
 

@@ -14,9 +14,9 @@
 #include "ompi/number.h"
 
 #define AT(name) offsetof(struct nicbarr_parameters, name)
-/* SHARED: all processes of a communicator must have the same value, because it determines which
- * messages are sent, by which NIC, in which call, or where words are in shared memory. The hello
- * contains a digest of these parameters (component.c). */
+/* All processes of a communicator must have the same value of a SHARED parameter, because it
+ * determines which messages are sent, by which NIC and in which call, or where words are located in
+ * shared memory. The hello contains a digest of these parameters (component.c). */
 enum scope { LOCAL, SHARED };
 
 #define OF_NUMBERS(name, amount_, scope_, usual_, least_, most_, level_, help_)                    \
@@ -175,8 +175,8 @@ static const char *algorithm_help(char *text, size_t bytes)
     return text;
 }
 
-/* Returns the help text of an option. NULL in the table stands for a text that depends on the
- * algorithms or NICs. */
+/* Returns the help text of an option. If the table contains NULL, the text depends on the
+ * algorithms or on the NICs. */
 static const char *help_of(const struct myr_option *option, char *text, size_t bytes)
 {
     return NULL != option->help                     ? option->help

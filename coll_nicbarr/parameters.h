@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User parameters: MCA parameters coll_nicbarr_<name>, from one table for the component and one for
- * each kind of NIC.
+/* User parameters, which are MCA parameters named coll_nicbarr_<name>. There is a table of them for
+ * the component, and one for each kind of NIC.
  *
- * Called by component.c. Parameters are registered when Open MPI registers the component, and read
- * once when the component opens. The values are copies, because Open MPI frees its own before it
- * closes components. */
+ * Called by component.c. Parameters are registered when Open MPI registers the component, and are
+ * read once when the component is opened. The values are copied, because Open MPI frees its values
+ * before it closes components. */
 #ifndef NICBARR_PARAMETERS_H
 #define NICBARR_PARAMETERS_H
 
@@ -32,8 +32,9 @@ struct nicbarr_parameters {
 /* Register all parameters. */
 void nicbarr_parameters_register(void);
 
-/* Read the values. A number outside its bounds is reported. It is replaced by the bound if it is an
- * amount, else by the default. The caller frees the values with nicbarr_parameters_free(). */
+/* Read the values. A number outside its bounds is reported, and is replaced by the bound if it is
+ * an amount, otherwise by the default. The caller frees the values with
+ * nicbarr_parameters_free(). */
 void nicbarr_parameters_read(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 

@@ -46,9 +46,9 @@ static uint64_t key_of(const opal_process_name_t *name)
 /* ---- this node's cache of hellos, because the modex takes about 50 us per process ---- */
 
 /* The table of the hellos of a job's processes. It stays in the segment until the job ends, and an
- * entry of the key-value table contains its offset. Each process stores its own hello, and those
- * that it has read from the modex. Therefore a node queries the modex about once for each process,
- * or slightly more often if several processes of the node do so at the same time. */
+ * entry of the key-value table contains its offset. Each process stores its own hello, and the
+ * hellos that it has read from the modex. Therefore a node queries the modex about once for each
+ * process, or slightly more often if several of its processes do so at the same time. */
 struct hello_table {
     uint32_t size;
     /* by process: the offset of its hello in the segment; 0: not stored yet */
@@ -63,15 +63,15 @@ struct encoded {
 
 static struct hello_table *own_table; /* the table of this process's job; NULL: out of memory */
 
-/* Memory for the hellos of other processes, allocated in larger chunks, because each allocation
- * takes at least 128 bytes. */
+/* Memory for the hellos of other processes. It is allocated in larger chunks, because each
+ * allocation takes at least 128 bytes. */
 static struct {
     uint8_t *at;
     size_t left, step;
 } chunk;
 
-/* Returns the key of the entry for a job's table. It changes whenever a process opens the component
- * again, because the process then has another hello. */
+/* Returns the key of the entry for a job's table. The key changes whenever a process opens the
+ * component again, because the process then has another hello. */
 static uint64_t kv_key(opal_jobid_t job)
 {
     const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};
@@ -189,8 +189,8 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
 
 /* ---- known identities ---- */
 
-/* Returns the number of an identity, or 0 if there is none, or if out of memory. Keeps a copy of a
- * NIC's name. */
+/* Returns the number of an identity, or 0 if there is none, or if out of memory. If the identity
+ * belongs to a NIC, a copy of its name is kept. */
 static uint32_t number_of(struct registry *registry, uint64_t identity,
                           const struct myr_nic_name *name)
 {
@@ -383,9 +383,9 @@ const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct n
     return text;
 }
 
-/* Returns the rank whose hello this process reads first. The processes of a node begin with
- * different members, so that each finds most hellos in the segment, where the others have stored
- * them. */
+/* Returns the rank whose hello this process reads first. Each process of a node begins with a
+ * different member, and later finds most hellos in the segment, where the other processes have
+ * stored them. */
 static int first_to_query(int size)
 {
     const uint64_t locals = (uint64_t)ompi_process_info.num_local_peers + 1;

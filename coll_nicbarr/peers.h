@@ -2,14 +2,14 @@
 /* Publishes this process's hello (hello.h) at start-up, and keeps the hellos of all other
  * processes.
  *
- * Hellos are exchanged by the modex, before Open MPI's start-up fence, and on this node also
+ * Hellos are exchanged by the modex, before Open MPI's start-up fence, and within a node also
  * through the shared segment. Afterwards each process can read the hellos of all others, so all
- * members of a communicator compare the same data. The segment also caches each hello of another
- * node's process that any process of this node has read. The decoded data are stored once for each
- * process and once for each NIC, however many communicators contain them.
+ * members of a communicator compare the same data. Once a process of this node has read the hello
+ * of a process on another node, the segment caches it for the others. The decoded data are stored
+ * once for each process and once for each NIC, however many communicators contain them.
  *
- * Threads: any thread may call the query functions. One thread opens before them, and closes after
- * them. */
+ * Any thread may call the query functions. A single thread calls the function for opening before
+ * them, and the function for closing after them. */
 #ifndef NICBARR_PEERS_H
 #define NICBARR_PEERS_H
 
@@ -23,7 +23,7 @@ enum nicbarr_trouble {
     NICBARR_TROUBLE_NONE,
     NICBARR_NO_COMPONENT,     /* no hello, or a hello of another version */
     NICBARR_NO_SEGMENT,       /* it has no segment; its hello contains the reason */
-    NICBARR_OTHER_PARAMETERS, /* its parameters or its version differ from this process's */
+    NICBARR_OTHER_PARAMETERS, /* its parameters or its version differ from those of this process */
     NICBARR_NO_NIC, /* it has no NIC; its hello contains the reason; matters between nodes only */
     NICBARR_NIC_LATER, /* it has no NIC yet; matters between nodes only */
 };
@@ -35,7 +35,7 @@ void nicbarr_peers_close(void);
 /* Returns this process's hello. */
 const struct nicbarr_hello *nicbarr_hello_own(void);
 
-/* Returns the data about a process, or NULL if out of memory. They are valid until closing. The
+/* Returns the data about a process, or NULL if out of memory. They remain valid until closing. The
  * call may take long if that process is still starting. */
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
 
@@ -43,9 +43,9 @@ const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
  * closing. */
 const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
 
-/* The first function returns whether the process has a public key. The second one gets the key that
- * its node and this one share by key agreement, which is computed once per node; it returns false
- * if the process has no key, or if out of memory. Any thread. */
+/* The first function returns whether the process has a public key. The second function gets the key
+ * that its node and this node share by key agreement, which is computed once per node. It returns
+ * false if the process has no public key, or if out of memory. Any thread may call them. */
 bool nicbarr_peer_has_key(const struct nicbarr_peer *peer);
 bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key);
 
@@ -66,8 +66,8 @@ enum nicbarr_census_result nicbarr_peers_census(const struct nicbarr_peer *const
  * job's first process, or 0 if that process has no segment. */
 uint64_t nicbarr_job_identity(void);
 
-/* Replace this process's hello, or that of another process, by its second one. Processes that had
- * `later` set in their first hello send at most one more, encoded as in hello.h. Returns false if
+/* Replace the hello of this process, or of another process, by its second hello. A process that had
+ * `later` set in its first hello sends at most one more, encoded as in hello.h. Returns false if
  * the bytes are not a hello, or if out of memory. */
 void nicbarr_hello_renew(const struct nicbarr_hello *own);
 bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);

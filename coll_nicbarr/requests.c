@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See requests.h. The progress function is registered with Open MPI at the first request that does
- * not complete at once. */
+/* See requests.h. The progress function is registered with Open MPI when the first request does not
+ * complete immediately. */
 #include "coll_nicbarr/requests.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ static bool is_check_due(void)
     return true;
 }
 
-/* In programs that survive failures, returns whether the request has failed; then it is complete,
- * with the error. */
+/* In programs that survive failures, returns whether the request has failed. If so, the request is
+ * complete, and contains the error. */
 static bool has_failed(nicbarr_request_t *request)
 {
     const int failure = nicbarr_known_failure(request->super.req_mpi_object.comm);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: outstanding non-blocking collectives, driven by Open MPI's progress engine.
+/* A request is an outstanding non-blocking collective, which is driven by Open MPI's progress
+ * engine.
  *
- * A kind of collective is implemented by an operation (struct nicbarr_operation), which begins a
- * request and tests it for completion. Everything else is common code. With threads, one lock
- * guards all requests and their state. It is released while a user-defined operation runs, so that
- * another thread that starts a request meanwhile does not wait for the program's function. One
- * thread at a time processes the requests. */
+ * Each kind of collective is implemented by an operation (struct nicbarr_operation), which begins a
+ * request and tests it for completion; all other code is common. If the program uses threads, a
+ * single lock protects all requests and their state. The lock is released while a user-defined
+ * operation runs, so that a thread that starts a request meanwhile does not wait for the program's
+ * function. Only one thread at a time processes the requests. */
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
 
@@ -55,8 +56,9 @@ struct nicbarr_request {
             struct nicbarr_consumer consumer;
             struct nicbarr_reduction rounds;
             struct nicbarr_side own; /* this process's contribution */
-            struct nicbarr_side all; /* destination of all blocks; type NULL: another process's */
-            size_t block;            /* size of a block, bytes */
+            struct nicbarr_side
+                all; /* destination of all blocks; type NULL: only another process receives them */
+            size_t block;    /* size of a block, bytes */
             uint8_t *packed; /* for a type with gaps, packed memory: all blocks, then this process's
                                 block */
         } gathering;
@@ -96,10 +98,10 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 /* Begin the request. Unless it completes at once, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
-/* The common part of remind() across nodes: sends retransmission requests for missing messages of
- * the group that the request waits for, and, with `check`, checks whether these messages can still
- * arrive. Returns true if they cannot. `wait` describes the wait. When the request completes, or
- * begins to wait for another group, call nicbarr_request_wait_ended(). */
+/* The common part of remind() across nodes. It sends retransmission requests for missing messages
+ * of the group that the request waits for. With `check` it also checks whether these messages can
+ * still arrive, and returns true if they cannot. `wait` describes the wait. The caller calls
+ * nicbarr_request_wait_ended() when the request completes, or begins to wait for another group. */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool check);
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);

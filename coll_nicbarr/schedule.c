@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See schedule.h for callers and invariants.
  *
- * Each algorithm is a row of a table, with one function that emits its steps. The function runs
- * twice: first with a builder without storage, to count the steps, then with one of the right size.
- * Therefore a schedule is a single allocation, and no algorithm has to compute its size. */
+ * Each algorithm is a row of a table, with a function that emits its steps. The function runs
+ * twice: first with a builder that has no storage and only counts the steps, then with a builder of
+ * the right size. Therefore a schedule is a single allocation, and no algorithm has to compute its
+ * size. */
 #include "coll_nicbarr/schedule.h"
 
 #include <stdio.h>
@@ -83,7 +84,8 @@ static bool parse_parameter(const char **text, struct nicbarr_choice *choice)
     }
     choice->parameter = (uint32_t)value;
     *text = end;
-    /* Distances are powers of two from a word's size on, so that no flag crosses a cache line. */
+    /* The distance is a power of two, and at least the size of a word, so that no flag crosses a
+     * cache line. */
     return NICBARR_FLAGS != choice->algorithm || 0 == (value & (value - 1));
 }
 
@@ -220,8 +222,9 @@ static uint32_t dissemination_waits(uint32_t n, uint32_t size)
 }
 
 /* Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section 3, equations 1 and 2.
- * After step r, a rank has learned the arrival of the (n+1)^(r+1) ranks up to itself. Therefore a
- * message from a rank that is i (n+1)^r >= P away contains nothing new, and is omitted. */
+ * After step r, a rank knows that the (n+1)^(r+1) ranks up to and including itself have arrived. A
+ * message from a rank at a distance of i (n+1)^r >= P would therefore contain nothing new, and is
+ * omitted. */
 static void emit_dissemination(struct builder *builder, uint32_t n, uint32_t size, uint32_t rank)
 {
     for (uint64_t distance = 1; distance < size; distance *= (uint64_t)n + 1) {
@@ -333,7 +336,8 @@ static void emit_gather(struct builder *builder, uint32_t degree, uint32_t size,
     emit_over_tree(builder, degree, size, rank, true);
 }
 
-/* Emit a star, as the schedule of a counter, whose last process to arrive acts as the root. */
+/* Emit a star. This is the schedule of a counter, in which the last process to arrive acts as the
+ * root. */
 static void emit_star(struct builder *builder, uint32_t parameter, uint32_t size, uint32_t rank)
 {
     (void)parameter;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barrier algorithms and their schedules, as pure functions of (algorithm, parameter, P, rank).
+/* Barrier algorithms and their schedules, which are pure functions of the algorithm, its parameter,
+ * the number of processes P, and the rank.
  *
  * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
  * and by the tests. Independent of Open MPI, memory and time.
@@ -35,18 +36,18 @@ enum nicbarr_algorithm {
     NICBARR_ALGORITHMS
 };
 
-/* An algorithm with its parameter and its player, which is the NIC that executes it or the
- * processes themselves. Its name is "tree:4", "pairwise@NAME", and so on. Schedules are independent
- * of the player. */
+/* An algorithm with its parameter and its player, which is either the NIC that executes the
+ * algorithm or the processes themselves. Its name is "tree:4", "pairwise@NAME", and so on.
+ * Schedules do not depend on the player. */
 struct nicbarr_choice {
     enum nicbarr_algorithm algorithm;
     uint32_t parameter; /* 0 if the algorithm has none */
     uint32_t nic;       /* number of a NIC; 0: the processes themselves */
 };
 
-/* Set the names of NICs in choices, from number 1 on; NULL terminates the list, which must remain
- * valid. Must be called once, before several threads name or parse choices. Until then NICs have no
- * names. */
+/* Set the names of NICs in choices, from number 1 on. The list is terminated by NULL and must
+ * remain valid. This must be called once, before several threads name or parse choices; until then
+ * NICs have no names. */
 void nicbarr_choice_nics(const char *const *names);
 
 #define NICBARR_CHOICE_TEXT 32 /* bytes for the name of any choice */
@@ -84,7 +85,7 @@ const char *nicbarr_algorithm_list(bool by_nics, char *text, size_t bytes);
  * does not consist of messages. */
 uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size);
 
-/* Compute the schedule of `rank` (0 <= rank < size). A greater parameter is clamped to the greatest
+/* Compute the schedule of `rank` (0 <= rank < size). The parameter is clamped to the greatest value
  * that makes a difference. Returns false if out of memory; otherwise the caller owns `schedule` and
  * frees it with nicbarr_schedule_destroy(). */
 bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
@@ -101,9 +102,9 @@ struct nicbarr_among {
 bool nicbarr_schedule_of(const void *among, uint32_t rank, struct myr_schedule *schedule);
 
 /* Compute the schedule of `rank` in the 1:P P:1 ping-pong of Hoefler et al., section 2.1, for
- * `peers` = P: rank 0 sends to ranks 1 to P and waits for a reply of each; each of those waits for
- * rank 0's message and sends one back. Ranks beyond P have no steps. This is not a barrier. Memory
- * and errors are as in nicbarr_schedule_create(). */
+ * `peers` = P: rank 0 sends a message to each of the ranks 1 to P and waits for their replies, and
+ * each of these ranks waits for the message of rank 0 and replies. Ranks above P have no steps.
+ * This is not a barrier. Memory and errors are as in nicbarr_schedule_create(). */
 bool nicbarr_schedule_ping_pong(uint32_t peers, uint32_t rank, struct myr_schedule *schedule);
 
 #endif

@@ -2,8 +2,8 @@
 /* Sets up communicators on one node.
  *
  * The members find their common record in the shared segment by the communicator's identity,
- * without a message. If this fails, it fails on all members alike. Then Open MPI's functions are
- * restored, and the module is no longer called. */
+ * without exchanging messages. If this fails, it fails on all members. They then restore Open MPI's
+ * functions, and the module is no longer called. */
 #include "coll_nicbarr/setup.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
 
-/* Returns the bytes that `choice` needs, or those of all candidates if another one may replace it
- * later. */
+/* Returns the number of bytes that `choice` needs, or that all candidates need if another candidate
+ * may replace it later. */
 static struct nicbarr_bytes bytes_needed(const struct nicbarr_shape *shape,
                                          enum nicbarr_source source, struct nicbarr_choice choice)
 {
@@ -83,8 +83,8 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
     }
     if (NICBARR_OPENMPI != module->choice.algorithm &&
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
-        /* Other members may be in the barrier already, so this one can no longer fall back to Open
-         * MPI. */
+        /* Other members may already be in the barrier, so this member can no longer fall back to
+         * Open MPI. */
         char name[NICBARR_COMM_TEXT];
         opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
         ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);

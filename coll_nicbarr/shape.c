@@ -26,8 +26,8 @@ static bool add_schedule(uint64_t *digest, struct nicbarr_choice choice, uint32_
     return true;
 }
 
-/* One size is sufficient, because it is not a power of two, for which some algorithms have a
- * special case. */
+/* A single size is sufficient if it is not a power of two, because some algorithms have a special
+ * case for powers of two. */
 uint64_t nicbarr_schedules_digest(void)
 {
     enum { SIZE = 13, PARAMETERS = 3 };

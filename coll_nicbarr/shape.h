@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a communicator: all properties on which the choice of its barrier depends, so it is
- * the key under which measured choices are stored. members.c determines a communicator's shape,
- * which is the same on all its ranks. The functions here are pure. */
+/* The shape of a communicator comprises all properties on which the choice of its barrier depends.
+ * Measured choices are therefore stored under the shape as their key. members.c determines the
+ * shape, which is the same on all ranks of the communicator. The functions of this file are
+ * pure. */
 #ifndef NICBARR_SHAPE_H
 #define NICBARR_SHAPE_H
 
@@ -40,8 +41,9 @@ bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
  * also keys of that table. */
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
-/* Returns a digest of all algorithms as implemented, because measurements of another implementation
- * do not apply, or 0 if out of memory. Takes about 100 us. */
+/* Returns a digest of the schedules of all algorithms, or 0 if out of memory. Measurements of
+ * another implementation have another digest, because they do not apply to this one. Takes about
+ * 100 us. */
 uint64_t nicbarr_schedules_digest(void);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See sharing.h.
  *
- * Rank 0 broadcasts one message (struct secret_message), which contains the caller's words, a
- * nonce, and for each node a copy of the secret, encrypted for that node. Processes that share a
- * segment count as one node here, because the key pair is in the segment. All members number the
- * nodes by their lowest ranks, so each finds the copy of its node. */
+ * Rank 0 broadcasts one message (struct secret_message), which contains the caller's words, a nonce
+ * and, for each node, a copy of the secret that is encrypted for that node. In this file, a node is
+ * the set of processes that share a segment, because the key pair is in the segment. All members
+ * number the nodes in the order of their lowest ranks, so each member finds the copy for its
+ * node. */
 #include "coll_nicbarr/sharing.h"
 
 #include <stdlib.h>

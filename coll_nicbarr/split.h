@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets up the group of NICs that MPI_Ibarrier and MPI_Barrier_init need across nodes.
  *
- * The steps until NICs execute a communicator's barriers are: look up the best known choice,
- * measure if necessary, then join groups. MPI_Barrier spreads them over many calls (barrier.c).
- * MPI_Ibarrier and MPI_Barrier_init need a group of their own, so the functions here perform the
- * remaining steps at once. */
+ * Before NICs can execute the barriers of a communicator, the members look up the best known
+ * choice, measure if necessary, and join groups. MPI_Barrier spreads these steps over many calls
+ * (barrier.c). MPI_Ibarrier and MPI_Barrier_init need a separate group, so the functions here
+ * perform all remaining steps in a single call. */
 #ifndef NICBARR_SPLIT_H
 #define NICBARR_SPLIT_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* The reason, in the report, why MPI_Barrier is Open MPI's own function at first. */
+/* The reason that the report gives why Open MPI's own function executes MPI_Barrier at first. */
 extern const char nicbarr_too_few_barriers[];
 
 /* Leave the state NICBARR_BARRIER_ACROSS_FIRST: determine which NICs can execute barriers, and look

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blocking collectives of a program that survives failures (failures.h): wrappers that check
+/* Wrappers of the blocking collectives, for programs that survive failures (failures.h). They check
  * for process failures before and after each call. */
 #ifndef NICBARR_SURVIVING_H
 #define NICBARR_SURVIVING_H

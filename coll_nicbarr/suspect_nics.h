@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps track of suspect NICs: kinds whose packets did not get through between the nodes of a
- * communicator.
+/* Keeps track of suspect NICs. A kind of NIC is suspect if its packets did not get through between
+ * the nodes of a communicator.
  *
- * Each failed attempt takes seconds, so only some of the later communicators try that kind again,
- * with exponential backoff: the second communicator after the failure, then the fourth, then the
- * eighth. Retrying is worthwhile because the network may have been repaired, or the machine may
- * only have been too busy.
+ * A failed attempt takes seconds, so only some of the later communicators try this kind again, with
+ * exponential backoff: the second communicator after the failure, then the fourth, then the eighth.
+ * Retrying is worthwhile, because the network may have been repaired, or the machine may just have
+ * been too busy.
  *
- * All members keep the state, and rank 0 of another communicator excludes the suspect kinds for its
- * members (nicbarr_shape_without()). A failure before any packet was sent does not count.
+ * All members keep this state, and rank 0 of the next communicator excludes the suspect kinds on
+ * behalf of all its members (nicbarr_shape_without()). A failure that occurs before any packet was
+ * sent is not counted.
  *
  * Called by across.c, candidate_groups.c and tune.c. Any thread. */
 #ifndef NICBARR_SUSPECT_NICS_H

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedules the batches in which a contest (contest.h) is continued as long as its result is
- * provisional and there are batches left. The first one follows after some calls, and each pause is
- * 1.5 times as long as the previous one, unless the time for measuring is limited.
+/* Schedules the batches in which a contest (contest.h) is continued while its result is provisional
+ * and batches are left. The next batch starts after a number of calls, the pause. Unless the time
+ * for measuring is limited, each pause is 1.5 times as long as the previous one.
  *
- * If it is limited, each batch must also be affordable (expense.h), so pauses have a constant
- * length, and double only while a batch is not affordable. In this case batches continue until the
+ * If that time is limited, each batch must be affordable (expense.h). Then the pause is constant,
+ * and is doubled only when a batch is not affordable. In this case batches continue until the
  * result has sufficient confidence, or all rounds are complete.
  *
- * If the agreement of the ranks takes longer than a batch, no sample fits into the batch. Then the
- * next batch is twice as long, so that a contest completes rounds even on the slowest machine.
+ * On a slow machine the agreement of the ranks may take longer than a whole batch, so that no
+ * sample fits into it. The next batch is then twice as long, so that every contest completes its
+ * rounds eventually.
  *
  * tune.c and trial.c use it. Its functions depend on their arguments only. All ranks count the same
  * calls, and have the same values after a batch, so they make the same decisions. */

@@ -38,8 +38,8 @@ static uint32_t rounds_of(uint32_t n, uint32_t size)
     return rounds;
 }
 
-/* For each number of rounds, add the smallest n that achieves it: a larger n sends no fewer
- * messages. */
+/* For each number of rounds, add only the smallest n that achieves it, because a larger n would not
+ * save any messages. */
 static void add_disseminations(struct candidates *candidates, uint32_t size)
 {
     uint32_t rounds = UINT32_MAX;
@@ -79,8 +79,8 @@ static void add_few(struct candidates *candidates, uint32_t nodes)
     add_star(candidates, nodes, 16);
 }
 
-/* List the barriers across nodes. None of their schedules is too long for a NIC, which would refuse
- * to join such a group. */
+/* List the barriers across nodes. Schedules that are too long for a NIC are left out, because the
+ * NIC would refuse to join their groups. */
 static int across_candidates(const struct nicbarr_shape *shape, struct candidates *candidates)
 {
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
@@ -137,9 +137,10 @@ struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, u
     return (struct nicbarr_choice){NICBARR_ROOTED, nodes <= STAR_NODES ? nodes - 1 : 4, nic};
 }
 
-/* All-to-all has the fewest steps, and the star the fewest messages. In a broadcast, all-to-all
- * means that the root sends to all nodes. Reducing at one process (NICBARR_ROOTED) pays for its
- * additional step only if the blocks of all nodes do not fit into one packet. */
+/* All-to-all has the fewest steps, and the star has the fewest messages. (For a broadcast,
+ * all-to-all means that the root sends to all nodes.) Reducing at one process (NICBARR_ROOTED)
+ * takes an additional step, which pays off only if the blocks of all nodes do not fit into one
+ * packet. */
 int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
                             struct nicbarr_choice *choices)
 {

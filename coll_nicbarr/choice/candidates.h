@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Determines the candidates of a contest, which are the algorithms worth measuring for a
- * communicator of some shape, and the initial choice among them. All functions are pure functions
- * of the shape, so all ranks compute the same list without a message. The list also determines the
- * memory that a record needs.
+/* Determines the candidates of a contest, that is, the algorithms worth measuring for a
+ * communicator of a given shape, and the initial choice among them. All results depend on the shape
+ * only, so all ranks compute the same list without exchanging messages. The list also determines
+ * how much memory a record needs.
  *
  * Called by setup.c (memory), known.c (the first choice) and tune.c (the contest). */
 #ifndef NICBARR_CANDIDATES_H
@@ -12,9 +12,10 @@
 
 enum { NICBARR_CANDIDATES = 28 };
 
-/* List all algorithms that are worth measuring for `shape` in candidates[NICBARR_CANDIDATES]: Open
- * MPI's own function, then the others in the order of simplicity. The list has no duplicates, and
- * no algorithms that cannot be executed in this shape. Returns their number, at least 1. */
+/* Fill candidates[NICBARR_CANDIDATES] with the algorithms that are worth measuring for `shape`:
+ * Open MPI's own function first, then the others, starting with the simplest. The list contains no
+ * duplicates, and only algorithms that can be executed in this shape. Returns the number of
+ * candidates, at least 1. */
 int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice *candidates);
 
 /* List the candidates of a collective that carries data across nodes, like nicbarr_candidates();

@@ -13,11 +13,11 @@ enum {
     LOST_ROUNDS = 3  /* a challenger that loses each of the first rounds is dropped */
 };
 
-/* A challenger is dropped if its best barrier of the preliminary round is slower by a factor of
- * `hopeless`. Dropping it early is acceptable, because further comparisons follow. To win, a
- * challenger must be better by more than `tie` in one kind of value (comparison.h), with an error
- * probability of at most `sure`, and must not be worse in the other kind, with an error probability
- * of at most `doubtful`. */
+/* A challenger is dropped if its best barrier of the preliminary round is slower than the current
+ * choice by a factor of `hopeless`. Such an early decision may be wrong, but later comparisons will
+ * correct it. To win, a challenger must be better by a factor of more than `tie` in one kind of
+ * value (comparison.h), with an error probability of at most `sure`, and must not be worse in the
+ * other kind, with an error probability of at most `doubtful`. */
 static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
 
 /* Lower limit of a measured time, because ratios require positive values. */
@@ -84,8 +84,8 @@ int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, doubl
     return count;
 }
 
-/* Compute a variant's times for each barrier, of both kinds described in comparison.h, from its
- * agreed values. Returns a pointer past these values. */
+/* Compute both kinds of times that comparison.h describes, for each barrier of a variant, from the
+ * values that the ranks have agreed on. Returns a pointer past these values. */
 static const double *compute_times(const struct nicbarr_comparison *comparison, const double *value,
                                    double us[2][NICBARR_COMPARISON_BARRIERS])
 {

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An A/B comparison of the barrier in use with a few other candidates, the challengers. It checks
- * whether the barrier in use is still the best. The comparison runs in the program's own barriers,
- * which the variants (the barrier in use and its challengers) execute alternately, so that the
- * program executes no additional barriers.
+/* An A/B comparison of the barrier in use with a few other candidates, the challengers, to check
+ * whether the barrier in use is still the best. The variants (the barrier in use and its
+ * challengers) take turns in executing the program's own barriers, so the comparison adds no
+ * barriers to the program.
  *
- * A pure state machine, like contest.h's: it is independent of the implementation of barriers, and
- * has no clock. All ranks go through the same states, because every decision depends on agreed
- * values only. Called by watch.c.
+ * Like contest.h, this is a pure state machine: it does not depend on the implementation of the
+ * barriers, and has no clock. All ranks go through the same states, because every decision depends
+ * only on values that the ranks have agreed on. Called by watch.c.
  *
  * A comparison measures the time from the arrival of the last rank until the ranks leave the
- * barrier. This is the barrier's cost for the program; the wait for a late rank is excluded.
+ * barrier. This is what the barrier itself costs the program, without the wait for a late rank.
  * - If all ranks share a clock, this is the time at which the last rank leaves, minus the time at
  *   which the last rank arrives.
  * - Otherwise there are two values: the minimum time that a rank spent in the barrier, which is
  *   about the time of the last rank to arrive, and the maximum. A winner must be better in one of
  *   them, and not worse in the other.
  *
- * A measurement of a variant consists of a barrier by Open MPI's own function, so that no rank is
- * still in the previous variant's barrier, then one barrier to warm up, and some that count. A
- * preliminary round drops challengers that are much slower. After more rounds, a rank test
- * (statistics.h) decides whether a challenger is better by more than 3 %. */
+ * A measurement of a variant begins with a barrier by Open MPI's own function, which ensures that
+ * no rank is still in a barrier of the previous variant. Next is one barrier of the variant to warm
+ * up, and then several that count. After a preliminary round, challengers that are much slower are
+ * dropped. After more rounds, a rank test (statistics.h) decides whether a challenger is better by
+ * more than 3 %. */
 #ifndef NICBARR_COMPARISON_H
 #define NICBARR_COMPARISON_H
 
@@ -74,17 +75,17 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
  * values, the slower one counts. */
 double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant);
 
-/* Select the challengers of candidate number `chosen` of `all` (-1: the choice is not a candidate):
- * the first candidate, which is Open MPI's own function, and as many others as fit. Each comparison
- * continues in the list where the previous one stopped; `*next`, initially 0, keeps the position.
- * Returns the number of challengers. */
+/* Select the challengers of candidate number `chosen` (-1: the choice is not a candidate) from a
+ * list of `all` candidates: the first candidate, which is Open MPI's own function, and as many
+ * others as fit. Each comparison continues where the previous one stopped in the list; `*next`,
+ * initially 0, keeps that position. Returns the number of challengers. */
 int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
                                    int challengers[NICBARR_COMPARISON_VARIANTS - 1]);
 
-/* Returns the number of barriers until the next comparison, after a pause of `before`. If the
- * choice was measured elsewhere, or was just made by a comparison, it is small until all candidates
- * have been challengers once (`next` and `all` are those of nicbarr_comparison_challengers()). From
- * then on it doubles each time. */
+/* Returns the number of barriers until the next comparison, after a pause of `before` barriers. If
+ * the choice was measured elsewhere, or was just made by a comparison, the pause stays short until
+ * each candidate has been a challenger once (`next` and `all` are as in
+ * nicbarr_comparison_challengers()). From then on it doubles each time. */
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,

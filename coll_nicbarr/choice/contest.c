@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See contest.h. Invariant: after each agree_on_sample(), all ranks have the same measurements, and
- * every decision depends on these only. Therefore no decision needs a message of its own. */
+ * every decision depends on these measurements only. Therefore the ranks need no further messages
+ * to agree on a decision. */
 #include "coll_nicbarr/choice/contest.h"
 
 #include <string.h>
@@ -11,8 +12,8 @@ enum {
     /* Minimum of rounds for a final choice. With three rounds of a few barriers each, one job out
      * of three chose a barrier that took 1.7 times as long as the best one. */
     LEAST_ROUNDS = 9,
-    /* A sample must be long compared with the skew between ranks when it starts, but short enough
-     * that the machine rarely changes its speed within a round. Slow candidates get the shortest
+    /* A sample must be long compared with the skew between the ranks at its start, but so short
+     * that the speed of the machine rarely changes within a round. Slow candidates get the shortest
      * samples. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
@@ -34,8 +35,9 @@ _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "a final choice is p
  * - after a later stage, if it is slower by a factor of `unlikely` with an error probability of 1
  *   in 64, or slower by more than `tie` with an error probability of 1 in 1000.
  *
- * Candidates within a factor of `tie` of the best count as equal, because the results of the same
- * candidate vary by as much between contests. The simplest of these is chosen. */
+ * Candidates within a factor of `tie` of the best count as equal, because the results of a single
+ * candidate vary by this factor from one contest to the next. The simplest of these candidates is
+ * chosen. */
 static const double beyond_hope = 4.0, hopeless = 2.0, unlikely = 1.25, tie = 1.03;
 
 /* Lower limit of a measured time, so that a clock that does not advance does not lead to an
@@ -79,8 +81,8 @@ static struct nicbarr_quartiles quartiles(const struct nicbarr_contestant *one)
     return nicbarr_quartiles(sorted, (size_t)one->rounds);
 }
 
-/* Returns the best estimate of a candidate's time. With few rounds it is the minimum, because
- * disturbances only ever make a measurement slower; with enough rounds it is the median. */
+/* Returns the best estimate of a candidate's time. With few rounds this is the minimum, because
+ * disturbances can only make a measurement slower. With enough rounds it is the median. */
 static double estimate_us(const struct nicbarr_contestant *one)
 {
     double least = one->preliminary_us;
@@ -90,7 +92,7 @@ static double estimate_us(const struct nicbarr_contestant *one)
     return one->rounds < LEAST_ROUNDS ? least : one->us.median;
 }
 
-/* Returns the best of the remaining candidates. Dropped candidates are excluded, because the
+/* Returns the best of the remaining candidates. Dropped candidates are not considered, because the
  * machine may have been faster while they were measured. */
 static int find_best(const struct nicbarr_contest *contest)
 {
@@ -162,8 +164,9 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 
 /* ---- samples ---- */
 
-/* Returns the candidate at a position of a round. Each round starts with another candidate, so that
- * no candidate always runs in the same phase of a machine whose speed changes periodically. */
+/* Returns the candidate at a position of a round. Each round starts with a different candidate.
+ * Otherwise, on a machine whose speed changes periodically, a candidate might always be measured in
+ * the same phase. */
 static int candidate_at(const struct nicbarr_contest *contest, int rounds, int position)
 {
     return (position + rounds) % contest->count;
@@ -250,8 +253,8 @@ static int choose_winner(const struct nicbarr_contest *contest)
 }
 
 /* Returns the confidence as defined in contest.h. The probabilities are multiplied as if they were
- * independent. In fact they are correlated, because all of them involve the chosen candidate, so
- * the result is a lower bound. */
+ * independent. In fact they are positively correlated, because all of them involve the chosen
+ * candidate, so the product is a lower bound. */
 static double find_confidence(const struct nicbarr_contest *contest)
 {
     const struct nicbarr_contestant *chosen = &contest->of[contest->chosen];
@@ -311,8 +314,8 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
     if (!nicbarr_contest_has_samples(contest)) {
         return 0;
     }
-    /* Two agreements in a row, because the time of the second one is the only available estimate
-     * for a candidate that was not measured yet. */
+    /* The ranks agree twice in a row, because the time of the second agreement is the only
+     * available estimate for a candidate that has not been measured yet. */
     int error = agree_on_sample(user, &us, since_us, &before_us, 0);
     error = 0 == error ? agree_on_sample(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A contest is a tuning run: it finds the fastest of several candidates for the same task, by
- * measurements that all ranks take collectively.
+/* A contest is a tuning run: all ranks collectively measure several candidates for the same task,
+ * and find the fastest of them.
  *
- * It is independent of what the candidates do, and of the communication between the ranks: its user
- * supplies three functions for that. tune.c uses it to choose a communicator's barrier. It has no
- * clock, allocates no memory, and needs no lock, because one thread of each rank runs it.
+ * This file knows neither what the candidates do nor how the ranks communicate; its user supplies
+ * three functions for this purpose. For example, tune.c uses a contest to choose the barrier of a
+ * communicator. A contest has no clock, allocates no memory, and needs no lock, because only one
+ * thread of each rank runs it.
  *
- * Choice. A sample is one measurement of one candidate. First each candidate has one sample (the
- * preliminary round). Then the candidates alternate, round after round, so that changes of the
- * machine's speed affect all of them. The result of a sample is the time of the slowest rank; the
- * result of a candidate is the median over its rounds. After each sample the ranks agree on its
- * result. Therefore all ranks drop the same candidates, stop together, and make the same choice.
- * (Hoefler's ibbarr chose the n of dissemination by measurement. Here the whole algorithm is
- * chosen.)
+ * Choice. A sample is one measurement of one candidate. In the preliminary round one sample is
+ * taken of each candidate. Then the candidates alternate, round after round, so that changes of the
+ * machine's speed affect all of them. The result of a sample is the time of the slowest rank, and
+ * the result of a candidate is the median over its rounds. The ranks agree on the result after each
+ * sample. Therefore all ranks drop the same candidates, stop together, and make the same choice.
+ * (Hoefler's ibbarr used measurements to choose the n of n-way dissemination; a contest chooses the
+ * whole algorithm.)
  *
- * Duration. A contest is run in batches of samples, each with a time budget, and may be
- * continued at any time. Except for a batch's first sample, a sample begins only if it is likely to
- * end within the budget. Therefore at most one sample exceeds the budget, if it takes longer than
- * expected.
+ * Duration. A contest is run in batches of samples, each with a time budget, and may be continued
+ * at any time. The first sample of a batch is always taken. Any further sample begins only if it is
+ * likely to end within the budget, so only one sample of a batch can exceed the budget, namely one
+ * that takes longer than expected.
  *
- * Candidates are in the order of simplicity. The first one is the reference, which is never
- * dropped, so that the others can always be compared with it. */
+ * The list of candidates begins with the simplest. The first candidate is the reference. It is
+ * never dropped, so the others can always be compared with it. */
 #ifndef NICBARR_CONTEST_H
 #define NICBARR_CONTEST_H
 
@@ -67,9 +68,9 @@ struct nicbarr_contestant {
 struct nicbarr_contest {
     int count;
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
-    /* Minimum of repetitions in each sample after the preliminary round; 0: as many as the budget
-     * allows. Collectives that do not synchronise all ranks need it, because the time of a single
-     * call differs from the time per call of a long sequence. */
+    /* Minimum number of repetitions in each sample after the preliminary round; 0: as many as the
+     * budget allows. A minimum is needed for collectives that do not synchronise all ranks, because
+     * a single call of them takes another time than each call of a long sequence. */
     int in_a_row;
     bool preliminary_done; /* the preliminary round is complete */
     int rounds;            /* number of complete rounds */
@@ -88,13 +89,13 @@ struct nicbarr_contest {
  * once). */
 void nicbarr_contest_begin(struct nicbarr_contest *contest, int count);
 
-/* Run a batch, and determine the fastest candidate so far. Collective. The time since `since_us`,
- * by the user's clock, counts against `budget_us`. If the budget is exhausted already, or all
- * rounds are complete, nothing is measured.
+/* Run a batch, and determine the fastest candidate so far. Collective. The time that has passed
+ * since `since_us` (user's clock) is charged to `budget_us`. If the budget is already used up, or
+ * all rounds are complete, nothing is measured.
  *
  * Returns 0 or an error. After an error in a sample, all ranks return the same error. An error of
- * agree() is returned at once, because the ranks have no other means to agree on it. After an error
- * there is no result, and the contest is over. */
+ * agree() is returned immediately, because the ranks have no other way to agree on it. An error
+ * ends the contest without a result. */
 int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
                               const struct nicbarr_contest_user *user, double since_us,
                               double budget_us);
@@ -103,10 +104,10 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
 bool nicbarr_contest_has_samples(const struct nicbarr_contest *contest);
 
 /* A contest is run in batches, numbered from 0, so that a contest with an uncertain result can
- * continue later. nicbarr_contest_wants_batch() returns whether another batch is worthwhile, given
- * the present result, and nicbarr_contest_batch_us() its time budget, if the budget of the first
- * batch is `budget_us`. All batches together may take NICBARR_CONTEST_TOTAL times
- * `budget_us`. */
+ * continue later. nicbarr_contest_wants_batch() returns whether the present result makes another
+ * batch worthwhile. nicbarr_contest_batch_us() returns the time budget of a batch, where
+ * `budget_us` is the budget of the first one. All batches together may take NICBARR_CONTEST_TOTAL
+ * times `budget_us`. */
 enum { NICBARR_CONTEST_TOTAL = 8 };
 bool nicbarr_contest_wants_batch(const struct nicbarr_contest *contest, int batch);
 double nicbarr_contest_batch_us(int batch, double budget_us);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Candidates within a factor of `tie` of the best count as equal. A candidate that was dropped from
- * a contest counts as slower than the best by a factor of at least `left_behind`, because its few
- * rounds may have been measured while the machine was faster. */
+ * a contest was measured in few rounds, perhaps while the machine was faster. It therefore counts
+ * as slower than the best by a factor of at least `left_behind`. */
 static const double tie = 1.03, left_behind = 1.25;
 
 /* Upper limit of one job's confidence, so that a single job cannot outweigh all others. */

@@ -3,20 +3,23 @@
  * jobs, and the confidence of this choice. The functions have no state and no side effects. cache.c
  * calls them; cache_file.c stores the measurements.
  *
- * Only measurements are stored, never a choice. Therefore a later measurement corrects a result
- * that was obtained while the machine was disturbed, and old measurements are eventually repeated.
+ * Only measurements are stored, never a choice. A result that was obtained while the machine was
+ * disturbed is therefore corrected by later measurements, and old measurements are repeated
+ * eventually.
  *
- * Weighting. A candidate's value in a measurement is its median relative to that of the reference
- * (the first candidate, Open MPI's own), because the speed of machines differs between jobs.
- * Several measurements of a candidate are averaged by the geometric mean. The weight of a
- * measurement is its number of rounds, and halves every NICBARR_EVIDENCE_DAYS. The choice is the
- * simplest candidate within 3 % of the best.
+ * Weighting. The speed of a machine differs from job to job. Therefore the value of a candidate in
+ * a measurement is its median divided by the median of the reference (the first candidate, which is
+ * Open MPI's own function). The values of several measurements are combined by a weighted geometric
+ * mean. The weight of a measurement is its number of rounds, and is halved every
+ * NICBARR_EVIDENCE_DAYS days. The choice is the simplest candidate within 3 % of the best.
  *
- * Confidence. Each measurement contains the confidence of its contest. A measurement that finds the
- * candidate within 3 % of its best supports this candidate; any other contradicts it. The odds of
- * the measurements are multiplied, because jobs are taken as independent; the logarithm of the odds
- * halves with age in the same way. Therefore two jobs that were nearly sure of the same candidate
- * are sufficient together, and two jobs that were sure of different candidates are not. */
+ * Confidence. Each measurement contains the confidence of its contest. A measurement in which the
+ * candidate is within 3 % of the best supports this candidate, and any other contradicts it. Jobs
+ * are assumed to be independent, so the odds of their measurements are multiplied; the logarithm of
+ * the odds is halved with age like the weight. As a consequence, two measurements that favour the
+ * same candidate with almost sufficient confidence are sufficient together, whereas two
+ * measurements that favour different candidates cancel each other out, however confident they
+ * are. */
 #ifndef NICBARR_EVIDENCE_H
 #define NICBARR_EVIDENCE_H
 
@@ -57,8 +60,9 @@ struct nicbarr_finding {
     bool sure;         /* the confidence is sufficient; else the choice must be remeasured */
 };
 
-/* Returns the weight at time `now` of a measurement taken at time `when`: 0 to 1. It depends on the
- * absolute difference of the two, so a wrong clock does not make a measurement younger. */
+/* Returns the weight, 0 to 1, that a measurement taken at time `when` has at time `now`. It depends
+ * on the absolute difference of the two, so a date in the future does not give a measurement more
+ * weight. */
 double nicbarr_evidence_weight(int64_t when, int64_t now);
 
 /* Compute the choice and its confidence. Returns false if there is no evidence, or all of it is too

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Limits the time that is spent on measurements: in each process, to a share of the time since
- * MPI_Init. Therefore a job that is too short to recover the cost measures nothing, and the cost
- * for a long job is negligible.
+/* Limits the time that each process spends on measurements to a share of the time since MPI_Init. A
+ * job that is too short to benefit from measurements therefore takes none, and a long job spends a
+ * negligible part of its time on them.
  *
- * coll_nicbarr_tune_share is that share for unknown shapes; remeasuring may take 1 % in any case.
- * Called by tune.c, trial.c and data_watch.c. Any thread. */
+ * For unknown shapes, the parameter coll_nicbarr_tune_share defines the share. Remeasuring a known
+ * shape may always take 1 %. Called by tune.c, trial.c and data_watch.c, from any thread. */
 #ifndef NICBARR_EXPENSE_H
 #define NICBARR_EXPENSE_H
 
@@ -16,9 +16,10 @@ void nicbarr_expense_open(void);
 /* Returns whether measuring unknown shapes is limited. The result is the same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* Returns whether all members may spend `us` microseconds on measuring now. With `remeasured` they
- * remeasure a known shape, which is always limited. If there is no limit, returns true without
- * communication; otherwise the call is collective, with module->tuning set. */
+/* Returns whether all members may now spend `us` microseconds on measuring. `remeasured` means that
+ * they would remeasure a known shape, for which there always is a limit. If there is no limit, the
+ * function returns true without communication. Otherwise the call is collective, with
+ * module->tuning set. */
 bool nicbarr_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double us,
                         bool remeasured);
 

@@ -45,8 +45,8 @@ static int probe_line(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         }
         myr_plan_destroy(&plan);
     }
-    /* All ranks skip the epochs that the probes have left in the words, because later barriers must
-     * not use them. */
+    /* The words now contain the epochs of the probes. All ranks skip these epochs, so that later
+     * barriers do not use them again. */
     group->epoch += REPETITIONS * PROBES;
     return nicbarr_synchronise(module, comm);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures the raw limits of one node, from which the model predicts the cost of barriers there
- * (model.h). round_trips.c measures their counterpart across nodes. */
+/* Measures the raw limits of a node, from which the model (model.h) predicts the cost of barriers
+ * on this node. round_trips.c measures the corresponding limits across nodes. */
 #ifndef NICBARR_LIMITS_H
 #define NICBARR_LIMITS_H
 

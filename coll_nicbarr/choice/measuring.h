@@ -3,9 +3,9 @@
  * limits.c and round_trips.c. All ranks of `comm` call them in the same order, with module->tuning
  * set. They return Open MPI's codes.
  *
- * The ranks agree by the saved functions of the component below. These work in any state of this
- * component, and bypass a component above (such as coll/monitoring), which therefore does not count
- * calls that the program has not made. */
+ * The ranks agree by means of the saved functions of the component below. These functions work in
+ * any state of this component. They also bypass components above this one, such as coll/monitoring,
+ * which would otherwise count calls that the program has not made. */
 #ifndef NICBARR_MEASURING_H
 #define NICBARR_MEASURING_H
 

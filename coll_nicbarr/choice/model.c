@@ -66,8 +66,9 @@ static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t
     return good;
 }
 
-/* Returns RTT(P), interpolated between the two nearest measurements. Both are weighted, because the
- * difference of two rounded times could make a slower network appear faster. */
+/* Returns RTT(P), interpolated between the two nearest measurements. The interpolation is a
+ * weighted mean of both: if it added a rounded difference instead, a slower network could appear
+ * faster. */
 static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
 {
     if (1 == trips->count) {
@@ -82,9 +83,9 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* Predict the time at which a message arrives that was sent at time `left`, as one of the `sends`
- * messages of its sender's step. The receiver waits for `waits` messages in its own step, and has
- * received the previous ones by `time`. */
+/* Predict when a message arrives that was sent at time `left` as one of the `sends` messages of the
+ * sender's step. The receiver waits for `waits` messages in its own step, and has received the
+ * previous ones by the time `time`. */
 static double arrival_time(const struct play *play, double time, double left, uint32_t sends,
                            uint32_t waits)
 {
@@ -154,8 +155,8 @@ static double chain_us(struct play *play)
     return latest / BARRIERS;
 }
 
-/* Predict the cost with shared cores, as the number of context switches per core: in each
- * iteration, every core runs its next process until that process has to wait. */
+/* Predict the cost if processes share cores, as the number of context switches per core. In each
+ * iteration of the simulation, every core runs its next process until this process has to wait. */
 static double context_switches(struct play *play, uint32_t processors)
 {
     uint32_t count = 0, done = 0;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Predicts the cost of a barrier from its schedule and a few measured values.
  *
- * On one node, the prediction uses two raw limits. With a core for each process, a message between
- * two processes costs the transfer of one cache line from one core to the other. The prediction is
- * the longest chain of these transfers. If oversubscribed, a process that has to wait yields its
- * core, and only the number of context switches counts. In this case the prediction simulates the
- * schedules on cores that switch between their processes.
+ * On one node, the prediction uses two raw limits. If each process has a core, a message between
+ * two processes costs the transfer of one cache line from one core to the other, and the prediction
+ * is the longest chain of such transfers. If the node is oversubscribed, a process that has to wait
+ * yields its core, and only the number of context switches matters. To count them, the model
+ * simulates the schedules on cores that switch between their processes.
  *
  * Across nodes, the prediction uses RTT(P), the time of a 1:P P:1 ping-pong
  * (nicbarr_schedule_ping_pong()), after Hoefler et al., "Fast Barrier Synchronization for
  * InfiniBand", section 2.1. As in their LoP model (sections 2.2 and 2.3), the cost of a message
- * depends on how many are sent at once. Here a message arrives RTT(n) / 2 after it was sent. Its
- * sender sends some number of messages in that step, and its receiver waits for some number; n is
- * the greater one. The prediction is the longest chain of messages. (The paper leaves its formulas
- * to its reference [13]; the rule is ours.)
+ * depends on how many are sent at once. Here a message arrives RTT(n) / 2 after it was sent, where
+ * n is the number of messages that its sender sends in this step, or the number that its receiver
+ * waits for, whichever is greater. The prediction is the longest chain of messages. (The paper
+ * refers to its reference [13] for the formulas; the rule used here is our own.)
  *
  * The model assumes that every node has its own cores, NIC and path through the network. If nodes
- * share these (a test bed of namespaces on one machine), all of them are active at the same time in
- * a barrier, but only some in a ping-pong, so the prediction is too low. The model ignores the
- * synchronisation within a node. */
+ * share these, as on a test bed of namespaces on one machine, the prediction is too low, because
+ * all nodes are active at the same time in a barrier, but only some of them in a ping-pong. The
+ * model also ignores the synchronisation within a node. */
 #ifndef NICBARR_MODEL_H
 #define NICBARR_MODEL_H
 
@@ -52,8 +52,8 @@ void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_tri
 
 /* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes.
  * Returns 0 if there is no prediction, for the same reasons as nicbarr_model_us(), or because
- * nothing was measured. RTT(P) is interpolated linearly between the measured P, and extrapolated
- * from the last two. */
+ * nothing was measured. RTT(P) is interpolated linearly between the measured values of P, and
+ * extrapolated from the last two. */
 double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
                                const struct nicbarr_round_trips *trips);
 

@@ -2,16 +2,16 @@
 /* Determines the order in which a reduction across nodes combines values, so that a result has the
  * same bits wherever the ranks are placed.
  *
- * It is the same order as on one node (reduction.h): a fixed binary tree over ranks, lower ranks on
- * the left. Therefore a result depends only on the data, the operation and the number of ranks. A
- * node combines the largest subtrees whose ranks are all its own. The values of these subtrees are
- * its partial results. If ranks are placed node by node, and the number of ranks per node is a
- * power of two, each node has one partial result. All processes then combine the partial results of
- * all nodes.
+ * It is the same order as on one node (reduction.h): a fixed binary tree over the ranks, with the
+ * lower ranks on the left. Therefore a result depends only on the data, the operation and the
+ * number of ranks. Each node first combines the largest subtrees whose ranks are all on this node;
+ * the values of these subtrees are its partial results. (A node has a single partial result if
+ * ranks are placed node by node and the number of ranks per node is a power of two.) Then every
+ * process combines the partial results of all nodes.
  *
- * The orders within a node and across nodes are lists of terms, which are executed on a stack: push
- * the value of a term, then combine the upper two values `merges` times. Pure functions; all
- * members compute the same lists. */
+ * The orders within a node and across nodes are lists of terms, which are executed on a stack: for
+ * each term, push its value, then combine the upper two values `merges` times. The functions are
+ * pure, so all members compute the same lists. */
 #ifndef NICBARR_ORDER_H
 #define NICBARR_ORDER_H
 
@@ -39,8 +39,8 @@ struct nicbarr_order {
  * nicbarr_order_free(). */
 bool nicbarr_order_make(const uint32_t *node_of, uint32_t size, uint32_t nodes, uint32_t node,
                         struct nicbarr_order *order);
-/* Compute the order for an allgather, which combines nothing: each rank is a partial result of its
- * own. Otherwise like nicbarr_order_make(). */
+/* Compute the order for an allgather, which combines nothing, so that each rank is a separate
+ * partial result. Otherwise like nicbarr_order_make(). */
 bool nicbarr_order_make_gather(const uint32_t *node_of, uint32_t size, uint32_t nodes,
                                uint32_t node, struct nicbarr_order *order);
 void nicbarr_order_free(struct nicbarr_order *order);

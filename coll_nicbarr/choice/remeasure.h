@@ -2,9 +2,10 @@
 /* Determines when a choice is remeasured: after how many calls, and whether the job can afford it
  * then. The functions depend on their arguments only. data_watch.c calls them.
  *
- * Remeasuring takes no more than NICBARR_REMEASURE_PERCENT of a job's time. Therefore a short job
- * remeasures nothing, and a long one uses its share until it has measured the choice with
- * sufficient confidence. From then on the pauses double, so that the cost approaches zero. */
+ * Remeasuring takes at most NICBARR_REMEASURE_PERCENT of a job's time. A short job therefore
+ * remeasures nothing, and a long job uses its share until it has measured the choice with
+ * sufficient confidence. From then on each pause is twice as long as the previous one, so the cost
+ * approaches zero. */
 #ifndef NICBARR_REMEASURE_H
 #define NICBARR_REMEASURE_H
 
@@ -21,10 +22,10 @@ uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven);
  * until the next attempt. */
 uint32_t nicbarr_remeasure_postpone(uint32_t *pause);
 
-/* Returns by how much (microseconds) a job would exceed its share if it spent `us` more on
- * measuring: it has run for `job_us`, has spent `spent_us` of them on measuring, and may spend at
- * most `percent`. The job can afford it if the result is not above 0. Among several processes the
- * maximum counts. */
+/* Returns by how many microseconds a job would exceed its share if it spent another `us` on
+ * measuring. The job has run for `job_us`, of which it has spent `spent_us` on measuring, and it
+ * may spend at most `percent` of its time. The job can afford the measurement if the result is not
+ * positive. If several processes compute it, the maximum counts. */
 double nicbarr_excess_us(double us, double spent_us, double job_us, int percent);
 
 #endif

@@ -3,10 +3,11 @@
  * input to the model (model.h). tune.c calls it for each NIC that has candidates, if a report will
  * be written.
  *
- * A ping-pong is a group of NICs like that of a candidate, with the ping-pong's schedule. Only one
- * process per node participates, so the result is the time on the network, without the
- * synchronisation within a node. All other processes wait in the reduction by which the ranks agree
- * on whether the ping-pong failed. Rank 0 measures the time. */
+ * A ping-pong is executed by a group of NICs, like the barrier of a candidate, but with the
+ * schedule of the ping-pong. Only one process per node participates, so the result is the time on
+ * the network without the synchronisation within a node. Rank 0 measures the time. All other
+ * processes meanwhile wait in the reduction by which the ranks agree on whether the ping-pong
+ * failed. */
 #include "coll_nicbarr/coll_nicbarr.h"
 
 #include "coll_nicbarr/choice/measuring.h"

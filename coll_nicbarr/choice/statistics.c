@@ -48,9 +48,9 @@ static int compare_differences(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* Compute the differences of the pairs, sorted by size; pairs without a difference are omitted.
- * Like the logarithm of the ratio l / r, (l - r) / (l + r) grows with the ratio, and changes its
- * sign if l and r are exchanged. */
+/* Compute the differences of the pairs, sorted by magnitude; pairs without a difference are
+ * omitted. The difference of l and r is (l - r) / (l + r). Like the logarithm of l / r it grows
+ * with this ratio, and changes its sign if l and r are exchanged. */
 static size_t find_differences(struct difference *of, const double *left, const double *right,
                                size_t count, double factor)
 {
@@ -85,8 +85,8 @@ static size_t find_ranks(const struct difference *of, size_t count, size_t ranks
 
 enum { SUMS = NICBARR_PAIRS * (NICBARR_PAIRS + 1) / 2 + 1 };
 
-/* Returns the probability that a random subset of the ranks has a sum of `most` or less. Single
- * precision is sufficient, and halves the stack usage, which matters on threads with small
+/* Returns the probability that the sum of a random subset of the ranks is at most `most`. Single
+ * precision is sufficient here and halves the stack usage, which matters in threads with small
  * stacks. */
 static double tail_probability(const size_t *ranks, size_t count, size_t most)
 {

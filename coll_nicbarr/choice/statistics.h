@@ -25,8 +25,9 @@ enum { NICBARR_PAIRS = 60 /* maximum number of pairs in a rank test */ };
  * of pairs of positive numbers, of any distribution. Returns the p-value (above 0, at most 1): the
  * probability of a result at least as extreme if there is no difference. Near 0, left is less; near
  * 1, it is greater; the result is 1 if all pairs are equal. The test is exact for any number of
- * pairs, and for ties. Only a pair's ratio counts, so changes of the machine's speed from pair to
- * pair have no effect. `count` is at most NICBARR_PAIRS, which take about 50 us. */
+ * pairs, also with ties. Only the ratio within each pair matters, so changes of the machine's speed
+ * from one pair to the next have no effect. `count` is at most NICBARR_PAIRS, which take about 50
+ * us. */
 double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor);
 
 #endif

@@ -3,15 +3,16 @@
  * the communicator itself, and installs the fastest. contest.c implements the tuning run; this file
  * provides the candidates' barriers and uses the result.
  *
- * Ranks agree by Open MPI's own functions. Between two candidates they synchronise in Open MPI's
- * barrier, because the candidates' plans may use the same memory, but not at the same time
- * (plan.h).
+ * The ranks agree by means of Open MPI's own functions. Between two candidates they synchronise by
+ * Open MPI's barrier, because the plans of different candidates may use the same memory, but not at
+ * the same time (plan.h).
  *
  * On one node, a candidate is a plan. Across nodes, it is a group of NICs (candidate_groups.h).
  *
- * A choice may be provisional (contest.h). Then it is used, and the contest continues in small
- * batches, with growing pauses, until the choice is final or no batches are left. Meanwhile the
- * module keeps the tuner, and uses the plan or group of the choice, which the tuner still owns. */
+ * A choice may be provisional (contest.h). In this case the communicator already uses it, but the
+ * contest continues in small batches, with growing pauses, until the choice is final or no batches
+ * are left. Meanwhile the module keeps the tuner, which still owns the plan or group of the
+ * choice. */
 #include "coll_nicbarr/choice/tune.h"
 
 #include <stdlib.h>
@@ -118,9 +119,9 @@ static void predict_times(struct nicbarr_tuner *tuner)
     }
 }
 
-/* Measure the raw limits. Only the report needs them, so they are measured only if rank 0 writes
- * one, and after the contest, so that they cannot affect the choice. Across nodes, a ping-pong
- * takes about as long as a candidate's sample. */
+/* Measure the raw limits, if rank 0 writes a report, because only the report needs them. This is
+ * done after the contest, so that it cannot affect the choice. Across nodes, a ping-pong takes
+ * about as long as one sample of a candidate. */
 static int measure_limits(struct nicbarr_tuner *tuner)
 {
     int repetitions[NICBARR_NICS_MOST] = {0};
@@ -175,8 +176,8 @@ static int run_batch(struct nicbarr_tuner *tuner, double start_us)
     tuning->switches += busy[1];
     if (!contest->preliminary_done ||
         (nicbarr_expense_limited() && contest->rounds < NICBARR_CONTEST_STAGE)) {
-        /* keep the choice in use, because there are too few measurements, and the next batch may
-         * follow much later */
+        /* there are too few measurements for a choice, and the next batch may follow much later, so
+         * keep the candidate in use */
         contest->chosen = candidate_in_use(tuner);
     }
     return rc;
@@ -377,9 +378,10 @@ static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
-/* Returns whether this communicator can use the choice `known`. On one node its record has space
- * for all candidates, but a cache that was read after setup may contain another choice, if it was
- * edited or if the version of nicbarr that wrote it had other candidates. */
+/* Returns whether this communicator can use the choice `known`. On one node, the record has space
+ * for all candidates. However, a cache that was read after setup may contain a choice that is not a
+ * candidate, if the file was edited, or was written by a version of nicbarr with other
+ * candidates. */
 static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;
@@ -405,8 +407,9 @@ static int adopt_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     return rc;
 }
 
-/* Returns the budget of the first batch in microseconds. If the time for measuring is limited, it
- * is only a part of coll_nicbarr_tune_budget, so that the job can afford it earlier. */
+/* Returns the budget of the first batch in microseconds. If the time for measuring is limited, the
+ * budget is only a fraction of coll_nicbarr_tune_budget, so that the job can afford the batch
+ * earlier. */
 static double first_batch_us(void)
 {
     enum { PARTS = 10 };
@@ -455,8 +458,8 @@ static bool may_measure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
            nicbarr_affordable(module, comm, first_batch_us(), false);
 }
 
-/* Postpone measuring, each time by twice as many barriers up to a maximum. Executes this barrier by
- * Open MPI's own function. */
+/* Postpone measuring, each time by twice as many barriers as before, up to a maximum. This barrier
+ * is executed by Open MPI's own function. */
 static int postpone_tuning(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     enum { LEAST = 10, MOST = 20000 };

@@ -10,10 +10,10 @@
  * Returns Open MPI's error code. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* For modules whose choice is provisional, so that their contest continues (module->tuner):
- * nicbarr_tune_due() counts a barrier, and returns whether the next batch is due; the result is
- * the same on all members. nicbarr_tune_continue() then runs that batch within the barrier, if the
- * job can afford it. */
+/* These functions continue the contest of a module whose choice is provisional (module->tuner).
+ * nicbarr_tune_due() counts a barrier, and returns whether the next batch is due; the result is the
+ * same on all members. If so, nicbarr_tune_continue() runs this batch within the barrier, provided
+ * that the job can afford it. */
 bool nicbarr_tune_due(const mca_coll_nicbarr_module_t *module);
 int nicbarr_tune_continue(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Re-evaluates the choice of MPI_Barrier periodically, because it may not be the best one: it may
- * have been measured while the machine was busy, or on another machine, or the machine may have
- * changed.
+/* Re-evaluates the choice of MPI_Barrier periodically. The choice may not be the best one, because
+ * it was measured while the machine was busy or on another machine, or because the machine has
+ * changed since then.
  *
- * After some barriers, the choice is compared (comparison.h) with Open MPI's barrier and some other
- * candidates. Successive comparisons take other candidates, so that all of them are compared
- * eventually. Each comparison that the choice wins doubles the number of barriers until the next
- * one. If it loses, all members switch to the winner in the same barrier. If the choice had not
- * been measured on this communicator, all candidates are measured then (tune.c).
+ * After some barriers, the choice is compared (comparison.h) with Open MPI's barrier and a few
+ * other candidates. Each comparison selects different candidates, so that all of them are compared
+ * eventually. If the choice wins, twice as many barriers pass until the next comparison. If it
+ * loses, all members switch to the winner in the same barrier; if the choice had been measured
+ * elsewhere, all candidates are then measured on this communicator (tune.c).
  *
  * States: NICBARR_BARRIER_WATCHED_* while barriers are counted, NICBARR_BARRIER_COMPARING during a
- * comparison. Re-evaluation ends, and has no cost from then on, if Open MPI's barrier is the
- * choice, and was measured to be the best in this job or has won some comparisons.
+ * comparison. Re-evaluation ends, and costs nothing from then on, if the choice is Open MPI's
+ * barrier and either was measured in this job or has won some comparisons.
  *
  * All members count the same barriers, and agree on each round's result by Open MPI's own
  * functions. Therefore all of them take the same action in each barrier. */
@@ -104,8 +104,8 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_c
 }
 
 /* Returns the first variant of the list that is passed to nicbarr_candidate_groups_join(). This
- * list must begin with Open MPI's barrier, and omits the current choice if that is another one,
- * because its group has been joined already. */
+ * list must begin with Open MPI's barrier. It does not contain the current choice, unless this is
+ * Open MPI's barrier, because the group of the current choice has already been joined. */
 static int first_entrant(const struct nicbarr_comparison_run *run)
 {
     return NICBARR_OPENMPI == run->choice[0].algorithm ? 0 : 1;
@@ -181,8 +181,8 @@ static int run_variant(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* ---- end of a comparison ---- */
 
-/* Install the winner in the module. The group of the previous choice, if any, is left with those of
- * the other variants. */
+/* Install the winner in the module. If the previous choice had a group, this is left together with
+ * the groups of the other variants. */
 static void install_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run)
 {
     const int winner = run->comparison.winner;

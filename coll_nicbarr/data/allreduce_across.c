@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and MPI_Reduce across nodes: NICs exchange the
- * processes' parts (carrier.h).
+/* MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and MPI_Reduce across nodes, where NICs
+ * exchange the contributions of the processes (carrier.h).
  *
  * As on one node, nicbarr serves predefined operations on predefined types. It also serves
- * user-defined operations on types of any layout whose elements are small; they are sent packed.
- * Each process combines the partial results of all nodes, so the user's function is called more
- * often than by Open MPI. Therefore large communicators are excluded. Since such a function may
- * take locks of the program, no request may run it, so MPI_Iallreduce leaves these operations to
- * Open MPI.
+ * user-defined operations on types of any layout if their elements are small; the elements are sent
+ * packed. Each process combines the partial results of all nodes and therefore calls the user's
+ * function more often than Open MPI would. For this reason large communicators are excluded. A
+ * user's function may take locks of the program, so a request must not run it. MPI_Iallreduce
+ * therefore leaves user-defined operations to Open MPI.
  *
- * MPI_Iallreduce must not wait for other processes, so it cannot set up anything. If it is called
- * often, the next blocking collective on the communicator sets up its carrier. MPI_Allreduce_init
- * may wait, and therefore sets up its own carrier. */
+ * MPI_Iallreduce must not wait for other processes, so it cannot set up a carrier itself. If it is
+ * called often, the next blocking collective on the communicator does so on its behalf.
+ * MPI_Allreduce_init may wait, and sets up its own carrier. */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
@@ -71,7 +71,7 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
     }
     const int packing =
         nicbarr_pack_elements(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
-    /* Even after an error, this process participates, because the others wait for it. */
+    /* This process participates even after an error, because the others wait for it. */
     nicbarr_carrier_begin(carrier, &carried, gaps.more, gaps.more, reads, count, type, op, &gaps);
     int rc = nicbarr_carry(module, comm, carrier, &carried);
     rc = OMPI_SUCCESS == rc ? packing : rc;
@@ -87,8 +87,8 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op)
 {
     struct nicbarr_carried carried;
-    /* Operations complete in the order in which they were begun. Outstanding non-blocking ones
-     * will complete, because all other processes have begun them, too. */
+    /* Operations complete in the order in which they were begun. The outstanding non-blocking
+     * operations will complete, because all other processes have also begun them. */
     while (0 != myr_load_acquire(&carrier->outstanding)) {
         opal_progress();
     }
@@ -112,8 +112,8 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable_bytes(count, type, op, comm);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement, Open MPI's own functions may call this one, which then must not use
-     * nicbarr's implementation. */
+    /* During a measurement, this function may be called by Open MPI's own functions, and must not
+     * use nicbarr's implementation then. */
     if (0 == bytes || module->tuning ||
         !nicbarr_data_serves(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return nicbarr_openmpi_allreduce(from, to, count, type, op, comm, &module->openmpi);
@@ -139,8 +139,9 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
 
 /* ---- MPI_Iallreduce ---- */
 
-/* Returns the bytes of a vector, or 0 if a request cannot carry it. Unlike carriable_bytes(), it
- * excludes user-defined functions, which a request must not run, and packing. */
+/* Returns the bytes of a vector, or 0 if a request cannot carry it. In contrast to
+ * carriable_bytes(), vectors that must be packed are excluded, and so are user-defined functions,
+ * which a request must not run. */
 static size_t carriable_by_request(nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
                                    ompi_communicator_t *comm)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init across nodes: NICs forward the root's bytes
+/* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init across nodes, where NICs forward the data of the root
  * (libmyr/groups/nic_bcast.h).
  *
- * The root sends and returns. It waits only if it is a whole window ahead of the slowest process.
- * All other processes, including those on the root's node, wait until their node's NIC has received
- * the bytes, and read them there.
+ * The root returns as soon as it has sent its data, and waits only if it is a whole window ahead of
+ * the slowest process. All other processes, including those on the node of the root, wait until the
+ * NIC of their node has received the data, and read them from the NIC's memory.
  *
- * Longer data are cut into several blocks. A full block is followed by another one, so that a
- * process that expects another number of bytes than the root sends finds the end nevertheless, and
- * the next broadcast is not affected. In most classes, a block has space for one byte more than the
- * class, so that no empty block has to follow. */
+ * Longer data are cut into several blocks. A block that is not full is the last one. Therefore a
+ * process finds the end of the data even if it expects another number of bytes than the root sends,
+ * and the next broadcast is not affected. In most classes a block has space for one byte more than
+ * the largest payload of the class, so that a payload of this size need not be followed by an empty
+ * block. */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
@@ -58,7 +59,7 @@ static inline bool receive_block(const struct myr_nic_group *group,
     uint32_t bytes = carried->bytes;
     const void *block = carried->root ? NULL : myr_nic_bcast_check(group, &bytes);
     if (__builtin_expect(bytes > carried->left, 0)) {
-        carried->rc = MPI_ERR_TRUNCATE; /* all blocks are consumed nevertheless */
+        carried->rc = MPI_ERR_TRUNCATE; /* the remaining blocks are still consumed */
     } else {
         if (NULL != block) {
             memcpy(carried->data, block, bytes);
@@ -69,8 +70,8 @@ static inline bool receive_block(const struct myr_nic_group *group,
     return bytes < myr_nic_bcast_most(group);
 }
 
-/* The root's NIC usually reads the block at once. If the doorbell was lost, the wait rings it
- * again. */
+/* The root's NIC usually reads the block immediately. If the doorbell was lost, the wait function
+ * rings it again. */
 bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
                                     struct nicbarr_carried_bcast *carried)
 {
@@ -145,7 +146,7 @@ static int carry_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const bool is_root = root == ompi_comm_rank(comm);
     const int packing =
         is_root ? nicbarr_pack_elements(buffer, count, type, packed, bytes) : OMPI_SUCCESS;
-    /* Even after an error, this process participates, because the others wait for it. */
+    /* This process participates even after an error, because the others wait for it. */
     const int rc = nicbarr_carry_bcast(module, comm, carrier, packed, &bytes, root);
     if (OMPI_SUCCESS != rc || is_root) {
         return OMPI_SUCCESS != rc ? rc : packing;
@@ -185,7 +186,7 @@ static void begin_bcast_across(nicbarr_request_t *request)
     nicbarr_carried_bcast_begin(request->module, request->super.req_mpi_object.comm, carrier,
                                 carried, NULL != packed ? packed : buffer, bytes,
                                 request->of.bcast.root);
-    /* Even after an error, this process participates, because the others wait for it. */
+    /* This process participates even after an error, because the others wait for it. */
     if (carried->root && NULL != packed) {
         carried->rc = nicbarr_pack_elements(buffer, count, type, packed, bytes);
     }
@@ -223,8 +224,7 @@ static bool test_bcast_across(nicbarr_request_t *request)
     return true;
 }
 
-/* Only the oldest broadcast of a carrier waits for the network; the others wait for the oldest
- * one. */
+/* Only the oldest broadcast of a carrier waits for the network; all later ones wait for it. */
 static bool remind_bcast_across(nicbarr_request_t *request, bool check)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;

@@ -188,8 +188,8 @@ void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carr
     carried->epoch = myr_nic_data_arrive(&carrier->group, building.unit, build_block, &building);
 }
 
-/* Returns whether all blocks belong to this epoch, and have the expected length. If not, the
- * program is erroneous: its processes passed vectors of different lengths. */
+/* Returns whether all blocks belong to this epoch and have the expected length. If they do not, the
+ * program is erroneous, because its processes passed vectors of different lengths. */
 static bool blocks_match(const struct nicbarr_carrier *carrier,
                          const struct nicbarr_carried *carried, uint32_t unit)
 {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carriers execute reductions and allgathers across nodes, by a group of NICs that carries the
- * processes' parts (libmyr/groups/nic_data.h).
+/* A carrier executes reductions and allgathers across nodes, by means of a group of NICs that
+ * carries the contributions of the processes (libmyr/groups/nic_data.h).
  *
- * A node contributes one block to an epoch. The block contains a head with the epoch and the
- * block's length, followed by the node's partial results, which are the values of the subtrees of
- * ranks that are all its own (order.h). In an allgather nothing is combined: each rank's vector is
- * a partial result, and all partial results are concatenated. A vector that is too long for one
- * block takes several epochs.
+ * Each node contributes one block to an epoch. The block consists of a head, with the epoch and the
+ * length of the block, and of the partial results of the node. A partial result is the value of a
+ * subtree whose ranks are all on this node (order.h). An allgather combines nothing: the vector of
+ * each rank is a partial result, and all partial results are concatenated. A vector that is too
+ * long for one block takes several epochs.
  *
- * All processes get all blocks, and each process combines them for itself. Therefore NICs need no
- * knowledge of types and operations, and the result has the same bits whatever the placement of
- * ranks.
+ * All processes get all blocks, and each process combines them itself. Therefore NICs need not know
+ * types and operations, and the result has the same bits however the ranks are placed.
  *
  * The operations of a carrier are executed one at a time, in the order in which they were begun. A
- * carrier of broadcasts uses only the group and the order of operations; see bcast_across.c.
- * Threads: the requests' lock (requests.h); see also `outstanding`. */
+ * carrier of broadcasts uses only the group and this order (bcast_across.c). Callers hold the
+ * requests' lock (requests.h), except as described at `outstanding`. */
 #ifndef NICBARR_CARRIER_H
 #define NICBARR_CARRIER_H
 
@@ -57,7 +56,7 @@ struct nicbarr_carried {
     uint32_t count; /* number of elements in the current epoch; 0: no epoch is under way */
     uint32_t epoch;
     uint32_t ticket;
-    int rc; /* the first MPI error; the operation continues nevertheless, because the other
+    int rc; /* the first MPI error; the operation still continues after it, because the other
                processes wait for this one */
 };
 
@@ -112,14 +111,16 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
  * result. */
 bool nicbarr_carrier_progress(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Arrive in the next epoch, and process its blocks once it is complete, for callers that wait in
- * between. All earlier operations must be complete. */
+/* These functions are for callers that wait between the two steps. The first one arrives in the
+ * next epoch, and the second one processes the blocks once the epoch is complete. All earlier
+ * operations must be complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* The two parts of nicbarr_carrier_finish(), for rooted carriers. The first one combines the
- * received blocks, on the combining rank. Its result is valid until the next call, and is NULL if
- * processes passed vectors of different lengths. The second one proceeds to the next epoch. */
+/* The two parts of nicbarr_carrier_finish(), for rooted carriers. The first function is called on
+ * the combining rank, and combines the received blocks. Its result is valid until the next call,
+ * and is NULL if processes passed vectors of different lengths. The second function proceeds to the
+ * next epoch. */
 uint8_t *nicbarr_carrier_combine(const struct nicbarr_carrier *carrier,
                                  const struct nicbarr_carried *carried);
 void nicbarr_carrier_next(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);

@@ -8,11 +8,11 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* The upper bounds of the size classes, which are measured separately (bytes; of all blocks
- * together if there are several). Collectives on the ring of one node have all of these classes.
- * Those on an exchange, or across nodes, have the first few.
+/* The upper bounds of the size classes (bytes; if there are several blocks, of all blocks
+ * together). Each class is measured separately. Collectives that use the ring of a node have all of
+ * these classes. Collectives that use an exchange, or run across nodes, have only the first few.
  *
- * The bounds follow from where implementations differ:
+ * The bounds are the sizes at which implementations change their behaviour:
  * - 8 bytes, one number, is the size of most calls, and Open MPI sends it in fewer steps than 12.
  * - Across nodes 30 contributions of the second class fit into a packet, and 10 of the third.
  * - From 256 to 512 bytes the time of Open MPI 4.1's own functions grows several times over.
@@ -36,8 +36,8 @@ static inline bool nicbarr_data_forced(enum nicbarr_collective collective)
 }
 
 /* Return the state of a class. The first call for a collective allocates the state of all its
- * classes. If out of memory, the job is aborted with a message, because the other members wait for
- * this one. */
+ * classes. If there is no memory for it, the job is aborted with a message, because the other
+ * members wait for this one. */
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 static inline struct nicbarr_class *nicbarr_class_of(mca_coll_nicbarr_module_t *module,
                                                      enum nicbarr_collective collective,
@@ -61,10 +61,10 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
 /* Returns the root with which this class is measured: the root of its latest call, or
  * NICBARR_NO_ROOT if there is none, or if the root changed in more than half of the calls.
  *
- * The best implementation for a constant root differs from that for a changing root. With a
- * constant root the other processes can run ahead, and Open MPI's own functions let them do so
- * without bound (4 processes on 2 processors, MPI_Reduce of 8 bytes, 300 in a row: nicbarr's 0.45
- * times as fast). */
+ * The best implementation for a constant root is not the best for a changing root. With a constant
+ * root the other processes can run ahead, and Open MPI's own functions let them do so without
+ * limit. (With 4 processes on 2 CPUs, and sequences of 300 MPI_Reduce of 8 bytes, nicbarr's
+ * implementation was 0.45 times as fast as Open MPI's.) */
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 
@@ -122,9 +122,9 @@ static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *mod
 /* Returns the MPI name of a collective. */
 const char *nicbarr_collective_name(enum nicbarr_collective collective);
 
-/* Write the name of a class into `text`; returns text. The name consists of the collective, and of
- * whether it was measured with a fixed root; the second function adds the size. These names appear
- * in messages to users, in the report and in the cache. */
+/* Write the name of a class into `text`; returns text. The name states the collective, and whether
+ * it was measured with a fixed root. The second function adds the size. These names appear in
+ * messages to users, in the report and in the cache. */
 enum { NICBARR_CLASS_TEXT = 60 };
 const char *nicbarr_class_collective(const mca_coll_nicbarr_module_t *module,
                                      enum nicbarr_collective collective, uint32_t size_class,
@@ -137,8 +137,8 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
  * MPI's own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* Returned in place of a stored choice while it is unknown because the cache is still being
- * read. */
+/* Returned instead of a stored choice while the cache is still being read, so that the choice is
+ * not known yet. */
 #define NICBARR_READING UINT64_MAX
 /* Returns the key under which the job stores the best choice for a class, in communicators of this
  * shape. */

@@ -36,10 +36,11 @@ static size_t most_of_each(ompi_communicator_t *comm, enum nicbarr_collective co
     return nicbarr_size_classes[size_class] / (gathers ? (size_t)ompi_comm_size(comm) : 1);
 }
 
-/* Returns whether this class can be carried by an exchange. Contributions of several slots use the
- * wide exchange, which this allocates. If there is no memory for it, only those of a few slots can
- * be carried; larger ones use Open MPI's own function, on all members. (2 processes, MPI_Allreduce
- * of 1, 2 and 4 KiB without the wide exchange: 0.17, 0.09 and 0.05 times as fast as that.) */
+/* Returns whether this class can be carried by an exchange. Contributions that take several slots
+ * use the wide exchange, which this function allocates. If there is no memory for it, contributions
+ * of a few slots are still carried by the narrow exchange, and for larger ones all members use Open
+ * MPI's own function. (Without the wide exchange, MPI_Allreduce of 1, 2 and 4 KiB between 2
+ * processes was 0.17, 0.09 and 0.05 times as fast as Open MPI's function.) */
 static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                  enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -52,9 +53,9 @@ static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communi
     return false;
 }
 
-/* Allocate the ring's chunks, which classes of more than one slot use. If there is no memory for
- * them, payloads of up to NICBARR_LINES_MOST bytes use the slots, and longer ones Open MPI's own
- * function, on all members. Returns whether nicbarr can serve this class. */
+/* Allocate the chunks of the ring, which are used by classes with more than one slot. If there is
+ * no memory for them, all members use the slots for payloads of up to NICBARR_LINES_MOST bytes, and
+ * Open MPI's own function for longer ones. Returns whether nicbarr can serve this class. */
 static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -83,8 +84,9 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 /* ---- decisions ---- */
 
 /* If Open MPI's own function was chosen for all classes of a collective, restore it, so that it
- * runs without any overhead. The classes of user-defined operations are ignored, because nicbarr's
- * functions are not faster with user-defined operations if they are not with predefined ones. */
+ * runs without any overhead. The classes of user-defined operations are not considered: if
+ * nicbarr's functions are not faster with predefined operations, they are not faster with
+ * user-defined ones either. */
 static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module,
                                    enum nicbarr_collective collective)
 {
@@ -168,10 +170,10 @@ static void judge_roots(struct nicbarr_class *class, uint32_t calls)
 }
 
 /* Returns whether the collective is measured only if its root changes. Across nodes, all processes
- * wait for each other in nicbarr's MPI_Reduce and MPI_Gather, whereas Open MPI's own functions let
- * the other processes run ahead of a constant root without bound. With 4 hosts and 8 to 1024 bytes,
- * nicbarr's were 0.3 to 0.6 times as fast with a constant root, and 1.1 to 2.0 times as fast with
- * changing roots. */
+ * wait for each other in nicbarr's implementations of MPI_Reduce and MPI_Gather, whereas Open MPI's
+ * own functions let the other processes run ahead of a constant root without limit. With 4 hosts
+ * and 8 to 1024 bytes, nicbarr's implementations were 0.3 to 0.6 times as fast as Open MPI's with a
+ * constant root, and 1.1 to 2.0 times as fast with changing roots. */
 static bool needs_changing_roots(const mca_coll_nicbarr_module_t *module,
                                  enum nicbarr_collective collective)
 {
@@ -239,7 +241,8 @@ bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_com
                                      enum nicbarr_collective collective)
 {
     enum {
-        CALLS_LEFT_TO_OPENMPI = 8 /* creating two or three communicators takes as many */
+        CALLS_LEFT_TO_OPENMPI =
+            8 /* a program needs about as many to create two or three communicators */
     };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =

@@ -3,28 +3,32 @@
  * MPI_Bcast, MPI_Ibcast, MPI_Allgather, MPI_Iallgather, MPI_Gather, MPI_Igather, MPI_Scatter,
  * MPI_Iscatter, and persistent ones.
  *
- * - Blocking collectives use Open MPI's own functions until a communicator has called one often
- *   enough to evaluate alternatives (coll_nicbarr_tune_after). Then nicbarr allocates memory for
- *   them, and compares its implementation with Open MPI's, by size class (data_tune.c).
- * - Non-blocking collectives are nicbarr's after a few calls. They are not at once, because
- *   creating a communicator takes two or three MPI_Iallreduce of one integer on the parent.
- * - Persistent collectives are nicbarr's from the start, because they are made for frequent use.
+ * - Blocking collectives use Open MPI's own functions until there were enough calls on a
+ *   communicator to make an evaluation of alternatives worthwhile (coll_nicbarr_tune_after). Then
+ *   nicbarr allocates memory for the collective, and compares its implementation with Open MPI's
+ *   for each size class (data_tune.c).
+ * - Non-blocking collectives use nicbarr's implementation after a few calls. The first calls are
+ *   left to Open MPI, because they may only serve to create a communicator, which takes two or
+ *   three MPI_Iallreduce of one integer on the parent.
+ * - Persistent collectives use nicbarr's implementation from the start, because programs create
+ *   them for frequent use.
  *
- * All members make the same decisions, because they count the same calls, and a call has the same
- * number of bytes on all of them (the type signature's). */
+ * All members make the same decisions, because they count the same calls, and the number of bytes
+ * in a call follows from the type signature, which is the same on all members. */
 #ifndef NICBARR_DATA_H
 #define NICBARR_DATA_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/data/classes.h"
 
-/* Returns whether a module offers `collective` at all. It does not if the user has selected Open
- * MPI's own function, or if buffers may be in memory that only Open MPI can access (on a GPU). */
+/* Returns whether a module implements `collective` at all. It does not if the user has selected
+ * Open MPI's own function, or if buffers may be in memory that only Open MPI can access, such as
+ * the memory of a GPU. */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
-/* Process a call of an undecided or periodically re-evaluated class whose count of calls has
- * expired. Returns whether nicbarr serves this call. The call may take long, because it may
- * allocate memory and measure. */
+/* Process a call of an undecided or periodically re-evaluated class when its count of calls has
+ * expired. Returns whether nicbarr serves this call. This may take long, because memory may be
+ * allocated and candidates may be measured. */
 bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class, int root);
 
@@ -56,27 +60,30 @@ static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_modu
                                                                           : &module->reducer;
 }
 
-/* Decide at once, without counting calls first, whether nicbarr serves a collective that will be
- * called often, and return that. Returns false for 0 bytes. */
+/* Returns whether nicbarr serves a collective that will be called often. This is decided
+ * immediately, without counting calls first. Returns false for 0 bytes. */
 bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                  enum nicbarr_collective collective, size_t bytes);
 
-/* Returns whether nicbarr serves a non-blocking call whose size permits it. It does so without a
- * contest, because Open MPI's own implementation needs several messages, each of which waits until
- * a process makes progress. The first few calls on a communicator are left to Open MPI, because a
- * communicator that only serves as the parent of one or two others is not worth the memory. Only
- * non-blocking calls are counted, because all members start these in the same order (as Open MPI's
- * libnbc requires, too), whereas the number of blocking calls before them may differ. */
+/* Returns whether nicbarr serves a non-blocking call whose size permits it. There is no contest for
+ * such calls, because Open MPI's own implementation needs several messages, each of which waits
+ * until a process makes progress. The first few calls on a communicator are left to Open MPI,
+ * because nicbarr's memory is not worthwhile for a communicator that only serves as the parent of
+ * one or two others. Only non-blocking calls are counted. All members start these in the same
+ * order, which Open MPI's libnbc also requires, whereas the number of blocking calls before them
+ * may differ. */
 bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective);
 
 /* Returns whether the size is within the limits of the exchange for non-blocking and persistent
- * collectives. These send the whole vector at once, and are not measured against Open MPI's own
- * functions. Therefore the limits are the sizes up to which nicbarr's implementation is faster.
+ * collectives. These collectives send the whole vector at once, and are not compared with Open
+ * MPI's own functions at run time. Therefore the limits are the sizes up to which nicbarr's
+ * implementation has been found to be faster.
  *
- * Measured on an idle EPYC with persistent collectives and Open MPI 4.1.4: with 3 processes, 1120
- * bytes are 1.06 to 3.0 times as fast, and 1344 bytes 0.87 to 2.6 times; with 2 processes, 560
- * bytes are 1.4 to 1.7 times as fast, and 1008 bytes 0.75 to 1.3 times. */
+ * They were measured on an idle EPYC with persistent collectives and Open MPI 4.1.4. With 3
+ * processes, nicbarr was 1.06 to 3.0 times as fast for 1120 bytes, and 0.87 to 2.6 times as fast
+ * for 1344 bytes. With 2 processes, it was 1.4 to 1.7 times as fast for 560 bytes, and 0.75 to 1.3
+ * times as fast for 1008 bytes. */
 static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 {
     const uint32_t slots = 2 == ompi_comm_size(comm) ? 5 : 10;
@@ -84,10 +91,11 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
     return 0 != bytes && bytes <= slots * MYR_SLOT_BYTES;
 }
 
-/* Returns whether nicbarr's `collective`, in which processes can run ahead of others by a window
- * only, is preferable to Open MPI's own. The latter lets them run ahead without bound, so it may be
- * faster if the node is oversubscribed. The first member to join `record` has stored whether it is,
- * so all members get the same answer. The user may force nicbarr's implementation in any case. */
+/* Returns whether nicbarr's implementation of `collective` is preferable to Open MPI's. With
+ * nicbarr, a process can run ahead of the others by one window only. Open MPI lets processes run
+ * ahead without limit, which may be faster if the node is oversubscribed. Whether it is
+ * oversubscribed was stored by the first member that joined `record`, so all members get the same
+ * answer. The user can force nicbarr's implementation in any case. */
 bool nicbarr_data_window_suffices(enum nicbarr_collective collective,
                                   const struct myr_record *record);
 
@@ -108,8 +116,8 @@ int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communic
 struct nicbarr_carrier; /* carrier.h */
 
 /* Decide on a class: join groups of NICs, and compare them with Open MPI's own function. With
- * `forced` the choice is among nicbarr's candidates, if there are any. Sets `way`. Collective;
- * returns Open MPI's error. */
+ * `forced`, one of nicbarr's candidates is chosen if there are any. Sets `way`. Collective; returns
+ * Open MPI's error. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool forced);
@@ -119,9 +127,9 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
 int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a non-blocking call. Such a call cannot set up anything, because that would block.
- * Therefore, once there were enough of them, the next blocking collective sets up what they need,
- * by nicbarr_data_decide_pending(). All members count the same calls. */
+/* Count a non-blocking call. Such a call must not block, so it cannot set up a group. Once there
+ * were enough of these calls, the next blocking collective sets up their groups by
+ * nicbarr_data_decide_pending(). All members count the same calls. */
 void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                               uint32_t size_class, int root);
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
@@ -134,15 +142,16 @@ static inline void nicbarr_data_check_pending(mca_coll_nicbarr_module_t *module,
     }
 }
 
-/* Returns whether a call may be one that Open MPI issues from within progress, judging by its size.
- * To agree on the context id of a new communicator, Open MPI issues MPI_Iallreduce with MPI_MAX or
- * MPI_MIN, and MPI_Ibcast, of one MPI_INT (ompi/communicator/comm_cid.c).
+/* Returns whether, judging by its size, Open MPI may have issued a call from within progress. To
+ * agree on the context id of a new communicator, Open MPI issues MPI_Iallreduce (with MPI_MAX or
+ * MPI_MIN) and MPI_Ibcast of a single MPI_INT (ompi/communicator/comm_cid.c).
  *
- * While MPI_Comm_idup is outstanding, the order of such a call and a blocking one differs between
- * processes. Across nodes, some blocking calls change the implementation, and others count both
- * kinds of calls, so the members would diverge. Therefore calls of this size always use Open MPI's
- * own functions. (For one node see module->nonblocking.) The size decides because members agree on
- * the number of bytes, but not on the type, which may be a derived one on some of them. */
+ * While MPI_Comm_idup is outstanding, processes may differ in whether such a call or a blocking
+ * call comes first. Across nodes the members would then diverge, because some blocking calls change
+ * the implementation, and others count both kinds of calls. Therefore calls of this size always use
+ * Open MPI's own functions. (For one node see module->nonblocking.) The decision depends on the
+ * size and not on the type, because the number of bytes is the same on all members, whereas some of
+ * them may use a derived type. */
 static inline bool nicbarr_from_progress(size_t bytes)
 {
     return sizeof(int) == bytes;
@@ -160,13 +169,14 @@ struct nicbarr_carried;
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Allgather with this carrier: concatenate the bytes of all ranks in `to`, on each process that
- * `reads` them. `from` may point to this process's bytes within `to`. Returns an MPI error. */
+/* Allgather with this carrier: concatenate the bytes of all ranks in `to`, on each process with
+ * `reads` set. `from` may point to the location of this process's bytes within `to`. Returns an MPI
+ * error. */
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes);
 
-/* Reduce with this carrier; each process that `reads` the result gets it. Returns an MPI error. */
+/* Reduce with this carrier. Each process with `reads` set gets the result. Returns an MPI error. */
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op);
@@ -176,8 +186,8 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root);
 
-/* Broadcast in steps: the first function begins, and reserves the broadcast's place in the order of
- * operations; the second one advances as far as possible, and returns whether the broadcast is
+/* Broadcast in steps. The first function begins the broadcast, and reserves its place in the order
+ * of operations. The second function advances it as far as possible, and returns whether it is
  * complete. */
 struct nicbarr_carried_bcast;
 void nicbarr_carried_bcast_begin(const mca_coll_nicbarr_module_t *module,
@@ -187,9 +197,9 @@ void nicbarr_carried_bcast_begin(const mca_coll_nicbarr_module_t *module,
 bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
                                     struct nicbarr_carried_bcast *carried);
 
-/* Scatter with this carrier: the root sends the contiguous blocks at `from`, and each other rank
- * stores its own block, up to `*bytes` bytes, at `to`. `*bytes` becomes the size of a block that
- * the root has sent; excess bytes are dropped. Returns an MPI error. */
+/* Scatter with this carrier. The root sends the contiguous blocks at `from`, and each other rank
+ * stores its own block, up to `*bytes` bytes, at `to`. `*bytes` becomes the size of a block as sent
+ * by the root; bytes beyond the receiver's limit are dropped. Returns an MPI error. */
 int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              struct nicbarr_carrier *carrier, const void *from, void *to,
                              size_t *bytes, int root);

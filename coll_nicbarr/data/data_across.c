@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures a size class of a collective that carries data across nodes, to choose among the NICs
+/* Measures a size class of a collective that carries data across nodes, to choose between the NICs
  * that can serve it and Open MPI's own function.
  *
- * This happens within blocking collectives of all members, for each class that the program uses
- * often (trial.h). Each candidate has a group of NICs, and the fastest one keeps its group. The
- * result is stored by the communicator's shape, for the job and for later jobs. Each class gets its
- * share of coll_nicbarr_tune_budget.
+ * Classes that the program uses often are measured while all members execute a blocking collective
+ * (trial.h). There is a group of NICs for each candidate, and the fastest candidate keeps its
+ * group. The result is stored under the communicator's shape, for this job and for later jobs. Each
+ * class gets a share of coll_nicbarr_tune_budget.
  *
- * If a class is remeasured (data_watch.h), the carrier in use is compared with Open MPI's own
- * function and with a few other candidates only, because joining many groups takes long. Successive
- * trials take other candidates, so that all of them are tried eventually. */
+ * When a class is remeasured (data_watch.h), the carrier in use is compared only with Open MPI's
+ * own function and a few other candidates, because joining many groups takes long. Each trial
+ * selects different candidates, so that all of them are tried eventually. */
 #include "coll_nicbarr/data/data.h"
 
 #include <stdlib.h>
@@ -147,8 +147,8 @@ static void install_candidate(struct tuner *t, int candidate)
     }
 }
 
-/* Outstanding non-blocking operations on the carrier complete first. They will, because all other
- * processes have begun them, too. */
+/* Wait for the outstanding non-blocking operations of the carrier. They will complete, because all
+ * other processes have also begun them. */
 static void uninstall_candidate(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -163,7 +163,8 @@ static void uninstall_candidate(struct nicbarr_trial *trial)
     *installed = (struct nicbarr_carrier){.stack = NULL};
 }
 
-/* Returns the fastest candidate, or the fastest one of nicbarr's if the user forces nicbarr's. */
+/* Returns the fastest candidate; if the user forces nicbarr's implementation, Open MPI's function
+ * is excluded. */
 static int best_candidate(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
@@ -211,9 +212,10 @@ static int join_carriers(struct tuner *t)
     return OMPI_SUCCESS == rc ? open_carriers(t) : rc;
 }
 
-/* Determine the candidates, and create their carriers: all usable candidates, or only the one that
- * is known to be the best. `*postponed` becomes true if the choice is not known yet, because the
- * cache is being read, or if the job cannot afford a contest yet. */
+/* Determine the candidates and create their carriers. If the best candidate is already known, it is
+ * the only one; otherwise all usable candidates are listed. `*postponed` becomes true if the stored
+ * choice is not known yet because the cache is still being read, or if the job cannot afford a
+ * contest yet. */
 static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
 {
     const struct nicbarr_trial *trial = &t->trial;
@@ -269,7 +271,7 @@ static void choose_challengers(const struct nicbarr_carrier *incumbent, uint32_t
 }
 
 /* Add the carrier in use as the first candidate after Open MPI's own function, so that it is chosen
- * if others are not better. */
+ * again unless another candidate is better. */
 static void add_incumbent(struct tuner *t, const struct nicbarr_carrier *incumbent)
 {
     struct nicbarr_candidate_groups *contenders = &t->contenders;
@@ -300,8 +302,8 @@ static int begin_remeasurement(struct tuner *t)
     return rc;
 }
 
-/* Leave the collective's undecided classes to Open MPI, because no group of NICs works for this
- * class, and none would for the others. If packets were sent and did not get through, barriers are
+/* Leave the undecided classes of the collective to Open MPI. No group of NICs works for this class,
+ * so none would work for the others. If packets were sent but did not get through, barriers are
  * declined as well, unless they have a working group. */
 static void give_up_classes(struct tuner *t)
 {
@@ -417,7 +419,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     struct tuner *t = NULL;
     int rc = OMPI_SUCCESS;
     module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
-    /* no message may be sent before it is known that all members participate */
+    /* do not send messages before it is known that all members participate */
     if (NULL == module->carriers) {
         rc = nicbarr_across_prepare_data(module, comm, &all_suspect);
         if (OMPI_SUCCESS == rc && !module->declined && !all_suspect) {

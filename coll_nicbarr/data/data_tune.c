@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures whether nicbarr's implementation of a collective that carries data is faster than Open
- * MPI's own function, on one node: a trial (trial.h) of both on the communicator itself, with a
- * payload at the upper end of the size class.
+/* Measures whether, on one node, nicbarr's implementation of a collective that carries data is
+ * faster than Open MPI's own function. A trial (trial.h) runs both on the communicator itself, with
+ * a payload at the upper end of the size class.
  *
- * Each class gets its share of coll_nicbarr_tune_budget. The result is stored by the communicator's
- * shape, for the job and for later jobs. */
+ * Each class gets a share of coll_nicbarr_tune_budget. The result is stored under the
+ * communicator's shape, for this job and for later jobs. */
 #include "coll_nicbarr/data/data.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool has_user_op(enum nicbarr_collective collective)
     return NICBARR_ALLREDUCE_USER_OP == collective || NICBARR_REDUCE_USER_OP == collective;
 }
 
-/* Returns whether each process has a block of its own. */
+/* Returns whether each process has a separate block. */
 static bool has_blocks(enum nicbarr_collective collective)
 {
     return NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective ||
@@ -113,8 +113,8 @@ static void free_tuner(struct nicbarr_trial *trial)
 static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install_chosen,
                                                       free_tuner};
 
-/* Returns the size of a trial's payload. In the smallest class, the share of a process may be less
- * than a byte; then it is one byte. */
+/* Returns the size of a trial's payload. In the smallest class, each process may get less than a
+ * byte; then the payload has one byte per process. */
 static size_t payload_bytes(const ompi_communicator_t *comm, enum nicbarr_collective collective,
                             uint32_t size_class)
 {
@@ -163,7 +163,7 @@ static int begin_trial(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
                      : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* Remeasure a class. If a member has no memory for the trial, the implementation in use stays. */
+/* Remeasure a class. If a member has no memory for the trial, the implementation in use is kept. */
 static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class)
 {

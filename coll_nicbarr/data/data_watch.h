@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Re-evaluates the choices of collectives that carry data from time to time, because a choice may
- * have been made while the machine was busy or on another machine, or the machine may have changed.
- * A watched class is remeasured after some calls, by a trial (trial.h) of a few milliseconds. All
- * members switch in the same call, and only if the trial finds another choice with sufficient
- * confidence.
+/* Re-evaluates the choices of collectives that carry data from time to time. A choice may be wrong,
+ * because it was made while the machine was busy or on another machine, or because the machine has
+ * changed since then. A watched class is therefore remeasured after some calls by a trial (trial.h)
+ * of a few milliseconds. If the trial finds a better choice with sufficient confidence, all members
+ * switch to it in the same call.
  *
  * All members count the same calls of a class, because these calls block. When the count is
  * reached, the members agree on whether remeasuring is affordable (expense.h). If it is not, the
- * next count is twice as high. Therefore a short job only pays for some counting, and a long one
- * never more than its share of time, however many communicators it has.
+ * next count is twice as high. A short job therefore does no more than count calls, and a long job
+ * never exceeds its share of time, however many communicators it has.
  *
- * Once this job has measured, with sufficient confidence, that Open MPI's own function is best, the
- * re-evaluation ends, and with it its cost.
+ * The re-evaluation ends, and costs nothing from then on, once this job has measured with
+ * sufficient confidence that Open MPI's own function is the best.
  *
  * Called by data.c and trial.c. Threads: any, for different communicators. */
 #ifndef NICBARR_DATA_WATCH_H

@@ -2,10 +2,10 @@
 /* MPI_Allgather and MPI_Gather, on one node and across nodes; on one node also MPI_Iallgather,
  * MPI_Igather, MPI_Allgather_init and MPI_Gather_init.
  *
- * Each process writes its block into the rounds of the communicator's exchange, as in a reduction,
- * and reads all blocks; in MPI_Gather, only the root reads. The types of both sides may differ, and
- * may differ between processes. Only the packed size of a block is common to all (packing.h).
- * Across nodes, NICs carry the blocks (carrier.h). */
+ * As in a reduction, each process writes its block into the rounds of the communicator's exchange.
+ * Then it reads all blocks, or, in MPI_Gather, only the root does. The types of the send and
+ * receive buffers may differ from each other and between processes; only the packed size of a block
+ * is the same everywhere (packing.h). Across nodes, NICs carry the blocks (carrier.h). */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
@@ -69,7 +69,8 @@ static int gather_blocks(const struct gathering *g, const struct nicbarr_side *f
     int packing = OMPI_SUCCESS;
     if (!nicbarr_is_dense(from->type)) {
         packing = nicbarr_pack_elements(from->data, from->count, from->type, packed, g->block);
-        own = packed; /* even after an error, because the other processes wait for this one */
+        own = packed; /* participate even after an error, because the other processes wait for this
+                         one */
     }
     const int rc = gather_packed(g, own, direct ? to->data : all);
     if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
@@ -98,8 +99,8 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement across nodes, Open MPI's own functions may call this one, which then
-     * must not use nicbarr's implementation. */
+    /* During a measurement across nodes, this function may be called by Open MPI's own functions,
+     * and must not use nicbarr's implementation then. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_serves(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return nicbarr_openmpi_allgather(from, from_count, from_type, to, to_count, to_type, comm,
@@ -185,7 +186,7 @@ struct arguments {
     size_t block, bytes;          /* size of one process's block, and of all blocks */
 };
 
-/* `gets`: this process receives the blocks. Only then are the receive arguments significant. */
+/* `gets`: this process receives the blocks, so the receive arguments are significant. */
 static struct arguments arguments_of(const void *from, nicbarr_count_t from_count,
                                      ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
                                      ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)

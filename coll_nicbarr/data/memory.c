@@ -9,13 +9,13 @@
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
 
-/* Sequence numbers in the keys of records. Each constant is the number of an exchange; the
- * following number is that of a ring. Records of persistent collectives are numbered from 1. */
+/* Sequence numbers in the keys of records. Each constant denotes an exchange, and the number after
+ * it a ring. Records of persistent collectives are numbered from 1. */
 #define BLOCKING (UINT64_C(1) << 63)
 #define NONBLOCKING (BLOCKING + 2)
 
-/* Initialise a reducer with a record. Other members may use the record already, so this one can no
- * longer fall back to Open MPI, and running out of memory aborts the job. */
+/* Initialise a reducer with a record. Other members may already use the record, so this member can
+ * no longer fall back to Open MPI. If it runs out of memory, the job is aborted. */
 static void init_reducer(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
                          struct myr_record *record, bool wide)
 {
@@ -143,8 +143,8 @@ void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 }
 
 /* Returns whether the node has plenty of memory for one more record. The answer may change at any
- * time, and all members must get the same one. Therefore the first member stores it in a small
- * record, where the others read it. */
+ * time, but all members must get the same answer. Therefore the first member stores it in a small
+ * record, from which the others read it. */
 static bool agree_on_plenty(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             size_t bytes)
 {

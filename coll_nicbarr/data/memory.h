@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocates the memory of collectives that carry data, on one node: records in the segment.
+/* Allocates records in the segment for collectives that carry data on one node.
  *
- * Called by data.c, persistent.c and the files of the collectives, for persistent ones. */
+ * Called by data.c and persistent.c, and by the files of the collectives for their persistent
+ * variants. */
 #ifndef NICBARR_MEMORY_H
 #define NICBARR_MEMORY_H
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Allocate the memory that a collective needs, a ring or an exchange. If there is none, restores
- * Open MPI's own functions, on all members, and returns false, with a message for the user. */
+/* Allocate the ring or the exchange that a collective needs. If there is no memory for it, all
+ * members restore Open MPI's own functions, print a message for the user, and return false. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
 /* Allocate a wide exchange for the blocking calls, at the first call of this function. Returns

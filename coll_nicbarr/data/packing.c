@@ -34,7 +34,8 @@ bool nicbarr_operands_open(struct nicbarr_operands *operands, nicbarr_count_t co
     if (NULL == memory) {
         return false;
     }
-    /* The vector's address must be aligned, although its first byte may be at an offset from it. */
+    /* The address of the vector must be aligned, even if its first byte is at an offset from this
+     * address. */
     operands->left = memory - (begins & ~(ptrdiff_t)(ALIGNMENT - 1));
     operands->right = operands->left + area;
     operands->more = memory + 2 * area;
@@ -87,8 +88,8 @@ int nicbarr_unpack_elements(const void *packed, size_t bytes, void *to, nicbarr_
     return rc;
 }
 
-/* Open MPI's own ompi_datatype_sndrcv() is not used, because it mistakes a type that was made of
- * MPI_PACKED by resizing for MPI_PACKED. */
+/* Open MPI's ompi_datatype_sndrcv() is not used, because it treats a type that was derived from
+ * MPI_PACKED by resizing like MPI_PACKED itself. */
 int nicbarr_copy_elements(const struct nicbarr_side *from, const struct nicbarr_side *to)
 {
     const size_t bytes = nicbarr_packed_bytes(from->count, from->type);

@@ -2,8 +2,9 @@
 /* Packs values of any type into bytes without gaps, in the order of the type's signature, and
  * unpacks them.
  *
- * Slots carry packed data, because the members of a collective agree on the type signature only,
- * and the layout is local to each process. Open MPI's convertor packs types with gaps. */
+ * Slots carry packed data, because only the type signature is the same on all members of a
+ * collective; the layout may differ from process to process. Open MPI's convertor packs types with
+ * gaps. */
 #ifndef NICBARR_PACKING_H
 #define NICBARR_PACKING_H
 
@@ -34,9 +35,9 @@ static inline bool nicbarr_is_user_defined(const ompi_op_t *op)
 /* The largest element of a predefined type: complex numbers of long doubles. */
 enum { NICBARR_ELEMENT_MOST = 32 /* size in bytes */ };
 
-/* Returns whether a vector must be packed before it is combined. User-defined operations accept any
- * type. Some predefined types have gaps, such as MPI_DOUBLE_INT, and the program's data in the gaps
- * must not be touched. */
+/* Returns whether a vector must be packed before it is combined. This concerns user-defined
+ * operations, which accept any type, and predefined types with gaps, such as MPI_DOUBLE_INT,
+ * because the program's data in the gaps must not be touched. */
 static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
 {
     return nicbarr_is_user_defined(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
@@ -94,7 +95,8 @@ int nicbarr_pack_elements(const void *from, nicbarr_count_t count, const ompi_da
 int nicbarr_unpack_elements(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
                             const ompi_datatype_t *type);
 
-/* Copy a side's elements to another one of the same signature. Returns Open MPI's error. */
+/* Copy the elements of one side to another side with the same signature. Returns Open MPI's
+ * error. */
 int nicbarr_copy_elements(const struct nicbarr_side *from, const struct nicbarr_side *to);
 
 #endif

@@ -83,8 +83,8 @@ static int join_group_like(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return nicbarr_across_join_one(module, comm, &joining);
 }
 
-/* Create a carrier like `like`. If its group cannot be joined, the carrier has no group, on all
- * members. */
+/* Create a carrier like `like`. If any member cannot join its group, the new carrier has no group
+ * on any member. */
 static int open_carrier_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {

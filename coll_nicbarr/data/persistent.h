@@ -4,14 +4,14 @@
  *
  * MPI matches persistent operations by the order of their creation. They may be started in any
  * order, which may differ between processes (MPI 4.0, 6.13). Therefore they cannot share rounds
- * with the communicator's other collectives or with each other, and each has its own exchange or
- * ring (libmyr/), or across nodes its own carrier, which is a group of NICs (carrier.h). All
- * members create it in the same call, which is allowed to wait for them (also 6.13), and
- * MPI_Request_free frees it.
+ * with each other or with the communicator's other collectives. On one node each operation has its
+ * own exchange or ring (libmyr/), and across nodes its own carrier with a group of NICs
+ * (carrier.h). All members create these resources in the same call, which is allowed to wait for
+ * the other members (also 6.13), and MPI_Request_free frees them.
  *
- * Starting a persistent operation is like a non-blocking call: it uses the operations (requests.h)
- * of allreduce.c, gather.c, streamed.c and their counterparts across nodes. Each start uses the
- * arguments with which the operation was created. */
+ * A started persistent operation is executed like a non-blocking call, by the operations
+ * (requests.h) of allreduce.c, gather.c, streamed.c and their counterparts across nodes. Each start
+ * uses the arguments with which the operation was created. */
 #ifndef NICBARR_PERSISTENT_H
 #define NICBARR_PERSISTENT_H
 
@@ -47,10 +47,10 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
                                           ompi_communicator_t *comm,
                                           const struct nicbarr_persistent *what);
 
-/* Create a carrier like that of the class, for one persistent collective of `bytes` bytes (0:
- * cannot be carried). If the class is undecided, decides on it first. If Open MPI's own function is
- * faster, or a member has no space for the carrier, the carrier has no group, on all members.
- * Collective; returns Open MPI's error. */
+/* Create a carrier like the carrier of the class, for one persistent collective of `bytes` bytes
+ * (0: cannot be carried). If the class is undecided, it is decided first. If Open MPI's own
+ * function is faster, or if a member lacks memory for the carrier, the new carrier has no group on
+ * any member. Collective; returns Open MPI's error. */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

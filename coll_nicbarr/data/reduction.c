@@ -67,8 +67,8 @@ void nicbarr_reduction_init_consumer(struct nicbarr_reduction *reduction, const 
     };
 }
 
-/* Write as many chunks as there is space for. A chunk's source is read before its result is stored,
- * so source and destination may be the same. */
+/* Write as many chunks as there is space for. The source of a chunk is read before its result is
+ * stored, so source and destination may be the same buffer. */
 static void write_chunks(struct myr_exchange *x, struct nicbarr_reduction *reduction)
 {
     while (0 != reduction->unwritten && myr_exchange_room(x)) {
@@ -95,8 +95,8 @@ static void *part_of(const struct myr_exchange *x, uint32_t rank, size_t offset)
     return (uint8_t *)myr_exchange_payload(x, rank) + offset;
 }
 
-/* Combine `count` elements of all ranks' parts of a complete round, from `offset` on. Of the two
- * operands, only the right one is written. */
+/* Combine `count` elements from `offset` on of all parts of a complete round. Of two operands, only
+ * the right one is written. */
 static void combine_piece(const struct nicbarr_reducer *reducer,
                           const struct nicbarr_reduction *reduction, size_t offset, uint32_t count)
 {

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions on one node: the implementation of MPI_Allreduce, MPI_Reduce and their non-blocking
- * variants.
+/* Reductions on one node: MPI_Allreduce, MPI_Reduce and their non-blocking variants.
  *
- * The vector is cut into chunks of whole elements. A chunk is a round of the communicator's
- * exchange (libmyr/node/exchange.h): every process writes its own part, then reads all parts and
- * combines them for itself. Therefore a reduction costs one synchronisation, whatever the number of
- * processes, and no process computes for another. In MPI_Reduce only the root reads. The other
- * processes proceed to the next round as soon as they have written their part, so they may be a
- * window ahead of the root.
+ * The vector is cut into chunks of whole elements, and each chunk takes one round of the
+ * communicator's exchange (libmyr/node/exchange.h): every process writes its own part, then reads
+ * all parts and combines them itself. Therefore a reduction takes a single synchronisation step,
+ * however many processes there are, and no process computes on behalf of another. In MPI_Reduce
+ * only the root reads. The other processes proceed to the next round as soon as they have written
+ * their part, so they may be a window ahead of the root.
  *
- * Blocking reductions of long vectors use a second exchange, whose slots are larger. Its rounds are
- * combined in pieces, so that intermediate values stay in the cache.
+ * Blocking reductions of long vectors use a second exchange with larger slots. The parts of its
+ * rounds are combined piece by piece, so that intermediate values stay in the cache.
  *
- * **The same bits.** Parts are combined along a fixed binary tree over ranks: first pairs of
- * neighbours, then pairs of pairs, lower ranks on the left (combine_round()). The result depends
- * only on the data, the operation and the number of processes, and not on the order of arrival, and
- * non-commutative operations are correct.
+ * **Reproducibility.** Parts are combined along a fixed binary tree over the ranks: first pairs of
+ * neighbours, then pairs of pairs, with the lower ranks on the left (combine_round()). The result
+ * depends only on the data, the operation and the number of processes, and not on the order of
+ * arrival. Non-commutative operations are executed correctly, too.
  *
- * **Other uses of a round.** A reduction may have a consumer (struct nicbarr_consumer), which gets
- * the parts instead of a predefined operation. User-defined operations (user_op.h) and gathers use
- * it.
+ * **Other uses of a round.** Instead of combining the parts by a predefined operation, a reduction
+ * may pass them to a consumer (struct nicbarr_consumer). User-defined operations (user_op.h) and
+ * gathers do so.
  *
- * Reductions of a communicator have rounds in the order in which they were begun, so a reduction
- * writes nothing before all earlier ones are written. Blocking and non-blocking reductions of a
- * communicator have separate exchanges. Threads: one at a time; for non-blocking reductions, the
- * one that holds the requests' lock (requests.h). */
+ * The rounds of a communicator are assigned to reductions in the order in which these were begun,
+ * so a reduction writes nothing before all earlier reductions have been written. Blocking and
+ * non-blocking reductions use separate exchanges. Only one thread at a time may use an exchange;
+ * for non-blocking reductions, this is the thread that holds the requests' lock (requests.h). */
 #ifndef NICBARR_REDUCTION_H
 #define NICBARR_REDUCTION_H
 
@@ -34,7 +33,8 @@
 
 enum { NICBARR_NO_ROOT = -1 /* all processes get the result */ };
 
-/* Shared by the reductions of a communicator, separately for blocking and non-blocking ones. */
+/* The state that the blocking reductions of a communicator share; the non-blocking ones share
+ * another instance. */
 struct nicbarr_reducer {
     struct myr_exchange exchange; /* without a record if not set up (yet) */
     uint8_t *parts;               /* [size][piece]: intermediate values while parts are combined */

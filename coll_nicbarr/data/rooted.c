@@ -22,8 +22,8 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
     return rank;
 }
 
-/* vector_most is smaller than a block of `back`, so that no empty block has to follow a full one
- * (bcast_across.c). */
+/* vector_most is smaller than a block of `back`, so that no block is full and must be followed by
+ * an empty one (bcast_across.c). */
 void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                 int combiner)
 {
@@ -33,8 +33,8 @@ void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_
     carrier->vector_most = carrier->vector_most < most ? carrier->vector_most : most;
 }
 
-/* Test each carrier that all members have joined by a first broadcast, because a firewall may let
- * packets pass in one direction only. */
+/* Test each carrier that all members have joined by a first broadcast, because a firewall may pass
+ * packets in one direction only. */
 static int test_back_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               const struct nicbarr_carrier carriers[], int count, double failed[],
                               struct myr_error errors[NICBARR_NICS_MOST])
@@ -93,8 +93,8 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 
 /* ---- results ---- */
 
-/* Returns the result to be sent. If the processes passed vectors of different lengths, it has 0
- * bytes, which causes an error on the other processes, too. */
+/* Returns the result to be sent. If the processes passed vectors of different lengths, the result
+ * has 0 bytes, which causes an error on the other processes as well. */
 static struct nicbarr_result result_of(const struct nicbarr_carrier *carrier,
                                        const struct nicbarr_carried *carried, bool combines)
 {
@@ -124,7 +124,7 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         result_of(carrier, carried, carrier->combiner == ompi_comm_rank(comm));
     const int rc = nicbarr_carry_bcast(module, comm, carrier->back, result.at, &result.bytes,
                                        carrier->combiner);
-    /* The combining rank sent more bytes than expected; all blocks were consumed nevertheless. */
+    /* The combining rank sent more bytes than expected, but all blocks were consumed. */
     const bool longer = MPI_ERR_TRUNCATE == rc;
     if (OMPI_SUCCESS == rc || longer) {
         store_result(carrier, carried, result.at, longer ? 0 : result.bytes);

@@ -3,15 +3,15 @@
  * traffic for long vectors.
  *
  * If all processes get all blocks (carrier.h), the traffic grows with the square of the number of
- * nodes. With a rooted carrier, NICs gather the blocks at node 0, up a tree. The lowest rank there
- * combines them, and NICs broadcast the result. Therefore each node's block and the result are sent
- * only once, but the latency includes a host that combines between the two steps. The order of
- * combining is the same, so results have the same bits.
+ * nodes. With a rooted carrier, the NICs gather the blocks along a tree at node 0, the lowest rank
+ * on this node combines them, and the NICs broadcast the result. Each block and the result are thus
+ * sent only once, but the latency includes a host that combines the blocks between the two steps.
+ * Values are combined in the same order, so results have the same bits.
  *
- * A rooted carrier has two groups: its own, whose schedule ends at node 0, and that of a second
- * carrier, `back`, which broadcasts. A process begins an epoch only after it has received the
- * result of the previous one. Therefore a sender is never ahead by more than one epoch, although
- * node 0 does not acknowledge blocks.
+ * A rooted carrier has two groups: its own group, whose schedule ends at node 0, and the group of a
+ * second carrier, `back`, which broadcasts the result. A process begins an epoch only after it has
+ * received the result of the previous epoch. Therefore a sender is never more than one epoch ahead,
+ * although node 0 does not acknowledge blocks.
  *
  * Threads: as in carrier.h. */
 #ifndef NICBARR_ROOTED_H
@@ -27,8 +27,8 @@ int nicbarr_rooted_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
                         uint32_t bytes, struct nicbarr_carrier carriers[], int count,
                         double failed[], struct myr_error errors[NICBARR_NICS_MOST]);
 
-/* Make `back` the carrier that returns the results of `carrier` from rank `combiner`. `carrier`
- * then owns `back`. */
+/* Make `back` the carrier that returns the results of `carrier` from rank `combiner`. From then on
+ * `carrier` owns `back`. */
 void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                 int combiner);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Scatter, on one node and across nodes; on one node also MPI_Iscatter and MPI_Scatter_init.
  *
- * All blocks are broadcast together, and each process takes its own block: from the ring on one
- * node (stream.h), from the NICs across nodes (bcast_across.c). Therefore the root waits for the
- * other processes only when it is a window ahead. The types of both sides may differ, and may
- * differ between processes. Only the packed size of a block is common to all (packing.h).
+ * The root broadcasts all blocks together, and each process takes its own block, from the ring on
+ * one node (stream.h) or from the NIC across nodes (bcast_across.c). Therefore the root waits for
+ * the other processes only when it is a window ahead. The types of the send and receive buffers may
+ * differ from each other and between processes; only the packed size of a block is the same
+ * everywhere (packing.h).
  *
- * In an erroneous program, a process may expect another number of bytes than the root sends. Then
- * it returns the error of a receive, and its next call is not affected.
+ * In an erroneous program, a process may expect another number of bytes than the root sends. The
+ * scatter then returns the same error as a receive would, and the next call is not affected.
  *
- * Non-blocking and persistent scatters use a ring a step at a time (streamed.h). */
+ * Non-blocking and persistent scatters use a ring in steps (streamed.h). */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 
@@ -71,7 +72,8 @@ static int send_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     if (!nicbarr_is_dense(all->type)) {
         packing = nicbarr_pack_elements(all->data, all->count * size, all->type, packed,
                                         block * (size_t)size);
-        from = packed; /* even after an error, because the other processes wait for this one */
+        from = packed; /* participate even after an error, because the other processes wait for this
+                          one */
     }
     const int rc = nicbarr_carry_scattering(module, comm, carrier, from, NULL, &block, root);
     return OMPI_SUCCESS != rc ? rc : packing;
@@ -102,8 +104,8 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
                                  : nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement across nodes, Open MPI's own functions may call this one, which then
-     * must not use nicbarr's implementation. */
+    /* During a measurement across nodes, this function may be called by Open MPI's own functions,
+     * and must not use nicbarr's implementation then. */
     if (0 == bytes || (module->across && module->tuning) ||
         !nicbarr_data_serves(module, comm, NICBARR_SCATTER, bytes, root)) {
         return nicbarr_openmpi_scatter(from, from_count, from_type, to, to_count, to_type, root,

@@ -37,7 +37,7 @@ int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_
         rc = nicbarr_pack_elements(from, count, type, packed, bytes);
     }
     rest.bytes = OMPI_SUCCESS == rc ? bytes : 0;
-    /* Even after an error, this process sends, because the others wait for it. */
+    /* Send even after an error, because the other processes wait for this one. */
     nicbarr_stream_send(ring, rest, part);
     if (large) {
         OBJ_DESTRUCT(&convertor);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams transfer any number of bytes from one process to all others on the ring of one node
- * (libmyr/node/ring.h), in the slots' cache lines or in the ring's chunks, which are larger
- * buffers. Either each receiver gets all bytes (MPI_Bcast), or each gets a part of its own
- * (MPI_Scatter); the parts are contiguous, in the order of ranks.
+/* A stream transfers any number of bytes from one process to all others on the ring of a node
+ * (libmyr/node/ring.h), either in the cache lines of the slots, or in the chunks of the ring, which
+ * are larger buffers. Each receiver gets either all bytes (MPI_Bcast) or its own part of them
+ * (MPI_Scatter); the parts are contiguous and in the order of the ranks.
  *
- * Chunks are used from two slots on, because the cache lines of a chunk are transferred in
- * parallel, whereas slots are transferred one after the other: in a sequence of 300 MPI_Bcast of
- * 256 bytes with 2 processes, each took 0.11 us in a chunk and 0.29 us in three slots (Open MPI's
- * own: 0.21 us).
+ * Chunks are used for payloads of more than one slot, because the cache lines of a chunk are
+ * transferred in parallel, whereas slots are transferred one after the other. In a sequence of 300
+ * MPI_Bcast of 256 bytes between 2 processes, each call took 0.11 us with a chunk and 0.29 us with
+ * three slots. (Open MPI's function took 0.21 us.)
  *
  * The sender waits for the receivers only when it is a whole ring ahead.
  *
- * Open MPI's convertor packs a type with gaps, because the types of sender and receivers may
- * differ. It packs directly into the ring, and unpacks from it, without a further copy. */
+ * A type with gaps is packed by Open MPI's convertor, because the sender and the receivers may have
+ * different types. The convertor packs directly into the ring and unpacks from it, without a
+ * further copy. */
 #ifndef NICBARR_STREAM_H
 #define NICBARR_STREAM_H
 
@@ -30,8 +31,8 @@ enum {
     NICBARR_STEPS_MOST = MYR_RING_CHUNK, /* streams in steps on a ring with chunks: one chunk */
 };
 
-/* Shared by the broadcasts and scatters of a communicator, separately for blocking and non-blocking
- * ones. */
+/* The state that the blocking broadcasts and scatters of a communicator share; the non-blocking
+ * ones share another instance. */
 struct nicbarr_streamer {
     struct myr_ring ring; /* without a record if not set up (yet) */
     /* non-blocking streams begun and complete, which are executed one after the other */
@@ -70,7 +71,7 @@ static inline uint32_t nicbarr_rest_read(struct nicbarr_rest *rest, void *to, ui
         memcpy(to, rest->data, bytes);
         rest->data += bytes;
     }
-    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* after an error, the stream ends, because the
+    rest->bytes -= 0 != bytes ? bytes : rest->bytes; /* an error ends the stream, because the
                                                         receivers wait for its last round */
     return bytes;
 }
@@ -140,9 +141,9 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
     return 0 != (info & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
-/* Receive all rounds; *used becomes the number of bytes. If an erroneous program sends more bytes
- * than it receives, returns MPI_ERR_TRUNCATE like a receive. All rounds are consumed nevertheless,
- * so the next stream is not affected. */
+/* Receive all rounds; *used becomes the number of bytes. If the sender of an erroneous program
+ * sends more bytes than the receiver expects, returns MPI_ERR_TRUNCATE like a receive. All rounds
+ * are consumed even then, so the next stream is not affected. */
 static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_rest rest,
                                          size_t *used)
 {
@@ -201,9 +202,10 @@ static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicb
 
 /* A stream in steps (streamed.h). */
 struct nicbarr_streamed {
-    struct nicbarr_side sent;     /* data that the root sends; for a scatter one block */
-    struct nicbarr_side received; /* destination; of the root: of its own block; type NULL: none */
-    size_t part;                  /* bytes for each process; 0: all bytes are for all */
+    struct nicbarr_side sent; /* data that the root sends; for a scatter one block */
+    struct nicbarr_side
+        received; /* destination; on the root, the destination of its own block; type NULL: none */
+    size_t part;  /* bytes for each process; 0: all bytes are for all */
     bool root;
 };
 

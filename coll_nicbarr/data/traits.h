@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traits of a collective are its specific part of a trial across nodes: the kind of group that
- * it needs, and how to call it by Open MPI's own function and by a carrier.
+/* The traits of a collective are the part of a trial across nodes that is specific to this
+ * collective: the kind of group that it needs, and how it is called by Open MPI's own function and
+ * by a carrier.
  *
  * Called by data_across.c. */
 #ifndef NICBARR_TRAITS_H

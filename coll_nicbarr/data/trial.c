@@ -16,9 +16,9 @@ enum {
     IN_A_ROW = 10 /* minimum of calls in a sample of a loosely synchronous collective */
 };
 
-/* Returns whether processes may leave the collective before others have entered it. If so, the time
- * of a single call differs from the time per call of a long sequence: with 16 hosts, a single
- * broadcast took five times as long, and the other candidate was the faster one
+/* Returns whether a process may leave the collective before others have entered it. In such a
+ * collective, a single call takes another time than each call of a long sequence. With 16 hosts, a
+ * single broadcast took five times as long, and another candidate was the fastest
  * (docs/figures.md). */
 static bool loosely_synchronous(enum nicbarr_collective collective)
 {
@@ -152,8 +152,7 @@ static bool is_limited(const struct nicbarr_trial *trial)
     return trial->remeasured || (trial->watched && nicbarr_expense_limited());
 }
 
-/* Run a batch, and further ones as long as all of them together take no more than
- * `at_once_us`. */
+/* Run a batch, and further batches as long as all of them together take at most `at_once_us`. */
 static int run_batches(struct nicbarr_trial *trial, double since_us, double at_once_us)
 {
     const struct nicbarr_sampler sampler = {trial->module, trial->comm, trial->kind->call, trial};

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trial is the tuning run that chooses the implementation of a size class: a contest (contest.h)
- * with its state, from the call that begins it to the call that ends it.
+/* A trial is the tuning run that chooses the implementation of a size class. It consists of a
+ * contest (contest.h) and of the state that is kept from the call that begins it to the call that
+ * ends it.
  *
- * Like a barrier's contest (tune.c), it is measured in batches. The first call runs one batch.
- * Unless the time for measuring is limited, it runs further batches, up to four budgets in total,
- * as long as the machine is too slow or too busy for a confident result. If the choice is still
- * provisional then, small batches follow after increasing numbers of calls (batches.h). Meanwhile
- * calls use the best implementation so far. The class's way is open until the end, so that its
- * calls are counted, and a call that finds it open advances the trial. Decided classes are not
- * affected.
+ * Like the contest of a barrier (tune.c), a trial is measured in batches. The first call runs one
+ * batch. As long as the machine is too slow or too busy for a confident result, this call runs
+ * further batches, up to four budgets in total, unless the time for measuring is limited. If the
+ * choice is still provisional after that, small batches follow after increasing numbers of calls
+ * (batches.h). Meanwhile calls use the best implementation so far. The `way` of the class stays
+ * open until the trial ends. Calls of an open class are counted and advance the trial; decided
+ * classes have no such overhead.
  *
- * A decided class may be remeasured (data_watch.h). Then the implementation in use stays until
+ * A decided class may be remeasured (data_watch.h). The implementation in use is then kept until
  * another one is better with sufficient confidence. A batch of a remeasurement starts only if the
- * job can afford it; if the time for measuring is limited (expense.h), this holds for all trials in
- * which the user forces nothing.
+ * job can afford it. If the time for measuring is limited (expense.h), the same applies to all
+ * trials in which the user does not force an implementation.
  *
- * A trial runs within blocking collectives of all members. All members count the same calls, and
- * agree on the measured values. Therefore they continue, choose and end alike.
+ * A trial runs while all members execute a blocking collective. All members count the same calls,
+ * and agree on the measured values. Therefore they continue, choose and end the trial in the same
+ * way.
  *
  * data_tune.c and data_across.c each implement a kind of trial. */
 #ifndef NICBARR_TRIAL_H
@@ -60,18 +62,18 @@ struct nicbarr_trial_kind {
     void (*free)(struct nicbarr_trial *trial);
 };
 
-/* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.
- * `*known` becomes a word of nicbarr_choice_encode(), 0 if there is none, or NICBARR_READING if it
- * is not known yet. Rank 0 looks it up, and broadcasts it. Collective, with module->tuning set;
- * returns Open MPI's error. */
+/* Get the stored choice for a class, which is either the choice of this job or, if its confidence
+ * is sufficient, a choice from the cache. `*known` becomes a word of nicbarr_choice_encode(), 0 if
+ * there is no choice, or NICBARR_READING if it is not known yet. Rank 0 looks it up and broadcasts
+ * it. Collective, with module->tuning set; returns Open MPI's error. */
 int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class,
                                 uint64_t *known);
 
 /* Begin a trial with this number of candidates; the caller has filled in its first fields. Sets the
- * class's way, provisionally or finally. The trial is freed at its end, in this call or later. The
- * time since `since_us` (nicbarr_now_us()) counts against its budget. Collective, with
- * module->tuning set; returns Open MPI's error. */
+ * `way` of the class, provisionally or finally. The trial is freed when it ends, in this call or
+ * later. The time that has passed since `since_us` (nicbarr_now_us()) is charged to its budget.
+ * Collective, with module->tuning set; returns Open MPI's error. */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
 /* Postpone the decision on the class by more calls. All members do so in the same call. */
@@ -84,7 +86,7 @@ bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicat
                               enum nicbarr_collective collective, uint32_t size_class);
 
 /* Returns the root to be used in call `number` of a tuning run. If the program always calls the
- * collective with the same root, it is that one; otherwise the ranks take turns. */
+ * collective with the same root, this root is used; otherwise the ranks take turns. */
 int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 
 /* Returns the trial of a class, or NULL if there is none. */

@@ -21,7 +21,8 @@ static uint32_t neighbour_block(const struct nicbarr_user_op *user)
     return first_of_block(user->rank, user->level) ^ 1U << user->level;
 }
 
-/* Returns whether this process combines its block's value with that of the neighbouring block. */
+/* Returns whether this process combines the value of its block with the value of the neighbouring
+ * block. */
 static bool combines_here(const struct nicbarr_user_op *user)
 {
     const uint32_t block = first_of_block(user->rank, user->level + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component's interface to the tuning cache. This file describes the machine on which
- * measurements depend, and prints messages about the files, once per node. cache_locations.c
- * determines the files, cache_file.c handles a single file, and evidence.c derives the choice from
- * the measurements.
+/* The component's interface to the tuning cache. This file contributes the description of the
+ * machine, on which measurements depend, and prints messages about the files, once per node.
+ * cache_locations.c determines the files, cache_file.c handles a single file, and evidence.c
+ * derives a choice from the measurements.
  *
  * The description contains no host name, so hosts with the same hardware and software share their
  * measurements. */

@@ -18,8 +18,8 @@
 
 enum {
     PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
-    /* How long to wait for the file's lock: longer if no other user can hold it. After a timeout
-     * the measurement is lost, and a later job measures again. */
+    /* Timeouts for the lock of the file. The wait is longer if no other user can hold the lock.
+     * After a timeout the measurement is lost, and a later job measures again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
@@ -95,8 +95,8 @@ bool nicbarr_cache_file_read(const struct nicbarr_cache_file *file,
 /* ---- writing ---- */
 
 /* Create the missing directories of `path` within `below`. If the process runs as another user (su,
- * sudo), none are created, because they would belong to that user. Returns the errno of the first
- * failure, or 0. */
+ * sudo), no directories are created, because they would belong to that user. Returns the errno of
+ * the first failure, or 0. */
 static int make_dirs(const char *path, const char *below)
 {
     char dir[PATH_BYTES];
@@ -118,8 +118,9 @@ static int make_dirs(const char *path, const char *below)
     return why;
 }
 
-/* Returns whether the file is a cache. This is checked before the lock file is created, because the
- * lock file is never removed, and must not appear beside a file that does not belong to nicbarr. */
+/* Returns whether the file is a cache. This is checked before the lock file is created: the lock
+ * file is never removed, so it must not be created next to a file that does not belong to
+ * nicbarr. */
 static bool is_cache_file(const char *path, struct myr_error *error)
 {
     size_t bytes;
@@ -154,8 +155,9 @@ static int lock_cache(const char *path, int no_dirs, struct myr_error *error)
     return lock_fd;
 }
 
-/* Create the temporary file. Returns its descriptor, or -1. An existing one is removed, because
- * only the holder of the lock uses it, so it was left by a process that was killed. */
+/* Create the temporary file. Returns its descriptor, or -1. Only the holder of the lock uses this
+ * file. If it already exists, a process was killed while it held the lock, so the file is
+ * removed. */
 static int create_temporary(const char *temporary, struct myr_error *error)
 {
     (void)unlink(temporary);
@@ -190,7 +192,7 @@ static bool rewrite_file(const char *path, const char *key,
     if (out < 0) {
         return false;
     }
-    /* after create_temporary(), as cache_file.h explains */
+    /* only after create_temporary(); see cache_file.h */
     char *text = nicbarr_cache_file_text(path, &bytes, error);
     if (NULL == text) {
         close(out);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and updates a file of the tuning cache: measurements of jobs, by shape
- * (docs/tuning-cache.md; cache_lines.c has the format). cache.c determines the files, and depends
- * on the component; this file depends neither on the component nor on Open MPI.
+/* Reads and updates a file of the tuning cache, which contains measurements of jobs by shape
+ * (docs/tuning-cache.md); cache_lines.c implements the format. This file depends neither on the
+ * component nor on Open MPI, in contrast to cache.c, which selects the files.
  *
- * A file is replaced as a whole, by rename, under a lock. Readers need no lock, because they open
- * either the old file or the new one. A writer that is killed leaves the old file unchanged, and a
- * temporary one that the next writer removes. A file in another format is left unchanged, and
- * nothing is created beside it; an empty file counts as missing.
+ * A writer holds a lock and replaces the whole file by rename(). Readers need no lock, because they
+ * open either the old file or the new one. If a writer is killed, the old file remains unchanged,
+ * and the next writer removes the temporary file. A file in another format is not changed, and no
+ * lock file or temporary file is created next to it; an empty file is treated like a missing one.
  *
- * Over NFS. The lock is on a separate file, because NFS cannot lock directories, and that file is
- * opened for writing, as NFS requires. The new file is created after locking and before reading,
- * because this makes a client revalidate the directory, so that it reads the file that another host
- * has just renamed.
+ * Over NFS. Directories cannot be locked over NFS, so the lock is on a separate file, which is
+ * opened for writing, as NFS requires. The new file is created after the lock is taken and before
+ * the old file is read. This makes the client revalidate the directory, so that it reads a file
+ * that another host has just renamed.
  *
- * The process caches nothing: each lookup reads the file once.
+ * The process keeps no copy of the file; each lookup reads it once.
  *
- * Functions may be called by any thread of any process. `error` contains the message if there is
- * anything to report; otherwise its text stays empty. The status is MYR_ERR_FOREIGN if the file is
- * not a cache, MYR_ERR_FULL if another process keeps it locked, and another one if it cannot be
- * opened or written. */
+ * The functions may be called by any thread of any process. If there is a problem to report,
+ * `error` contains the message; otherwise its text stays empty. Its status is MYR_ERR_FOREIGN if
+ * the file is not a cache, MYR_ERR_FULL if another process keeps it locked, or another value if the
+ * file cannot be opened or written. */
 #ifndef NICBARR_CACHE_FILE_H
 #define NICBARR_CACHE_FILE_H
 

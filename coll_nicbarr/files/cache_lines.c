@@ -60,8 +60,8 @@ static bool read_positive(const json_t *value, double *figure)
     return isfinite(*figure) && *figure > 0;
 }
 
-/* Parse a measurement. Returns false if the object has another format than that of
- * write_measurement(). */
+/* Parse a measurement. Returns false if the object does not have the format that
+ * write_measurement() produces. */
 static bool read_measurement(const json_t *json, struct nicbarr_measurement *measurement)
 {
     const json_t *candidates = json_object_get(json, "candidates");
@@ -168,9 +168,9 @@ static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *e
     json_decref(root);
 }
 
-/* Add all measurements of `key` to the evidence. Copy all other lines, each with a line feed, to
- * `others` (unless it is NULL), which has space for one byte more than the text; returns their
- * length. A key may have several lines if a user has concatenated files. */
+/* Add all measurements of `key` to the evidence, and copy all other lines, each with a line feed,
+ * to `others` unless it is NULL. `others` has space for one byte more than the text. Returns the
+ * length of the copied lines. A key may have several lines if a user has concatenated files. */
 static size_t split_lines(const char *text, size_t bytes, const char *key,
                           struct nicbarr_evidence *evidence, char *others)
 {

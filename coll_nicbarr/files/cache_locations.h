@@ -17,9 +17,9 @@ struct nicbarr_cache_location {
                              created */
 };
 
-/* Returns a copy of the list with absolute paths, where relative ones are interpreted in
- * `directory`, because the program may change its working directory. The caller frees it. Returns
- * NULL if out of memory. An empty list stays empty. */
+/* Returns a copy of the list in which relative paths have been made absolute, based on `directory`,
+ * because the program may change its working directory. The caller frees the copy. Returns NULL if
+ * out of memory. An empty list stays empty. */
 char *nicbarr_cache_absolute(const char *list, const char *directory);
 
 /* Parse the next word of `list`, which is advanced. Returns false at its end. If the environment

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores an error of a background thread with a file of the tuning cache, until another thread
- * prints it, because nicbarr's own threads must not use Open MPI's output.
+/* Stores an error that a background thread has encountered with a file of the tuning cache, until
+ * another thread prints it. nicbarr's own threads must not use Open MPI's output functions.
  *
  * Called by node_cache.c and cache_writer.c; cache.c prints it. Any thread. */
 #ifndef NICBARR_CACHE_TROUBLE_H

@@ -2,7 +2,7 @@
 /* See cache_writer.h.
  *
  * At most one thread at a time processes the queue, and it ends when the queue is empty. The thread
- * uses none of the component's data, because the file system may respond only after the component
+ * uses no data of the component, because a slow file system may respond only after the component
  * was closed. */
 #include "coll_nicbarr/files/cache_writer.h"
 

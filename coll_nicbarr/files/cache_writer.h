@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes a job's additions to the tuning cache in a background thread, because a file system may
- * take seconds, and many jobs may write to the same file. If no thread can be created, additions
- * are written at once.
+/* Writes the additions of a job to the tuning cache in a background thread, because a file system
+ * may take seconds to respond, and many jobs may write to the same file. If no thread can be
+ * created, additions are written immediately.
  *
  * Called by cache.c. Any thread. */
 #ifndef NICBARR_CACHE_WRITER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Describes this host's network, on which measurements across nodes depend: kind and speed of its
- * fastest interfaces, as reported by the kernel. Called by cache.c.
+/* Describes the network of this host, on which measurements across nodes depend, by the kind and
+ * speed of its fastest interfaces as reported by the kernel. Called by cache.c.
  *
- * The description takes a few reads in /sys. If there are physical interfaces, virtual ones
- * (bridges, veth) are ignored. Threads: any. */
+ * The information is read from a few files in /sys. If there are physical interfaces, virtual ones
+ * (bridges, veth) are ignored. May be called by any thread. */
 #ifndef NICBARR_NETWORK_H
 #define NICBARR_NETWORK_H
 

@@ -2,12 +2,13 @@
 /* See node_cache.h.
  *
  * The contents of the files are stored in the segment one after the other, each with a terminating
- * 0. An entry of the segment's key-value table contains their location. While the files are being
- * read, it contains the number of the reading process, so that others do not wait for that process
- * if it has died. If the segment has no memory for the entry, there is no cache.
+ * 0, and an entry of the segment's key-value table contains their location. While the files are
+ * being read, this entry contains the number of the reading process, so that other processes do not
+ * wait for a reader that has died. If the segment has no memory for the entry, the job runs without
+ * the cache.
  *
- * A thread that hangs in a file system cannot be joined. Therefore the thread uses memory of its
- * own, and publishes nothing if the component has been closed since it was started. */
+ * A thread that hangs in a file system cannot be joined. Therefore the thread uses its own memory,
+ * and does not publish its result if the component has been closed since the thread was started. */
 #include "coll_nicbarr/files/node_cache.h"
 
 #include <pthread.h>
@@ -70,8 +71,8 @@ static void append_text(char **texts, size_t *bytes, const char *text, size_t mo
     }
 }
 
-/* Publish the contents; there is no cache if the segment has no memory for them. Called with the
- * lock held. */
+/* Publish the contents. If the segment has no memory for them, the job runs without the cache.
+ * Called with the lock held. */
 static void publish_texts(const char *texts, size_t bytes)
 {
     struct myr_segment *segment = mca_coll_nicbarr_component.segment;
@@ -116,8 +117,8 @@ static void read_files(struct reading *reading)
     free(reading);
 }
 
-/* The thread that reads the files. It has the lowest priority, so that it does not delay a process
- * on its core. */
+/* The thread that reads the files. It runs at the lowest priority, so that it does not delay a
+ * process on the same core. */
 static void *run_reader(void *context)
 {
     os_thread_lower_priority();

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the tuning cache's files once for all processes of a node.
  *
- * The first lookup starts a thread that reads the files into memory that all processes share. No
- * collective waits for this, because a file system may take seconds; until the files are read, a
- * job uses its defaults. If no thread can be created, the files are read at once. This job's
- * additions are not read again, because they are stored in the segment's key-value table.
+ * The first lookup starts a thread that reads the files into memory shared by all processes. A file
+ * system may take seconds, so no collective waits for this thread; until the files have been read,
+ * the job uses its defaults. If no thread can be created, the files are read immediately. The files
+ * are not read again for this job's own additions, because these are also stored in the segment's
+ * key-value table.
  *
  * Called by cache.c and component.c. Any thread. */
 #ifndef NICBARR_NODE_CACHE_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens, locks, reads and writes files with names given by the user: the tuning cache and the
+/* Opens, locks, reads and writes files whose names are given by the user: the tuning cache and the
  * report. Called by cache_file.c and report_file.c.
  *
- * Opening never blocks, and only a regular file is opened, because a pipe in its place would hang
- * the job. Locking has a timeout: another user who may read a file, or open a directory, can keep
- * it locked.
+ * Opening never blocks. Only regular files are opened, because a FIFO would hang the job. Locking
+ * has a timeout, because any user who may read a file, or open a directory, can keep it locked.
  *
- * A file is read and written as a whole, by one system call each if the kernel completes it. Files
- * above the caller's size limit are rejected unread.
+ * A file is read or written as a whole, by a single system call if the kernel completes it. Files
+ * that exceed the caller's size limit are rejected without being read.
  *
  * Threads: any. */
 #ifndef NICBARR_REGULAR_FILE_H

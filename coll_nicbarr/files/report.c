@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports how each communicator implements its collectives, and the measurements. With
- * coll_nicbarr_verbose, a message is printed for each decision; with coll_nicbarr_report, a JSON
- * file for programs is written (docs/report.md).
+/* Reports how each communicator implements its collectives, with the measurements. If
+ * coll_nicbarr_verbose is set, a message is printed for each decision; if coll_nicbarr_report is
+ * set, a JSON file for programs is written (docs/report.md).
  *
- * Rank 0 of each communicator reports for it. Communicators without measurements whose entries
- * would be equal share one entry, which counts them. This file composes the entries; report_file.c
+ * Rank 0 reports on behalf of its communicator. Communicators without measurements share an entry,
+ * which counts them, if their entries would be equal. This file composes the entries; report_file.c
  * stores them. */
 #include "coll_nicbarr/files/report.h"
 
@@ -226,8 +226,8 @@ static bool is_single(const json_t *entry)
 }
 
 /* Add `entry` to the report, or replace `before` by it if the report still contains `before`. An
- * entry without measurements is merged with an equal one, if there is one. Returns the entry that
- * is in the report, which owns it. */
+ * entry without measurements is merged with an equal entry, if there is one. Returns the resulting
+ * entry, which is owned by the report. */
 static json_t *record_entry(json_t *entry, bool measured, const json_t *before)
 {
     json_t *kept = entry;

@@ -37,8 +37,8 @@ bool nicbarr_report_wanted(void);
 void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_tuning *tuning, const char *declined);
 
-/* Remove a record that nicbarr_report_record() has added without tuning, because the choice of
- * `comm` has changed since. */
+/* Remove a record that nicbarr_report_record() has added without measurements, because the choice
+ * of `comm` has changed since. */
 void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const char *declined);
 
@@ -50,9 +50,10 @@ void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communica
                                const struct nicbarr_choice *choices);
 
 /* Record how `comm` implements `collective` in this size class, once the module's `ways` are set.
- * `contest` has the measurements of Open MPI's own function (the first candidate) and of nicbarr's,
- * or is NULL if it was not measured here. `choices` are the candidates across nodes, or NULL on one
- * node. Replaces the previous record. Has an effect in rank 0's process only. */
+ * `contest` has the measurements of Open MPI's own function (the first candidate) and of nicbarr's
+ * implementations, or is NULL if there was no measurement on this communicator. `choices` are the
+ * candidates across nodes, or NULL on one node. Replaces the previous record. Has an effect in rank
+ * 0's process only. */
 void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source, const struct nicbarr_contest *contest,

@@ -115,8 +115,8 @@ static void remove_entries(json_t *list, const char *process)
     }
 }
 
-/* Returns whether the file begins like a report. A process that was killed while it wrote may have
- * left only a part of this beginning, or an empty file. */
+/* Returns whether the file begins like a report. It may be empty or contain only a part of this
+ * beginning, if a process was killed while it wrote. */
 static bool begins_as_report(int file)
 {
     static const char report[] = "{\n \"format\": \"nicbarr report ";

@@ -3,11 +3,11 @@
  * entries, and depends on the component; this file depends neither on the component nor on Open
  * MPI.
  *
- * Several processes of a job write into the same file. Each replaces its own entries, under a lock.
- * Entries of an earlier job are dropped. A file with other content is left unchanged, because the
- * user may have specified it by mistake.
+ * Several processes of a job write into the same file. Each process holds a lock while it replaces
+ * its own entries. Entries of an earlier job are dropped. A file with other content is left
+ * unchanged, because the user may have specified it by mistake.
  *
- * Threads: one at a time for the same entries. Any process may write the same file. */
+ * Only one thread at a time may use the same entries. Any process may write the same file. */
 #ifndef NICBARR_REPORT_FILE_H
 #define NICBARR_REPORT_FILE_H
 
@@ -16,8 +16,8 @@
 
 #include "libmyr/status.h"
 
-/* Check whether the file at `path` can be written, or created if it does not exist; the file is not
- * changed. Returns false, with a message, if not. */
+/* Check whether the file at `path` can be written, or created if it does not exist. The file is not
+ * changed. Returns false, with a message, if it cannot be written. */
 bool nicbarr_report_file_check(const char *path, struct myr_error *error);
 
 /* Add `entry` to the array `entries`. If the array has an entry that differs only by the
@@ -27,10 +27,10 @@ json_t *nicbarr_entries_add(json_t *entries, json_t *entry);
 /* Decrement the count of communicators in the entry that equals `entry`, and remove it at 0. */
 void nicbarr_entries_remove(json_t *entries, const json_t *entry);
 
-/* Set the entries of `process` (a unique name in the job) in the file at `path`, and keep those of
- * the job's other processes. Entries with "collective" go to its list "collectives", all others to
- * "communicators". `head` is the document without entries, with "format" and "job"; it may have
- * entries afterwards. Returns false, with a message, if the file cannot be written. */
+/* Set the entries of `process` (a unique name in the job) in the file at `path`, and keep the
+ * entries of other processes of the job. Entries with "collective" go to its list "collectives",
+ * all others to "communicators". `head` is the document without entries, with "format" and "job";
+ * it may have entries afterwards. Returns false, with a message, if the file cannot be written. */
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
                                const json_t *entries, struct myr_error *error);
 

@@ -13,8 +13,8 @@ const char *nicbarr_host_name(void)
     return NULL == ompi_process_info.nodename ? "unknown" : ompi_process_info.nodename;
 }
 
-/* /proc/cpuinfo has no "model name" on ARM and some other architectures; there the name of the
- * architecture is used. */
+/* On ARM and some other architectures, /proc/cpuinfo contains no "model name". In this case the
+ * name of the architecture is used. */
 const char *nicbarr_processor_name(void)
 {
     static char name[128];
