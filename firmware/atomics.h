@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared words and epochs: the only atomics nicbarr uses.
+/* Shared words and epochs, which are the only atomics that nicbarr uses.
  *
- * Every word in memory that processes share is a myr_word. It has one writer (except counters), and
- * only these helpers access it. Each helper's comment names the helper that it pairs with. */
+ * Every word in memory that processes share is a myr_word. Except for counters, a word has a single
+ * writer. Words are accessed only by the helpers in this file; the comment of each helper names the
+ * helper that it pairs with. */
 #ifndef MYR_ATOMICS_H
 #define MYR_ATOMICS_H
 
@@ -11,14 +12,14 @@
 #include <stdint.h>
 
 #ifdef __bpf__
-typedef volatile uint32_t myr_word; /* BPF has no other atomics than counters */
+typedef volatile uint32_t myr_word; /* the only atomics of BPF are counters */
 #else
 #include <stdatomic.h>
 typedef _Atomic uint32_t myr_word;
 #endif
 
-/* x86 prefetches neighbouring 64-byte lines in pairs, so independent words keep this distance
- * (bytes). */
+/* The distance between independent words (bytes). It is larger than a cache line, because x86
+ * prefetches neighbouring lines of 64 bytes in pairs. */
 #define MYR_LINE 128
 
 /* Rounds up to a multiple of MYR_LINE. */
@@ -28,8 +29,8 @@ static inline size_t myr_whole_lines(size_t bytes)
 }
 
 /* Epochs count the collectives that a group has completed, and wrap around. Returns true if `seen`
- * is `want` or later, for epochs less than 2^31 apart. (A peer is at most one barrier ahead, so
- * this always holds.) */
+ * is `want` or later, provided that the two differ by less than 2^31. (This is always the case,
+ * because a peer is at most one barrier ahead.) */
 static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 {
     return (int32_t)(seen - want) >= 0;
@@ -37,9 +38,8 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 #ifdef __bpf__
 
-/* In the kernel, a spin lock protects each group, so these are plain accesses. A host that sees a
- * completed epoch reads no other data that were written before it, so it needs no ordering
- * either. */
+/* In the kernel, a spin lock protects each group, so plain accesses suffice. A host that sees a
+ * completed epoch reads no other data that were written before, so it needs no ordering either. */
 static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     *word = value;
@@ -71,8 +71,9 @@ static inline uint32_t myr_load_relaxed(const myr_word *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* For two sides with one word each: each side stores its own word and then loads the other's.
- * Sequential consistency guarantees that at least one side sees the other's new value. */
+/* For two sides with one word each: each side stores its own word and then loads the word of the
+ * other side. Sequential consistency guarantees that at least one side sees the new value of the
+ * other. */
 static inline void myr_store_seq_cst(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_seq_cst);
@@ -83,8 +84,8 @@ static inline uint32_t myr_load_seq_cst(const myr_word *word)
     return atomic_load_explicit(word, memory_order_seq_cst);
 }
 
-/* Adds one and returns the previous count. It is a release to all later adders, and an acquire from
- * all earlier ones. */
+/* Adds one and returns the previous count. Each addition acquires from all earlier additions, and
+ * releases to all later ones. */
 static inline uint32_t myr_fetch_add(myr_word *word)
 {
     return atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);

@@ -2,28 +2,27 @@
 /* The backoff of retransmission requests: how long a receiver waits before it requests a missing
  * message.
  *
- * A message may be lost, or its sender may be late, and the receiver cannot distinguish the two
- * cases. It therefore waits for a timeout and then sends the sender a request (ASK). After each
- * unsuccessful request it doubles the timeout, up to MCP_BACKOFF_MOST_NS. The next epoch starts
- * over. The engine decides which nodes to ask (mcp_group_misses()): only the sender of each message
- * that the present step misses.
+ * A message may be lost, or its sender may be late, and the receiver cannot distinguish these
+ * cases. Therefore it waits for a timeout and then sends a request (ASK) to the sender. After each
+ * unsuccessful request the timeout is doubled, up to MCP_BACKOFF_MOST_NS. The next epoch begins
+ * with the initial timeout again. The engine decides which nodes to ask (mcp_group_misses()): only
+ * the senders of messages that the present step misses.
  *
- * A needless request slows a collective down. So a NIC that has measured the duration of its
- * collectives waits 8 times as long before the first request, but not longer than
+ * Unnecessary requests slow down a collective. Therefore a NIC that has measured the duration of
+ * its collectives waits for 8 times this duration before the first request, but at most for
  * MCP_BACKOFF_MORE_NS plus half of the duration. Without this limit the timeout would grow without
- * bound on a network with many losses, because there the duration depends on the timeout.
+ * bound on a network with many losses, where the duration depends on the timeout.
  *
- * The timeout is kept in these files, each with its own clock and only for the duration of an
- * epoch:
- *   collective.c (soft NIC)        learns, because it sees when each epoch begins and ends
- *   libmyr/kernel/kernel_group.c   a waiting host, for the kernel's NIC. It does not learn: the
- *                                  NIC keeps no times, as reading a clock would slow each barrier
- *   kernel/program.bpf.c (timer)   for hosts that compute meanwhile. Its first request is one
- *                                  period later, because waiting hosts send their own requests
- *   myrd/kernel_groups.c           in place of that timer, on kernels without timers for programs
+ * The following files keep such a timeout, each with its own clock, and only for the duration of an
+ *   epoch: collective.c (soft NIC)        learns, because it sees when each epoch begins and ends
+ *   libmyr/kernel/kernel_group.c   a waiting host, for the kernel's NIC. It does not learn: the NIC
+ *   keeps no times, as reading a clock would slow each barrier kernel/program.bpf.c (timer)   for
+ *   hosts that compute meanwhile. Its first request is one period later, because waiting hosts send
+ *   their own requests myrd/kernel_groups.c           in place of that timer, on kernels without
+ *   timers for programs
  *
- * Messages between ports have a retransmission timeout of their own (recv.c), derived from the
- * RTT. */
+ * Messages between ports have a different retransmission timeout (recv.c), which is derived from
+ * the RTT. */
 #ifndef MCP_BACKOFF_H
 #define MCP_BACKOFF_H
 
@@ -41,7 +40,7 @@ struct mcp_backoff {
     uint64_t ends_ns;  /* when it expires, by the clock of the process or NIC that asks */
 };
 
-/* Starts the timeout because a message is missing from now on. */
+/* Starts the timeout, because a message is missing from now on. */
 static inline void mcp_backoff_begin(struct mcp_backoff *backoff, uint64_t first_ns,
                                      uint64_t now_ns)
 {
@@ -49,9 +48,9 @@ static inline void mcp_backoff_begin(struct mcp_backoff *backoff, uint64_t first
     backoff->ends_ns = now_ns + first_ns;
 }
 
-/* Returns whether the timeout has expired. If so, the caller sends its request now, and the timeout
- * doubles up to MCP_BACKOFF_MOST_NS. (A learned timeout may be longer than that, and is then
- * kept.) */
+/* Returns whether the timeout has expired. If so, the caller must send its request now, and the
+ * timeout is doubled up to MCP_BACKOFF_MOST_NS. (A timeout that was learned may be longer than
+ * this, and is then kept.) */
 static inline bool mcp_backoff_expired(struct mcp_backoff *backoff, uint64_t now_ns)
 {
     if (now_ns < backoff->ends_ns) {
@@ -77,11 +76,11 @@ static inline uint64_t mcp_backoff_initial(uint64_t usual_ns)
 
 /* Updates the usual duration with a collective that took `took_ns`.
  *
- * Do not call it for a collective in which a NIC has requested a message, because that duration
- * includes the timeout itself: on a network that loses packets, the timeout would grow without
- * bound. (TCP does not measure the RTT of retransmitted packets for the same reason: Karn and
- * Partridge.) A duration much longer than usual has little weight, because it means that a host was
- * late. */
+ * This must not be called for a collective in which a NIC has requested a message. Its duration
+ * includes the timeout itself, so the timeout would grow without bound on a network that loses
+ * packets. (For the same reason TCP does not measure the RTT of retransmitted packets; see Karn and
+ * Partridge.) A duration that is much longer than usual gets little weight, because it means that a
+ * host was late. */
 static inline uint64_t mcp_backoff_learn(uint64_t usual_ns, uint64_t took_ns)
 {
     const uint64_t counts_ns = took_ns < 2 * usual_ns ? took_ns : 2 * usual_ns;

@@ -10,24 +10,26 @@ INSIDE uint32_t ring_distance(const struct mcp_group *group, uint32_t from, uint
     return node >= from ? node - from : node + group->last_node + 1 - from;
 }
 
-/* Returns whether a node at distance `from_root` from the root forwards to the node at distance
- * `further` from itself. */
+/* Returns whether a node at distance `from_root` from the root forwards the block to the node that
+ * is another `further` away. */
 INSIDE bool forwards_to(const struct mcp_group *group, uint32_t from_root, uint32_t further,
                         uint32_t reach)
 {
     return from_root < reach && from_root + further <= group->last_node;
 }
 
-/* Returns whether the group broadcasts and the node may be a root. Ring order is the same on all
- * nodes only for a valid root, so only then do requests for a missing block end at the root. */
+/* Returns whether the group broadcasts and the node may be a root. The ring order is the same on
+ * all nodes only for a valid root. Otherwise requests for a missing block might not end at the
+ * root. */
 INSIDE bool is_valid_root(const struct mcp_group *group, uint32_t root)
 {
     return 0 != group->window && root <= group->last_node;
 }
 
-/* Returns whether this node cannot miss the broadcast's block any more, because the block is in its
- * slot, or the node has entered the epoch that follows it. The slot alone is not sufficient,
- * because slots that a barrier skipped contain older numbers of any age. */
+/* Returns whether this node can no longer miss the block of the broadcast, because the block is in
+ * its slot, or because the node has entered the epoch that follows the broadcast. Checking the slot
+ * alone is not sufficient, because slots that were skipped by a barrier contain older numbers of
+ * any age. */
 INSIDE bool cannot_miss_block(const struct mcp_group *group, uint32_t number, uint32_t held)
 {
     return held == number || myr_epoch_reached(group->started * (group->window / 2), number);

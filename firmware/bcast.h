@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts of a group: one node, the root, has a block, and the NICs forward it to all nodes.
+/* Broadcasts in a group: one node, the root, has a block, and the NICs forward this block to all
+ * nodes.
  *
- * A broadcast is loosely synchronous (Zhang's thesis): the root does not wait for the other nodes.
- * A NIC forwards a block as soon as the block arrives, even if its own host has not called the
- * broadcast yet. Broadcasts are numbered from 1, which works without agreement because all hosts
- * call them in the same order. Each may have a different root.
+ * A broadcast is loosely synchronous (see Zhang's thesis): the root does not wait for the other
+ * nodes. A NIC forwards a block as soon as it arrives, even if the host of this NIC has not called
+ * the broadcast yet. Broadcasts are numbered from 1. The numbers need no agreement, because all
+ * hosts call broadcasts in the same order. Each broadcast may have a different root.
  *
  * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler). Its messages
- * go to the nodes at distance d = i * b^k on the circle of nodes. The same messages form a tree for
+ * go to the nodes at distance d = i * b^k on the circle of nodes. These messages form a tree for
  * every root: the block starts at the root, and each node whose distance from the root is less than
- * b^k sends it on to distance d = i * b^k, unless that would pass the root again. Each node then
- * gets the block exactly once. This is the tree of degree b (binomial if b is 2), so one table
- * contains a tree for each root. The b^k is called the message's reach.
+ * b^k forwards the block to distance d = i * b^k, unless this would go past the root. Each node
+ * then gets the block exactly once. This is the tree of degree b (binomial if b is 2), so a single
+ * table contains a tree for each root. b^k is called the reach of the message.
  *
- * Window. Each block goes into a slot, whose index is the broadcast's number modulo the window's
- * size, and the hosts read it there. When all processes of a node have read half a window, the node
- * arrives in an epoch of the group's barrier. When that epoch is complete, all nodes have read this
- * half, so roots may refill it. A root can be ahead of the slowest host by a whole window, and then
- * waits. So memory is bounded, and credits cost one barrier per half window, off the critical path.
+ * Window. Each block is stored in a slot, whose index is the number of the broadcast modulo the
+ * size of the window, and the hosts read the block there. When all processes of a node have read
+ * half of the window, the node arrives in an epoch of the group's barrier. When this epoch is
+ * complete, all nodes have read this half, so roots may reuse it. A root can be ahead of the
+ * slowest host by a whole window, and then has to wait. Memory is therefore bounded, and flow
+ * control costs one barrier for each half of the window, which is not on the critical path.
  *
- * Loss. When a host waits for a block, its NIC requests the block from its parent in the tree. If
- * the parent does not have the block either, it replies so and requests it from its own parent. The
- * request thus reaches a node that has the block, at the latest the root. Slots are kept until all
- * nodes have read them, so no request comes too late. A duplicate is not forwarded.
+ * Loss. When a host has waited for a block for some time, its NIC requests the block from its
+ * parent in the tree. If the parent does not have the block either, it says so in its reply, and
+ * requests the block from its own parent. The request finally reaches a node that has the block, in
+ * the worst case the root. Slots are kept until all nodes have read them, so a request never comes
+ * too late. Duplicates are not forwarded.
  *
- * The engine only decides; its caller copies and sends. The conventions of all functions are those
- * of engine.h. */
+ * The engine only makes decisions; its caller copies and sends. All functions follow the
+ * conventions of engine.h. */
 #ifndef MCP_BCAST_H
 #define MCP_BCAST_H
 
@@ -35,8 +38,8 @@
 struct mcp_bcast_slot {
     myr_word number;   /* number of the broadcast in this slot; written after the block */
     myr_word sleepers; /* hosts that sleep on the number; soft NIC only */
-    myr_word heard_ms; /* time at which a NIC last reported that the slot's next block is not sent
-                          yet; unit and clock as in missing.h */
+    myr_word heard_ms; /* time at which a NIC last reported that the next block for this slot has
+                          not been sent yet; unit and clock as in missing.h */
     uint32_t bytes;    /* size of the block */
 };
 
@@ -72,10 +75,10 @@ static inline uint32_t mcp_bcast_offset(uint32_t window, uint32_t slot_bytes, ui
     return (number & (window - 1)) * slot_bytes;
 }
 
-/* Checks a block of `bytes` bytes that has arrived, from the wire or, at the root, from this node's
- * host, while its slot still contains broadcast `held`. If this returns MCP_RECORDED, the caller
+/* Checks a block of `bytes` bytes that has arrived from the wire or, at the root, from the host of
+ * this node. Its slot still contains broadcast `held`. If this returns MCP_RECORDED, the caller
  * copies the block into the slot, publishes the number, and then forwards the block to all
- * children. Returns MCP_KNOWN for a duplicate, and otherwise MCP_IMPLAUSIBLE. */
+ * children. Returns MCP_KNOWN for a duplicate, and MCP_IMPLAUSIBLE otherwise. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes);
 
@@ -92,10 +95,11 @@ MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t index, uint3
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message);
 
-/* Handles a request of node `node` for a block, while this node's slot contains broadcast `held`,
- * with `bytes` bytes. Returns true if `message` is the answer: the block, a FAIL, or a BCAST_LATER
- * if the block has not arrived here. In the last case the caller also requests the block for this
- * node. Returns false if this node is not the sender of that block, or `node` cannot miss it. */
+/* Handles a request of node `node` for a block, while the slot of this node contains broadcast
+ * `held` with `bytes` bytes. Returns true if `message` is the answer: the block, a FAIL, or a
+ * BCAST_LATER if the block has not arrived at this node. In the last case the caller also requests
+ * the block for this node. Returns false if this node is not the sender of this block, or if `node`
+ * cannot miss it. */
 MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_t root,
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The board: the interface between the control program (MCP) and everything below it.
+/* The board is the interface between the control program (MCP) and everything below it.
  *
- * It provides a wire, a clock and host memory. The soft NIC implements it with UDP sockets; the
- * simulator and the mock of the tests are further implementations. The MCP itself calls nothing
- * else, reads no clock of its own and allocates nothing.
+ * It provides a wire, a clock and host memory. The soft NIC implements it with UDP sockets; further
+ * implementations are in the simulator and in the tests. The MCP calls no other functions: it has
+ * no other clock, and does not allocate memory.
  *
  * The MCP refers to other NICs by links, which are numbers that the board assigns. Only the board
- * has a link's network address, so the MCP works with any network. Links are reference counted: a
- * user of a link drops its reference when done.
+ * knows the network address of a link, so the MCP works with any network. Links are reference
+ * counted: a user of a link drops its reference when it no longer needs the link.
  *
- * The NIC's memory is contiguous. It may be mapped at a different address in each process, so
- * references inside it are offsets in bytes from `memory`; offset 0 means "none". */
+ * The memory of the NIC is contiguous. Since it may be mapped at a different address in each
+ * process, references within it are offsets in bytes from `memory`; offset 0 means "none". */
 #ifndef MCP_BOARD_H
 #define MCP_BOARD_H
 
@@ -26,15 +26,16 @@ typedef uint32_t mcp_offset;
 struct mcp_board;
 
 struct mcp_board_ops {
-    /* Sends a packet. The packet may be lost, or queued until the board is flushed. The header is
+    /* Sends a packet, which may be lost, or queued until the board is flushed. The header is
      * already sealed. The payload stays in host memory, and its owner must not change it until it
      * is acknowledged. */
     void (*send)(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
                  const void *payload, size_t payload_bytes);
-    /* Stores an ARRIVE directly into the receiver's arrival record: first the payload, if there is
-     * one, then the epoch. `message->peer` is the receiver's index among the group's peers, from
-     * which a board that writes into remote memory finds the address of that peer's records. If
-     * this is NULL, the board does not support it, and the MCP sends a packet instead. */
+    /* Stores an ARRIVE directly into the arrival record of the receiver: first the payload, if
+     * there is one, then the epoch. `message->peer` is the index of the receiver among the group's
+     * peers. A board that writes into remote memory uses it to find the address of the peer's
+     * records. NULL if the board does not support remote writes; the MCP then sends packets
+     * instead. */
     void (*put)(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
                 const void *payload, size_t payload_bytes);
     /* Takes a reference to a link to the sender of the present packet. Returns MCP_LINK_SENDER if

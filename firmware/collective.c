@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives of one NIC: timeouts, opening and closing of groups, and packets; see
+/* Implements the collectives of a NIC: timeouts, opening and closing of groups, and packets; see
  * collective.h. */
 #include "firmware/collective.h"
 
 #include "firmware/collective_inside.h"
 
-/* Returns the message's payload, or NULL. It stays in the group's buffer as long as a peer may
- * request it. */
+/* Returns the payload of the message, or NULL. The payload stays in the buffer of the group as long
+ * as a peer may request it. */
 static const void *payload_of(struct mcp_group *group, const struct mcp_message *message)
 {
     return 0 == message->bytes ? NULL : mcp_group_buffer(group, message->header.collective.epoch);
@@ -39,11 +39,11 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
 /* ---- timeouts ---- */
 
 /* The number of requests that a group in its farewell epoch sends with the usual backoff, which
- * takes some seconds. After that it sends one per minute (FAREWELL_REST_NS). */
+ * takes some seconds. After that it sends one request per minute (FAREWELL_REST_NS). */
 enum { FAREWELL_ASKS = 64 };
 #define FAREWELL_REST_NS UINT64_C(60000000000)
 
-/* Lowers the NIC's deadline to the group's, if the latter is earlier. */
+/* Lowers the deadline of the NIC to that of the group, if the latter is earlier. */
 static void lower_deadline(struct mcp_collective *c, const struct mcp_group *group)
 {
     if (0 == c->deadline_ns || group->backoff.ends_ns < c->deadline_ns) {
@@ -93,7 +93,7 @@ static void learn_duration(struct mcp_group *group, uint64_t now_ns)
     group->asked = 0;
 }
 
-/* Delivers an ARRIVE by a remote store if the board supports them, else by a packet. */
+/* Delivers an ARRIVE by a remote store if the board supports this, otherwise by a packet. */
 static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
                                struct mcp_message *message)
 {
@@ -105,7 +105,7 @@ static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
 }
 
 /* Advances a group after a change. A group that has completed its epoch stays in the active list,
- * because it will soon wait again; the timer removes the groups that do not. */
+ * because it will probably wait again soon; otherwise the timer removes it. */
 static void play_group(struct mcp_collective *c, struct mcp_board *board,
                        struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -129,8 +129,8 @@ static void play_group(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-/* Advances a group because a missing message has arrived. If the message was requested, this may be
- * the answer, so the next message gets a fresh timeout. */
+/* Advances a group because a missing message has arrived. If the message had been requested, this
+ * may be the answer, so the timeout for the next message starts anew. */
 static void resume_group(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -176,7 +176,7 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
 
 /* ---- opening and closing groups ---- */
 
-/* Stores the payload of a peer's message, and records its arrival. */
+/* Stores the payload of a message from a peer, and records its arrival. */
 static enum mcp_recorded record_arrival(struct mcp_group *group,
                                         const struct mcp_collective_part *part, const void *payload,
                                         uint32_t bytes)
@@ -195,8 +195,8 @@ static enum mcp_recorded record_arrival(struct mcp_group *group,
     return mcp_group_record(group, part->slot, part->epoch);
 }
 
-/* Replays an ARRIVE that arrived before the group was open. Early messages with a payload were
- * dropped. */
+/* Processes an ARRIVE that was received before the group was opened. Early messages with a payload
+ * have been dropped. */
 static void replay_early(struct mcp_collective *c, struct mcp_counters *counters,
                          struct mcp_group *group, uint32_t index)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives of a whole NIC: this unit assigns packets to groups, and handles early messages, late
+/* The collectives of a NIC. This unit assigns packets to groups, and handles early messages, late
  * messages and retransmission requests.
  *
- * A barrier message may arrive for a process whose port is not open yet, or is already closed (the
- * problem of section 3.2 of Buntinas et al.). Here each group has a key, made from secrets of all
- * members' present incarnations, so a key identifies the messages of exactly one group:
- * - A message that arrives before its group is open is kept in a small ring buffer. If the
- *   message is overwritten there, the NIC requests it again later.
- * - The last epoch of a closed group is kept, so that a peer that lost the last message learns that
- *   this epoch is complete. If that epoch carried data, however, the data are gone, and the peer
- *   learns that the group has failed. So a group that carries data runs one more epoch, the
- *   farewell, before it is closed.
+ * A barrier message may arrive for a process whose port is not open yet, or is already closed (this
+ * problem is described in section 3.2 of Buntinas et al.). Here each group has a key, which is
+ * derived from secrets of the present incarnations of all members and thus identifies the messages
+ * of exactly one group:
+ * - A message that arrives before its group is opened is kept in a small ring buffer. If it is
+ *   overwritten there, the NIC requests the message later.
+ * - The last epoch of a closed group is kept, so that a peer that has missed the last message
+ *   learns that this epoch is complete. If the epoch carried data, however, the data no longer
+ *   exist, and the peer would learn that the group has failed. Therefore a group that carries data
+ *   runs one more epoch, the farewell epoch, before it is closed.
  *
- * No field of a packet is used before its check is verified. An early message is stored with its
- * check, which is verified when the group is opened, because only then is the secret known. */
+ * No field of a packet is used before the check of the packet has been verified. An early message
+ * is stored with its check. It is verified when the group is opened, because the secret is not
+ * known before. */
 #ifndef MCP_COLLECTIVE_H
 #define MCP_COLLECTIVE_H
 
@@ -64,20 +66,21 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch,
                           const void *block, uint32_t unit);
 
-/* Begins to close a group that its hosts have left.
+/* Begins to close a group after its hosts have left.
  *
- * If the group's last epoch carried data, or if the group broadcasts, a peer may still miss this
- * node's payload. The group therefore runs one more epoch, the farewell, without data. Once it is
- * complete, all nodes have received all data, and the group can be closed. No host waits for this
- * epoch: a later call closes the group, once mcp_group_waits_now() returns false. Meanwhile FAIL
- * messages of peers are ignored.
+ * If the last epoch of the group carried data, or if the group broadcasts, a peer may still miss
+ * the payload of this node. The group therefore runs one more epoch without data, the farewell
+ * epoch. Once it is complete, all nodes have received all data, and the group can be closed. No
+ * host waits for this epoch: when mcp_group_waits_now() returns false, a later call closes the
+ * group. Meanwhile FAIL messages of peers are ignored.
  *
- * Returns true if that epoch is under way, and false if the group can be closed now. */
+ * Returns true if the farewell epoch has begun, and false if the group can be closed
+ * immediately. */
 bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
                              struct mcp_counters *counters, struct mcp_group *group);
 
-/* Sends the block of broadcast `number`, of which this node is the root, to all nodes. Returns
- * false, without effect, if the window has no space for it (bcast.h) or the group has failed. */
+/* Sends the block of broadcast `number`, whose root is this node, to all nodes. Returns false,
+ * without effect, if there is no space in the window (bcast.h) or the group has failed. */
 bool mcp_collective_bcast(struct mcp_board *board, struct mcp_counters *counters,
                           struct mcp_group *group, uint32_t number, const void *block,
                           uint32_t bytes);
@@ -86,9 +89,9 @@ bool mcp_collective_bcast(struct mcp_board *board, struct mcp_counters *counters
 void mcp_collective_bcast_ask(struct mcp_board *board, struct mcp_counters *counters,
                               struct mcp_group *group, uint32_t root, uint32_t number);
 
-/* Fails the group because node `missing` is lost. Its hosts are woken, and all its peers are
- * informed and fail the group as well. Returns MCP_KNOWN, without effect, if the group has failed
- * before, and MCP_IMPLAUSIBLE if it has no such node. */
+/* Fails the group because node `missing` is lost. The hosts of the group are woken, and all peers
+ * are informed and fail the group as well. Returns MCP_KNOWN, without effect, if the group has
+ * already failed, and MCP_IMPLAUSIBLE if it has no such node. */
 enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
                                       struct mcp_counters *counters, struct mcp_group *group,
                                       uint32_t missing);
@@ -98,7 +101,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
                             struct mcp_counters *counters, const struct mcp_header *header,
                             const void *payload);
 
-/* Requests the missing messages whose timeout has expired. Call it at deadline_ns, or more
+/* Requests the missing messages whose timeout has expired. To be called at deadline_ns, or more
  * often. */
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters);

@@ -93,7 +93,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     if (NULL == c) {
         c = make_connection(nic, key, link);
     } else {
-        /* The connection may have been created for a packet from another address. */
+        /* The connection may have been created because of a packet from another address. */
         board->ops.drop(board, c->link);
         c->link = link;
     }
@@ -105,7 +105,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     }
     if (key == nic->messages.stranger && 0 != myr_load_relaxed(&nic->messages.knocked)) {
         myr_store_release(&nic->messages.knocked, 0);
-        /* The report of a gap makes the peer retransmit at once. */
+        /* When the peer is told that there is a gap, it retransmits immediately. */
         mcp_send_acknowledgement(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
     }
     return mcp_connection_number(nic, c);
@@ -202,8 +202,8 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
 
 /* ---- unresponsive peers ---- */
 
-/* Returns whether this process was notified of the peer's present silence already; otherwise
- * records that it is notified now. */
+/* Returns whether this process has already been notified of the present silence of the peer.
+ * Otherwise records that it is notified now. */
 static bool was_notified(struct mcp_connection *c, uint32_t recipient)
 {
     const uint32_t bit = UINT32_C(1) << (recipient ^ recipient >> 16) % 32;

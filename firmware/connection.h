@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: the state of the messages from and to one other NIC, which the four state machines
- * (sdma.c, send.c, recv.c, rdma.c) share, and the functions that they call of each other.
+/* A connection is the state of the messages to and from one other NIC. This file declares the
+ * connection, which the four state machines (sdma.c, send.c, recv.c, rdma.c) share, and the
+ * functions that they call in each other.
  *
  * A connection has two halves. The sending half numbers packets: `base` is the first packet that is
- * not acknowledged, `next` the next one to be sent (or sent again), and `highest` the first one
- * that was never sent, so base <= next <= highest. The receiving half keeps the sequence number
- * that it expects next. It accepts no other packet and does not buffer packets that arrive out of
- * order (go-back-N).
+ * not acknowledged, `next` is the next packet to be sent or retransmitted, and `highest` is the
+ * first packet that was never sent, so base <= next <= highest. The receiving half keeps the
+ * sequence number that it expects next. It accepts no other packet, and does not buffer packets
+ * that arrive out of order (go-back-N).
  *
  * A refusal (NACK) ends a round. A receiver that refuses packet s of round r accepts no further
- * packet of that round. When the refusal arrives, the sender begins round r + 1, in which it may
- * reuse s and all later sequence numbers for other packets. This lets the sender set the refused
- * message aside and continue with messages to other ports, so no port blocks another (no
- * head-of-line blocking). Of the messages set aside, the first one for each port has a retry time;
- * once it is accepted, the others follow. */
+ * packet of this round. When the sender receives the refusal, it begins round r + 1, in which it
+ * may reuse s and all later sequence numbers for other packets. The sender can therefore set the
+ * refused message aside and continue with messages to other ports, which prevents head-of-line
+ * blocking. Among the messages that are set aside for a port, the first one has a retry time; once
+ * it is accepted, the others follow. */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
 
@@ -28,13 +29,13 @@ enum {
     MCP_ACK_EVERY = 16, /* packets per acknowledgement */
 };
 
-/* The first sequence number and the first round. Both are near their end, so that wrap-around
- * happens early and is exercised in each run. */
+/* The first sequence number and the first round. Both are close to their maximum, so that they wrap
+ * around early, and this case is exercised in each run. */
 #define MCP_FIRST_SEQUENCE (UINT32_MAX - 99)
 #define MCP_FIRST_ROUND (UINT16_MAX - 1)
 
-/* Times in nanoseconds: the delay of an acknowledgement, to allow piggybacking; the initial and the
- * maximum retransmission timeout; and the pauses after a refusal, by its reason. */
+/* Times in nanoseconds: the delay of an acknowledgement to allow piggybacking, the initial and the
+ * maximum retransmission timeout, and the pauses after a refusal, depending on its reason. */
 #define MCP_ACK_DELAY_NS UINT64_C(200000)
 #define MCP_RETRY_NS UINT64_C(2000000)
 #define MCP_RETRY_MOST_NS UINT64_C(64000000)
@@ -83,11 +84,12 @@ struct mcp_connection {
     uint32_t expected;
     uint32_t notified; /* bits of the ports to which the silence was reported */
     uint16_t incoming_round;
-    uint64_t refused_ports; /* bit n: a port with number n, n + 64 and so on was refused for lack of
-                               tokens, and will report when it has some */
-    uint8_t refused_why;    /* enum mcp_reason of the last refusal; 0: none */
-    bool gap_reported;      /* whether a report was sent that packet `expected` is missing */
-    uint8_t gap_attempt;    /* the sender's attempt during which the gap was reported */
+    uint64_t
+        refused_ports; /* bit n: messages to a port with number n, n + 64 and so on were refused for
+                          lack of tokens; the port will report when it has tokens again */
+    uint8_t refused_why;     /* enum mcp_reason of the last refusal; 0: none */
+    bool gap_reported;       /* whether a report was sent that packet `expected` is missing */
+    uint8_t gap_attempt;     /* the sender's attempt during which the gap was reported */
     uint32_t unacknowledged; /* packets accepted since the last acknowledgement */
     uint64_t acknowledge_ns; /* when to acknowledge at the latest; 0 if nothing is unacknowledged */
     struct mcp_incoming incoming;
@@ -130,7 +132,7 @@ static inline bool mcp_not_after(uint32_t a, uint32_t b)
     return (int32_t)(b - a) >= 0;
 }
 
-/* Resets the silence, because a packet from the other NIC has arrived. */
+/* Ends the silence, because a packet from the other NIC has arrived. */
 static inline void mcp_reset_silence(struct mcp_connection *c)
 {
     if (0 != c->silent_ms) {
@@ -139,10 +141,10 @@ static inline void mcp_reset_silence(struct mcp_connection *c)
     }
 }
 
-/* The secret of unauthenticated connections. The check of their packets detects only damage. */
+/* The secret of unauthenticated connections. The check of their packets only detects damage. */
 static const struct mcp_secret mcp_open_secret = {{0, 0}};
 
-/* Returns the NH key for a packet with this much payload, or NULL if the packet needs none. */
+/* Returns the NH key for a packet with a payload of this size, or NULL if the packet needs none. */
 static inline const struct mcp_nh_key *
 mcp_nh_of(struct mcp_board *board, const struct mcp_connection *c, size_t payload_bytes)
 {
@@ -170,7 +172,7 @@ static inline struct mcp_sending *mcp_sending_at(const struct mcp_board *board, 
     return 0 == offset ? NULL : mcp_at(board, offset);
 }
 
-/* Returns whether a message is for this port of its connection's NIC. */
+/* Returns whether the destination of a message is this port of its connection's NIC. */
 static inline bool mcp_is_for_port(const struct mcp_sending *sending, uint16_t port, uint32_t key)
 {
     return port == sending->to_port && key == sending->to_key;
@@ -178,11 +180,11 @@ static inline bool mcp_is_for_port(const struct mcp_sending *sending, uint16_t p
 
 /* ---- sdma.c ---- */
 
-/* Delivers as many messages as possible that wait, on this NIC itself, for receive tokens of this
- * port. */
+/* Delivers as many as possible of the messages from this NIC itself that wait for receive tokens of
+ * this port. */
 void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t number);
 
-/* Completes a message and returns its token with this event. */
+/* Completes a message, and returns its token to the host with this event. */
 void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,
                       uint8_t type, uint8_t why);
 
@@ -191,32 +193,33 @@ void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_s
 /* Sends packets, as far as the window allows. */
 void mcp_send_packets(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* Processes a cumulative acknowledgement of all packets before `expected`. It may be an old one. */
+/* Processes a cumulative acknowledgement of all packets before `expected`, which may be
+ * outdated. */
 void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                       uint32_t expected);
 
-/* Retransmit all packets that are not acknowledged. mcp_retransmit_cautiously() is for timeouts: it
- * retransmits cautiously, because the network may be congested. */
+/* Retransmit all packets that are not acknowledged. mcp_retransmit_cautiously() is called after
+ * timeouts and uses a smaller window, because the network may be congested. */
 void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 void mcp_retransmit_cautiously(struct mcp_nic *nic, struct mcp_board *board,
                                struct mcp_connection *c);
 
-/* Begins the next round, because packet `base` was refused and none after it was accepted. Their
- * sequence numbers can be reused, because the receiver accepts no packet of the old round any more.
- * Returns the refused packet's message, removed from the queue, or NULL if that message was
- * cancelled. */
+/* Begins the next round, because packet `base` was refused and no packet after it was accepted.
+ * Their sequence numbers can be reused, because the receiver accepts no more packets of the old
+ * round. Removes the message of the refused packet from the queue and returns it, or returns NULL
+ * if this message was cancelled. */
 struct mcp_sending *mcp_next_round(struct mcp_board *board, struct mcp_connection *c);
 
 /* Appends a message to the queue. */
 void mcp_queue_message(struct mcp_board *board, struct mcp_connection *c,
                        struct mcp_sending *sending);
 
-/* Cancels a message that is queued or set aside, because the sender's port was closed. */
+/* Cancels a message that is queued or set aside, because the port of the sender was closed. */
 void mcp_cancel_message(struct mcp_board *board, struct mcp_connection *c,
                         struct mcp_sending *sending);
 
-/* Sets a refused message aside, with all messages in the queue to the same port. `why` is an enum
- * mcp_reason. */
+/* Sets a refused message aside, together with all queued messages to the same port. `why` is an
+ * enum mcp_reason. */
 void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                    struct mcp_sending *refused, uint8_t why);
 

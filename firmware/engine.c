@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collective engine: execution of a group's schedule, requests, and failures; see engine.h. */
+/* The collective engine executes the schedule of a group, and handles requests and failures; see
+ * engine.h. */
 #include "firmware/engine.h"
 
 #include "firmware/engine_inside.h"
 
 #ifdef __bpf__
 
-/* Large enough for the usual effect of a message, and small enough for the BPF verifier. */
+/* Sufficient for what a message usually triggers, and small enough for the BPF verifier. */
 enum { BURST_ITERATIONS = 8 };
 
 #else
@@ -63,17 +64,17 @@ MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_
     return true;
 }
 
-/* Returns whether a peer can be in this epoch. A peer is at most one epoch ahead of this node,
- * because it cannot complete an epoch that this node has not entered, and it sends nothing for an
- * epoch before it has completed the previous one. */
+/* Returns whether a peer can be in this epoch. A peer is at most one epoch ahead of this node: it
+ * cannot complete an epoch that this node has not entered, and it sends nothing for an epoch before
+ * it has completed the previous one. */
 INSIDE bool is_plausible_epoch(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
 {
     const uint32_t furthest = last_complete(group) + (mcp_group_waits_now(group) ? 2 : 1);
     return slot < group->nwaits && myr_epoch_reached(furthest, epoch);
 }
 
-/* A block whose length differs from this node's comes from an erroneous program. It may be stored
- * in the wrong place of the buffer, but never outside it. */
+/* If the length of a block differs from the length that this node uses, the program is erroneous.
+ * The block may then be stored in a wrong place of the buffer, but never outside it. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset)
 {
@@ -84,8 +85,8 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* In a barrier, a message implies the message of the previous epoch. Here it does not, because
-     * the data of the previous epoch would be missing. */
+    /* In a barrier, a message implies that the message of the previous epoch was sent. In a group
+     * with data this is not sufficient, because the data of the previous epoch would be missing. */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }
@@ -147,8 +148,8 @@ INSIDE void next_epoch(struct mcp_group *group)
 /* The outcome of one iteration of the engine's loop. */
 enum iteration { ITERATION_ON, ITERATION_SEND, ITERATION_DONE, ITERATION_STUCK };
 
-/* Makes one iteration. It is a single flat loop over steps and messages, because the BPF verifier
- * multiplies nested loops. */
+/* Makes one iteration of a single flat loop over steps and messages. The loop is flat because the
+ * BPF verifier multiplies the iterations of nested loops. */
 INSIDE enum iteration make_iteration(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
@@ -267,8 +268,8 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent_epoch(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                /* A peer that requests an epoch's data gets that epoch. It never requests one older
-                 * than the last complete epoch, which is the oldest in the buffer. */
+                /* A peer that requests the data of an epoch gets this epoch. It never requests an
+                 * epoch older than the last complete one, which is the oldest in the buffer. */
                 mcp_group_message(group, s, 0 != group->buffer_blocks ? epoch : last, message);
                 return 0 == group->buffer_blocks || myr_epoch_reached(epoch, last_complete(group));
             }
@@ -297,7 +298,7 @@ MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t no
 
 /* ---- failure ---- */
 
-/* A failed group waits for nothing, so it neither advances nor sends requests. */
+/* A failed group does not wait for messages, so it neither advances nor sends requests. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing)
 {
     if (missing > group->last_node) {

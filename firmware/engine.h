@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collective engine: it executes one group's schedule on the NIC, message by message.
+/* The collective engine executes the schedule of one group on the NIC, message by message.
  *
  * The host computes the schedule and reports its arrival. From then on the NIC runs the collective
  * without the host (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", sections 2 and 4).
  * An arrival record is an epoch, stored in the slot of its step and peer (Hoefler's array). A
- * message may arrive before the host has started, arrive twice, or be retransmitted, without harm,
- * because a record only grows and is never cleared.
+ * record only grows and is never cleared. Therefore it does no harm if a message arrives before the
+ * host has started, arrives twice, or is retransmitted.
  *
- * Messages are not acknowledged. A NIC that misses a message requests it from the sender, which
- * retransmits it if it has sent it before; otherwise the sender will send it in due time anyway.
+ * Messages are not acknowledged. A NIC that misses a message requests it from the sender. If the
+ * sender has already sent the message, it retransmits it; otherwise it will send the message anyway
+ * when its own schedule reaches this point.
  *
- * A group may carry data. Then each node contributes a block of bytes to each epoch, and all nodes
- * get all blocks. A node gathers an epoch's blocks in a buffer: first its own, then those that
- * arrive, each message's blocks after the previous ones. So the blocks that a node has at any step
- * are the first part of its buffer, and this part is the payload of its next message, whatever the
- * schedule (in dissemination this is the concatenation of Bruck et al.). The tables contain the
- * number of blocks of each message and their position, which follow from the schedule. A peer is at
- * most one epoch ahead, so two buffers are enough. The engine only computes where payloads belong;
- * its caller copies them.
+ * If a group carries data, each node contributes a block of bytes to each epoch, and all nodes get
+ * all blocks. A node gathers the blocks of an epoch in a buffer: first its own block, then the
+ * blocks of each message in the order in which the schedule waits for them. The blocks that a node
+ * has at any step are thus the first part of its buffer, and this part is the payload of its next
+ * message, for any schedule (for dissemination this is the concatenation of Bruck et al.). The
+ * tables contain the number of blocks in each message and their position, which follow from the
+ * schedule. A peer is at most one epoch ahead, so two buffers suffice. The engine only computes
+ * where payloads belong; its caller copies them.
  *
  * Alternatively, a group may broadcast: any node sends a block to all others without waiting for
- * them (bcast.h). The epochs of such a group count how far the hosts have read.
+ * them (bcast.h). The epochs of such a group count how many blocks the hosts have read.
  *
- * The same source serves a NIC in user space and one in the kernel (BPF), so all functions satisfy
- * the kernel's verifier: they work on one group's memory, the schedule bounds all loops, tables
- * have fixed sizes, everything is inline, and there are no function pointers and no calls to
- * anything else. The callers serialise the calls. */
+ * The same source is used for a NIC in user space and for the NIC in the kernel (BPF). Therefore
+ * all functions satisfy the verifier of the kernel: they work on the memory of one group, all loops
+ * are bounded by the schedule, tables have fixed sizes, all functions are inline, and there are
+ * neither function pointers nor calls of other functions. The callers serialise the calls. */
 #ifndef MCP_ENGINE_H
 #define MCP_ENGINE_H
 
@@ -38,10 +39,11 @@
 #include "firmware/step.h"
 #include "firmware/wire.h"
 
-/* A link to another NIC: an index into the board's own table, which alone has the addresses. */
+/* A link to another NIC: an index into a table of the board, which contains the address. */
 typedef uint32_t mcp_link;
 
-/* Denotes the sender of the present packet, so that the NIC can answer NICs without a link. */
+/* Denotes the sender of the present packet, so that the NIC can answer NICs to which it has no
+ * link. */
 #define MCP_LINK_SENDER ((mcp_link)0)
 
 /* The other end of a message. */
@@ -54,17 +56,17 @@ struct mcp_peer {
                     group that broadcasts, of any message: its reach (bcast.h) */
 };
 
-/* The state of a group on one NIC, in memory that is shared with the hosts. The hosts use only its
+/* The state of a group on one NIC, in memory that is shared with the hosts. The hosts only use its
  * first cache line.
  *
- * The struct is followed by tables: the steps; the peers (first those that are sent to, then those
- * that are waited for); the arrivals; for each awaited peer, the time when it last reported that
- * its host is late; and the claims, which are epochs whose payloads a caller is copying. After the
- * tables come the two buffers, or the window of a group that broadcasts.
+ * The struct is followed by tables: the steps; the peers, first those to send to, then those to
+ * wait for; the arrivals; for each awaited peer, the time when it last reported that its host is
+ * late; and the claims, which are epochs whose payloads a caller is copying. After the tables there
+ * are the two buffers, or the window of a group that broadcasts.
  *
- * In the kernel no host maps this struct, but any core may execute it. There the fields that are
- * written in each epoch are together, to keep them in one cache line, and the fields that only a
- * soft NIC needs are left out. */
+ * In the kernel no host maps this struct, but any core may execute the group. The kernel's version
+ * of the struct keeps the fields that are written in each epoch in one cache line, and omits the
+ * fields that only a soft NIC needs. */
 #ifdef MCP_KERNEL_INSIDE
 #define MCP_APART
 #else
@@ -115,8 +117,8 @@ struct mcp_message {
     mcp_link to;
     uint32_t peer;            /* its index among the group's peers */
     struct mcp_header header; /* not sealed yet */
-    uint32_t bytes; /* bytes of its payload, which begins with the epoch's buffer; of a BCAST, with
-                       the broadcast's block */
+    uint32_t bytes; /* bytes of its payload, which begins at the start of the epoch's buffer or, in
+                       a BCAST, with the block of the broadcast */
 };
 
 /* Sizes of the tables of a group in the kernel, which do not depend on its schedule (powers of
@@ -187,38 +189,38 @@ static inline uint8_t *mcp_group_window(struct mcp_group *group)
 
 #endif
 
-/* Limits of data: the payload bytes of a packet, so that it fits the smallest common MTU (1280)
- * without fragmentation; and the granularity of a block's size in bytes. */
+/* Limits of data: the payload of a packet in bytes, which fits the smallest common MTU (1280)
+ * without fragmentation, and the granularity of the size of a block in bytes. */
 enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
 
 /* Initialises a group of `nodes` nodes (1 to 65536), of which this is `node`, with all epochs up to
  * `epoch` complete.
  *
  * The caller then fills in the secret, the steps, and the two tables of peers in the order of
- * steps: the peers to send to, and the peers to wait for. The slots of waits do not matter, because
- * a wait's slot is its index in the table. If the group carries data, the caller also sets
- * `buffer_blocks` and `unit_most`; if it broadcasts, `window` and `slot_bytes`. */
+ * steps: the peers to send to, and the peers to wait for. The slots of the latter are ignored,
+ * because their slot is their index in the table. If the group carries data, the caller also sets
+ * `buffer_blocks` and `unit_most`; if it broadcasts, the caller sets `window` and `slot_bytes`. */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
-/* Handles the host's arrival in `epoch` (and in all before it). The engine begins at most
- * MCP_OUTSTANDING epochs beyond the last complete one; for further epochs, the host has to call
- * again. A host that repeats the call from time to time may therefore be ahead by any number. A
- * group that carries data begins one epoch at a time. */
+/* Handles the arrival of the host in `epoch` (and in all earlier epochs). The engine begins at most
+ * MCP_OUTSTANDING epochs beyond the last complete one; for further epochs the host has to call
+ * again. A host that repeats the call from time to time may therefore be ahead by any number of
+ * epochs. A group that carries data begins one epoch at a time. */
 enum { MCP_OUTSTANDING = 1024 };
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
 
-/* Prepares `epoch` for the host's block of `unit` bytes (0 if no node has data). The hosts must be
- * done with the previous epoch. If it returns true, the caller copies the block to the beginning of
- * the epoch's buffer and then starts that epoch. It returns false if this is not the next epoch,
- * another caller is copying, or the block is too long. */
+/* Prepares `epoch` for the block of the host, which has `unit` bytes (0 if no node has data). The
+ * hosts must have finished with the previous epoch. If this returns true, the caller copies the
+ * block to the beginning of the epoch's buffer and then starts the epoch. Returns false if this is
+ * not the next epoch, if another caller is copying, or if the block is too long. */
 MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit);
 
 /* Records that a peer has reached `epoch`. Returns MCP_IMPLAUSIBLE, and records nothing, if no peer
  * can have reached it. */
 enum mcp_recorded {
     MCP_RECORDED,   /* new, and the host is waiting in this epoch */
-    MCP_UNEXPECTED, /* new, but the host has not arrived yet; it may imply an epoch before */
+    MCP_UNEXPECTED, /* new, but the host has not arrived yet; may imply an earlier epoch */
     MCP_KNOWN,      /* a duplicate */
     MCP_TOO_SOON,   /* in a group that carries data: the previous message of this peer is still
                        missing */
@@ -227,30 +229,30 @@ enum mcp_recorded {
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch);
 
-/* Checks a peer's message with *bytes of payload in a group that carries data, before
- * mcp_group_record(). If it returns MCP_RECORDED, the caller copies the first *bytes of the payload
- * (which may be 0 if nothing fits) into the epoch's buffer at *offset, and then records the
+/* Checks a message of a peer with *bytes of payload in a group that carries data, before
+ * mcp_group_record(). If this returns MCP_RECORDED, the caller copies the first *bytes of the
+ * payload (which may be 0 if nothing fits) to *offset in the epoch's buffer, and then records the
  * message. Only one caller gets this result for a message. With any other result the message is not
  * accepted. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);
 
-/* Handles a DONE: all nodes have entered `epoch`, so all messages of that epoch count as received.
- * This NIC still sends its own messages of the epoch, because other nodes may wait for them. (A
- * DONE carries no data. A closed group therefore sends it only for epochs whose data no node can
- * miss.) */
+/* Handles a DONE: all nodes have entered `epoch`, so all messages of this epoch are treated as
+ * received. This NIC still sends its own messages of the epoch, because other nodes may wait for
+ * them. (A DONE carries no data. Therefore a closed group sends it only for epochs whose data no
+ * node can miss.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
 /* Advances as far as possible, and updates `done`. Returns true if `message` is to be sent; the
- * caller sends it and calls again. Returns false if the group cannot advance without another
- * message or another start. */
+ * caller then sends it and calls this function again. Returns false if the group cannot advance
+ * without another message or another start. */
 #ifndef __bpf__
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
 #endif
 
-/* Advances like mcp_group_next(), for a caller that cannot send in between. It advances by a
- * limited number of steps, and not beyond the end of an epoch. The caller then sends the messages
- * at indices `first` to `end` - 1 of the table of sends. */
+/* Advances like mcp_group_next(), for a caller that cannot send between steps. The number of steps
+ * is limited, and the end of an epoch is not passed. The caller then sends the messages at indices
+ * `first` to `end` - 1 of the table of sends. */
 struct mcp_burst {
     uint32_t epoch;
     uint32_t first, end;
@@ -277,26 +279,26 @@ MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
                                  struct mcp_message *message);
 
 #ifndef __bpf__
-/* Iterates over all missing messages. Begin with *cursor 0; it returns false at the end. */
+/* Iterates over all missing messages. *cursor must initially be 0. Returns false at the end. */
 MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
                                   struct mcp_message *message);
 #endif
 
 /* Handles a request of node `node` for the message of `epoch` to its arrival `slot`. Returns true
- * if `message` is the answer: the message again, a LATER if it was not sent yet, or a FAIL if it
- * never will be. Returns false if this node is not the sender of that message, or `node` cannot
- * miss it. */
+ * if `message` is the answer: the message again, a LATER if it has not been sent yet, or a FAIL if
+ * it will never be sent. Returns false if this node is not the sender of this message, or if `node`
+ * cannot miss it. */
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message);
 
-/* Records at `now_ms` (the board's clock) that node `node`, which was asked for the message of
- * `slot`, has reported that its host has not arrived yet. Returns MCP_KNOWN if the message is no
- * longer missing. */
+/* Records, at `now_ms` (by the board's clock), that node `node` was asked for the message of `slot`
+ * and has reported that its host has not arrived yet. Returns MCP_KNOWN if the message is no longer
+ * missing. */
 MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
                                             uint32_t epoch, uint32_t now_ms);
 
-/* Fails the group because node `missing` is lost. No further epoch completes, even if that node
- * returns. Returns MCP_KNOWN if the group had failed before, and MCP_IMPLAUSIBLE, without effect,
+/* Fails the group because node `missing` is lost. No further epoch completes, even if this node
+ * returns. Returns MCP_KNOWN if the group had already failed, and MCP_IMPLAUSIBLE, without effect,
  * if it has no such node. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing);
 
@@ -305,8 +307,8 @@ MCP_ENGINE void mcp_group_failure(struct mcp_group *group, uint32_t index,
                                   struct mcp_message *message);
 
 #ifndef __bpf__
-/* Iterates over the nodes that the present step waits for. Begin with *cursor 0; it returns false
- * at the end. */
+/* Iterates over the nodes that the present step waits for. *cursor must initially be 0. Returns
+ * false at the end. */
 MCP_ENGINE bool mcp_group_awaits(struct mcp_group *group, uint32_t *cursor,
                                  struct mcp_missing *missing);
 #endif

@@ -11,7 +11,7 @@
 #define INSIDE MCP_ENGINE
 
 /* The tables are laid out as in struct mcp_kernel_group. Each index is masked to the size of its
- * table, as is each bound that is read from memory, so that the verifier sees its range. */
+ * table, and so is each bound that is read from memory, so that the verifier knows its range. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t index)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
@@ -46,8 +46,9 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t index)
  * of two bounds. */
 #define BELOW(index, count, most) ((index) < (most) && (index) < (count))
 
-/* Passes on the result of a search loop. Writing it to memory and reading it back hides it from the
- * verifier, which would otherwise follow each possible result as a separate path. */
+/* Returns the result of a search loop unchanged, but hides it from the verifier by writing it to
+ * memory and reading it back. Otherwise the verifier would follow each possible result as a
+ * separate path. */
 INSIDE uint32_t hide_from_verifier(struct mcp_group *group, uint32_t index)
 {
     *(volatile uint32_t *)&group->found = index;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A network layer address, used in the exchange between hosts and in the NICs' programs.
- * soft/addresses.h has its operations. */
+/* A network layer address, as exchanged between hosts and used in the programs of the NICs.
+ * soft/addresses.h declares its operations. */
 #ifndef MCP_IP_H
 #define MCP_IP_H
 

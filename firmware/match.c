@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes: queues of posted receives or of unexpected messages; see match.h.
+/* Implements lanes, which are queues of posted receives or of unexpected messages; see match.h.
  *
  * Invariants:
  * - A lane is in the hash table if and only if it is not empty. A lane contains either receives or
  *   messages, in order.
- * - A receive is in one lane. A message is in the lanes of all four classes, or, if its tag is
- *   hidden, of the two classes that name a tag.
- * - Free entries and lanes that have been used are kept in LIFO lists, because their cache lines
- *   are still warm; the others are allocated in order.
- * - A word that refers to a lane is 0 for none. A free lane has no first entry. */
+ * - A receive is in one lane. A message is in a lane of each of the four classes or, if its tag is
+ *   hidden, of the two classes that specify a tag.
+ * - Free entries and lanes that have been used before are kept in LIFO lists, because their cache
+ *   lines are likely to be warm. Entries and lanes that were never used are allocated in order.
+ * - A word that refers to a lane is 0 if there is none. A free lane has no first entry. */
 #include "firmware/match.h"
 
 #include "firmware/atomics.h"
@@ -118,8 +118,8 @@ void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t message
 
 /* ---- lanes ---- */
 
-/* Returns the number of classes whose lanes a message is in. Only receives that name a hidden tag
- * match it. */
+/* Returns the number of classes whose lanes a message is in. A hidden tag matches only receives
+ * that specify this tag. */
 static uint32_t classes_of(const struct mcp_envelope *envelope)
 {
     return 0 != envelope->tag >> MCP_HIDDEN_TAG_BIT ? MCP_OPEN_TAG : MCP_MATCH_CLASSES;
@@ -145,8 +145,8 @@ static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envel
     return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
 }
 
-/* Returns the bucket's link to the lane. If there is no such lane, returns a link that is 0, where
- * the lane has to be inserted. */
+/* Returns the link in the bucket's list that refers to the lane. If there is no such lane, returns
+ * a link that is 0, at which the lane has to be inserted. */
 static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envelope *name,
                            uint32_t open)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matching of messages and receives by MPI's rules.
+/* Matches messages and receives by the rules of MPI.
  *
- * A NIC that interprets MPI's envelopes can match without the host (Keppitiyagama and Wagner,
+ * A NIC that interprets the envelopes of MPI can match without the host (Keppitiyagama and Wagner,
  * MPI-NP II; Zhang, "MPI Collective Operations over Myrinet", sections 2.4 and 3.2). Posted
- * receives wait for a message, and unexpected messages wait for a receive. Both keep MPI's order: a
- * message matches the earliest posted of the receives that it fits, and a receive gets the earliest
- * message.
+ * receives wait for a message, and unexpected messages wait for a receive. Both preserve the order
+ * that MPI requires: among the receives that fit a message, the one that was posted first gets it,
+ * and a receive gets the message that arrived first.
  *
- * Entries that wait are kept in lanes. A lane is a queue with a name, found through a hash table.
- * There are four classes of names, because a receive may have a wildcard for the source, the tag,
- * both or neither. A receive waits in one lane, that of its own pattern. A message waits in all
- * lanes whose receives would match it. Each search therefore visits the heads of at most four
- * lanes, independent of the number of waiting entries. (Zhang's NIC has a queue for each sender,
- * and a second one by tag for wildcard sources.) Receives and messages never wait in the same lane,
- * because they would have matched.
+ * Waiting entries are kept in lanes. A lane is a queue with a name, which is found through a hash
+ * table. There are four classes of names, because a receive may have a wildcard for the source, the
+ * tag, both or neither. A receive waits in the lane of its pattern. A message waits in all lanes
+ * whose receives would match it. Therefore a search only visits the heads of at most four lanes,
+ * however many entries are waiting. (Zhang's NIC has a queue for each sender, and further queues by
+ * tag for wildcard sources.) Receives and messages never wait in the same lane, because they would
+ * have matched.
  *
- * The whole table is one block of memory without pointers. The caller serialises the calls. */
+ * The whole table is one block of memory without pointers. Callers must serialise their calls. */
 #ifndef MCP_MATCH_H
 #define MCP_MATCH_H
 
@@ -46,8 +46,8 @@ struct mcp_pattern {
     uint32_t open; /* of enum mcp_open */
 };
 
-/* The index of an entry in the table, below the sum of both limits. It stays the same while the
- * entry waits, so the caller can keep its own data in an array. */
+/* The index of an entry in the table, below the sum of both limits. It does not change while the
+ * entry waits, so the caller can keep additional data in an array. */
 typedef uint32_t mcp_match_index;
 enum { MCP_NO_MATCH = 0xffffffff };
 
@@ -59,8 +59,8 @@ struct mcp_match;
  * one of them is too large or 0. */
 size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
 
-/* Initialises a table in memory of that size, which is all 0 and aligned to MYR_LINE. Further
- * memory is touched only as more entries wait. */
+/* Initialises a table in memory of this size, which is all 0 and aligned to MYR_LINE. More memory
+ * is touched only when more entries wait. */
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages);
 
 /* Moves all entries from a table to a larger one, which was just initialised. Their indices stay

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control program (MCP) of one NIC: the functions that its board calls.
+/* The control program (MCP) of a NIC: the functions that its board calls.
  *
- * A NIC consists of a block of host memory (struct mcp_nic) and a board. A process that polls, a
- * thread, a daemon or a simulated CPU may run the MCP. The callers serialise the calls. All state
- * is in the memory, so each call may come from a different thread or process. */
+ * A NIC consists of a block of host memory (struct mcp_nic) and a board. A polling process, a
+ * thread, a daemon or a simulated CPU may run the MCP. Callers must serialise their calls. All
+ * state is in this memory, so each call may come from a different thread or process. */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
@@ -30,7 +30,7 @@ void mcp_init(struct mcp_nic *nic, uint64_t key, uint32_t ports, uint32_t connec
  * denotes the packet's sender to the board. */
 void mcp_receive(struct mcp_nic *nic, struct mcp_board *board, const void *packet, size_t bytes);
 
-/* Handles expired timers. Call it at mcp_deadline_ns(), or more often. */
+/* Handles expired timers. To be called at mcp_deadline_ns(), or more often. */
 void mcp_timer(struct mcp_nic *nic, struct mcp_board *board);
 
 /* Returns when mcp_timer() is due next (by the board's clock), or 0 if no timer is pending. */

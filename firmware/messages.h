@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between ports: the functions that mcp.c and the host's side call.
+/* Messages between ports: the functions that mcp.c and the host side call.
  *
- * Each of GM's four state machines (Buntinas et al., section 4.1) has a file of its own; they share
- * connection.h:
+ * Each of GM's four state machines (Buntinas et al., section 4.1) is implemented by a separate
+ * file; they share connection.h:
  * - SDMA takes send tokens from the ports and queues them on the connection to their destination's
  *   NIC.
  * - SEND sends the packets of these messages, and acknowledgements.
  * - RECV handles packets, acknowledgements and refusals.
  * - RDMA delivers into the buffers of receive tokens and posts events to the hosts.
  *
- * A message is delivered whole and exactly once. Messages between two ports stay in order.
- * docs/protocol.md describes how. */
+ * Each message is delivered completely and exactly once, and messages between two ports stay in
+ * order. docs/protocol.md describes how. */
 #ifndef MCP_MESSAGES_H
 #define MCP_MESSAGES_H
 
@@ -32,7 +32,7 @@ struct mcp_nic;
 /* The part of a NIC for messages. Its tables follow the NIC, see mcp_nic_bytes(). */
 struct mcp_messages {
     /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet. Hosts poll
-     * this word continuously, so its cache line contains only fields that change seldom. */
+     * this word continuously, so its cache line contains only fields that rarely change. */
     _Alignas(MYR_LINE) myr_word knocked;
     bool known_only; /* whether to accept packets only from NICs that a host has connected to */
     uint8_t stranger_attempt;      /* attempt number in the last DATA of `stranger` */
@@ -48,8 +48,8 @@ struct mcp_messages {
 /* Returns the size of the tables (bytes). */
 size_t mcp_messages_bytes(uint32_t ports, uint32_t connections);
 
-/* Computes the geometry of a port and the size of its memory (bytes). Returns false if there are
- * too many or too few tokens. */
+/* Computes the layout of a port and the size of its memory (bytes). Returns false if there are too
+ * many or too few tokens. */
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
                     size_t *bytes);
 
@@ -68,7 +68,7 @@ struct mcp_port_wish {
 uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
                        const struct mcp_port_wish *wish);
 
-/* Closes a port at once. Its rings and all buffers belong to the host again. */
+/* Closes a port immediately. Its rings and all buffers belong to the host again. */
 void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t number);
 
 /* Returns a port of the table, or NULL beyond its end. */
@@ -77,10 +77,9 @@ struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 /* Returns the connection to the NIC with `key`, and creates it if there is none. `link` is the link
  * to that NIC, for packets of up to `mtu` bytes (0 means MCP_MTU).
  *
- * Both sides authenticate the packets with `secret`. If it is NULL, a new connection is not
- * authenticated, and an existing one remains unchanged. The caller's reference to the link is
- * passed to the connection, which keeps or drops it. Returns MCP_NO_CONNECTION if the table is
- * full. */
+ * Both sides authenticate the packets with `secret`. If `secret` is NULL, a new connection is not
+ * authenticated, and an existing one is not changed. The caller's reference to the link is passed
+ * to the connection, which keeps or drops it. Returns MCP_NO_CONNECTION if the table is full. */
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
                      uint32_t mtu, const struct mcp_secret *secret);
 
@@ -104,10 +103,10 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 /* Finds a NIC that has outstanding messages of this port and has been silent for at least
  * `least_ms`.
  *
- * The silence is the sum of the retransmission timeouts of packets to that NIC, so time in which
- * this NIC does not run does not count. Each silence is reported once per `recipient`, for example
- * to each process of a job. (`recipient` is stored as one of 32 bits; of two with the same bit,
- * only one gets the report.) */
+ * The silence is the sum of the retransmission timeouts of packets to this NIC, so it does not
+ * include time during which the local NIC does not run. Each silence is reported once per
+ * `recipient`, for example to each process of a job. (`recipient` is stored as one of 32 bits; if
+ * two recipients have the same bit, only one of them gets the report.) */
 struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;
@@ -117,8 +116,9 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
                                uint32_t recipient, uint32_t least_ms,
                                struct mcp_unresponsive *unresponsive);
 
-/* Returns whether outstanding messages of port `number` to the port `to` will not be delivered,
- * because that port is closed, or because its NIC has been silent for at least `silence_ms`. */
+/* Returns whether outstanding messages of port `number` to the port `to` can no longer be
+ * delivered, because that port is closed, or because its NIC has been silent for at least
+ * `silence_ms`. */
 struct mcp_destination {
     uint32_t connection; /* or MCP_SAME_NIC */
     uint32_t key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A node that a group waits for. NICs list these nodes (engine.h, kernel/owner.h), myrd passes the
+/* A node that a group waits for. NICs list such nodes (engine.h, kernel/owner.h), myrd passes the
  * lists on (libmyr/kernel/kernel_words.h), and hosts use them to decide whether a node is dead
  * (libmyr/groups/nic_group.h). */
 #ifndef MCP_MISSING_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NH: a short hash of a long block (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC: fast and
- * secure message authentication", section 4; with 64-bit words, as in VMAC). It is faster than
- * SipHash, because it takes one multiplication for each two words, where SipHash takes a round for
- * each word.
+/* NH is a short hash of a long block (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC: fast and
+ * secure message authentication", section 4; here with 64-bit words, as in VMAC). It is faster than
+ * SipHash: it takes one multiplication for every two words, whereas SipHash takes a round for each
+ * word.
  *
- * Two different blocks have the same hash for one in 2^64 keys. So a check that is a SipHash may
- * cover the hash in place of the block, as long as hashes and key are secret.
+ * Two different blocks have the same hash with only one in 2^64 keys. Therefore a SipHash may cover
+ * the hash instead of the block, provided that the hashes and the key are secret.
  *
- * Pure. Words are in the machine's byte order. */
+ * The functions are pure. Words are in the byte order of the machine. */
 #ifndef MCP_NH_H
 #define MCP_NH_H
 
@@ -30,8 +30,8 @@ struct mcp_nh_sum {
     uint64_t low, high;
 };
 
-/* Returns the key derived from a secret: the SipHash-2-4 of the words' indices, a byte each. This
- * takes 90 ns, as long as the hashes of 1,400 bytes. */
+/* Returns the key derived from a secret. Each of its words is the SipHash-2-4 of the index of the
+ * word, as one byte. This takes 90 ns, as long as hashing 1,400 bytes. */
 static inline struct mcp_nh_key mcp_nh_key_of(const struct mcp_secret *secret)
 {
     struct mcp_nh_key key;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The decisions of a NIC about packets of collectives. They are separate from the code that acts on
- * them, so that the control program in user space and in simulation (collective.c), the kernel's
- * program and its owner (kernel/) all make the same ones.
+ * them, so that the control program in user space and in the simulator (collective.c), the program
+ * in the kernel and its owner (kernel/) all make the same decisions.
  *
- * The functions are pure: they depend on their arguments alone, and call nothing but each other.
- * The callers act on a decision in different ways: the control program sends a packet, whereas the
- * kernel's program turns the received packet into the answer. */
+ * The functions are pure: they only depend on their arguments, and only call each other. The
+ * callers act on a decision in different ways: the control program sends a packet, whereas the
+ * program in the kernel turns the received packet into the answer. */
 #ifndef MCP_POLICY_H
 #define MCP_POLICY_H
 
 #include "firmware/counters.h"
 #include "firmware/engine.h"
 
-/* (Old verifiers require a whole program in one function.) */
+/* Always inlined, because old verifiers require that a program is a single function. */
 #define MCP_POLICY static inline __attribute__((always_inline))
 
 /* ---- an open group ---- */
 
-/* The action for an authentic packet of an open group, by its type. A new type of packet is a new
- * row here. */
+/* The action for an authentic packet of an open group, depending on its type. A new type of packet
+ * needs a new row here. */
 enum mcp_action {
     MCP_ACTION_RECORD,  /* ARRIVE: store its payload, mcp_group_record(), and advance the group */
     MCP_ACTION_RELEASE, /* DONE: mcp_group_release(), and advance the group */
@@ -32,10 +32,10 @@ enum mcp_action {
     MCP_ACTION_REJECT,       /* drop the packet: such a group has no packets of its type */
 };
 
-/* Returns the action for a packet of this type. `leaves` means that the group's hosts have left,
- * and that it runs its last epoch for the benefit of its peers (mcp_group_owes()). FAIL is then
- * ignored, because there is no host here to inform, whereas another peer may still miss data of
- * this node. */
+/* Returns the action for a packet of this type. `leaves` means that the hosts have left the group,
+ * which now runs its last epoch on behalf of its peers (mcp_group_owes()). FAIL is then ignored,
+ * because there is no host to be informed, whereas another peer may still miss data of this
+ * node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
     if (mcp_is_bcast(type) && 0 == group->window) {
@@ -63,16 +63,16 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     }
 }
 
-/* Returns whether the group may be able to advance after this result. This includes an unexpected
- * message: the answer to an ASK contains the last epoch in which its sender has sent the message,
- * which may be the one after the requested epoch, and then counts for both. */
+/* Returns whether the group may be able to advance after this result. An unexpected message may
+ * have this effect as well: the answer to an ASK contains the last epoch in which its sender has
+ * sent the message. This may be the epoch after the requested one, and then counts for both. */
 MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
 }
 
 /* Counts the result. (After a failure, peers may be ahead by any number of epochs, so their
- * messages are not counted as implausible.) */
+ * messages are not counted as implausible then.) */
 MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group *group,
                           enum mcp_action action, enum mcp_recorded recorded)
 {
@@ -98,8 +98,9 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
 /* ---- the end of a group ---- */
 
 /* Returns whether a group whose hosts have left must run one more epoch, without data, before it
- * may be closed. It must if its last epoch carried data, or if it broadcasts, because a peer may
- * still miss data of this node. Once that epoch is complete, no peer does. */
+ * may be closed. This is necessary if its last epoch carried data, or if it broadcasts, because a
+ * peer may still miss data of this node. Once the additional epoch is complete, no peer misses
+ * any. */
 MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 {
     if (0 != myr_load_relaxed(&group->failed)) {
@@ -109,16 +110,16 @@ MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
            (!mcp_group_waits_now(group) && 0 != group->unit[myr_load_relaxed(&group->done) % 2]);
 }
 
-/* The final state of a group, kept after it was closed to answer its peers. */
+/* The final state of a group, which is kept after the group was closed, to answer its peers. */
 struct mcp_ending {
     uint32_t epoch;  /* the last complete one whose data no node can miss */
     uint32_t failed; /* as in struct mcp_group: the reason why no epoch follows; 0 if the group has
                         not failed */
 };
 
-/* Returns the final state of a group that is closed; `fails` if it is closed early. Its data are
- * lost, so a peer that still misses those of the last epoch must not be informed that the epoch is
- * complete. (All nodes have the data of the epoch before.) The same applies to blocks of
+/* Returns the final state of a group that is being closed; `fails` means that it is closed early.
+ * Its data are lost, so a peer that still misses data of the last epoch must not be told that this
+ * epoch is complete. (All nodes have the data of the previous epoch.) The same applies to blocks of
  * broadcasts, unless all nodes have completed the farewell epoch. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
@@ -131,11 +132,11 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
     };
 }
 
-/* Answers an authentic packet of a closed group. If its sender misses a message, this returns true
- * and turns the header into that of the answer, not sealed: DONE (all nodes have arrived in that
- * epoch) or FAIL (no more epochs will complete, because a node is missing). The same applies to a
- * missing block of a broadcast, which a node can miss only after a failure. Returns false if no
- * answer is needed. */
+/* Answers an authentic packet of a closed group. If the sender of the packet misses a message,
+ * returns true and turns the header into the header of the answer, which is not sealed yet: DONE
+ * (all nodes have arrived in this epoch) or FAIL (no more epochs will complete, because a node is
+ * missing). Requests for a block of a broadcast, which a node can miss only after a failure, are
+ * answered in the same way. Returns false if no answer is needed. */
 MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
 {
     const bool done =

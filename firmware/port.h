@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A port, which host and NIC share: its rings, and the NIC's private state.
+/* A port, which the host and the NIC share: its rings, and the private state of the NIC.
  *
- * Host memory contains three rings: send tokens and receive tokens pass from the host to the NIC,
- * and events from the NIC to the host. An entry is valid once its `sequence` equals its number,
- * counted from 1. The sequence shares a cache line with the content of the entry. The host never
- * has more tokens in the rings than it owns, and each token results in one event, so the ring of
- * events never overflows.
+ * Host memory contains three rings: two of them pass send tokens and receive tokens from the host
+ * to the NIC, and the third one passes events from the NIC to the host. An entry is valid once its
+ * `sequence` equals its number, counted from 1. The sequence is in the same cache line as the
+ * content of the entry. The host never has more tokens in the rings than it owns, and each token
+ * results in one event, so the event ring never overflows.
  *
  * The NIC does not trust anything that a host writes: it copies an entry, and then validates the
- * copy. Only the NIC uses struct mcp_port and the memory behind the rings. */
+ * copy. struct mcp_port and the memory behind the rings are used only by the NIC. */
 #ifndef MCP_PORT_H
 #define MCP_PORT_H
 
@@ -20,11 +20,12 @@
 enum {
     MCP_ANY_PORT = 0xffff,
     MCP_NO_PORT = 0xffffffff,
-    MCP_SAME_NIC = 0xffffffff, /* in place of a connection, if the receiver is on this NIC */
+    MCP_SAME_NIC = 0xffffffff, /* used instead of a connection if the receiver is on this NIC */
     MCP_TOKENS_MOST = 1 << 16, /* limit of either kind of token, per port */
 };
 
-/* A send request. `token` is the host's index for it, below the number of its send tokens. */
+/* A send request. `token` is an index that the host has chosen for it, below the number of its send
+ * tokens. */
 struct mcp_send_token {
     myr_word sequence;
     uint32_t token;
@@ -68,7 +69,8 @@ struct mcp_event {
     uint64_t zero;
 };
 
-/* The NIC's state of a message that is being sent. There is one for each send token. */
+/* The state that the NIC keeps of a message that is being sent. There is one for each send
+ * token. */
 struct mcp_sending {
     mcp_offset next; /* in its list */
     uint16_t state;  /* enum mcp_sending_state */
@@ -101,8 +103,8 @@ struct mcp_queue {
     mcp_offset first, last;
 };
 
-/* The part of a port in host memory. The entries of the rings follow, and behind them the NIC's own
- * part. */
+/* The part of a port in host memory. It is followed by the entries of the rings, and then by the
+ * part that only the NIC uses. */
 struct mcp_rings {
     _Alignas(MYR_LINE) myr_word hungry; /* written by the NIC: it waits for a receive token */
     _Alignas(MYR_LINE)
@@ -154,7 +156,8 @@ static inline struct mcp_receive_token *mcp_receive_slot(const struct mcp_port *
     return (struct mcp_receive_token *)end + (number & (port->receive_slots - 1));
 }
 
-/* The NIC's own part of the memory: unused receive tokens, and outstanding messages. */
+/* The part of the memory that only the NIC uses: unused receive tokens, and outstanding
+ * messages. */
 static inline struct mcp_receive_token *mcp_spare_tokens(const struct mcp_port *port,
                                                          struct mcp_rings *rings)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing ports; see messages.h. */
+/* Opens and closes ports; see messages.h. */
 #include "firmware/connection.h"
 
 bool mcp_port_shape(struct mcp_port *port, uint32_t send_tokens, uint32_t receive_tokens,
@@ -50,8 +50,8 @@ uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
         !mcp_in_memory(board, wish->rings, (uint32_t)bytes)) {
         return MCP_NO_PORT;
     }
-    /* The list may contain messages to the number's previous port. They stay there until their
-     * sender cancels them or closes its port. */
+    /* The list may contain messages to the previous port with this number. They stay in the list
+     * until their sender cancels them or closes its port. */
     opened.waiting = port->waiting;
     *port = opened;
     return number;
@@ -83,7 +83,8 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
         if (number + 1 == c->incoming.port) {
             c->incoming.port = 0; /* the buffer belongs to the host again */
         }
-        /* Void packets, and messages that were queued behind the port's own, can be sent now. */
+        /* Void packets, and messages that were queued behind messages of this port, can be sent
+         * now. */
         mcp_send_packets(nic, board, c);
     }
 }

@@ -2,8 +2,8 @@
 /* RDMA: delivers in-order packets into the buffers of receive tokens, notifies the hosts, and
  * decides which packets to refuse.
  *
- * A message consumes a token with its first packet and is assembled in place. A message that is
- * dropped before it is complete returns its token. */
+ * The first packet of a message consumes a token, and the message is assembled in the buffer of
+ * this token. If a message is dropped before it is complete, the token is returned. */
 #include "firmware/connection.h"
 
 void mcp_post_event(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event)
@@ -56,8 +56,7 @@ static void consume_token(struct mcp_port *port)
     }
 }
 
-/* Skips tokens whose buffers are outside of host memory. Returns false if no other token is
- * left. */
+/* Skips tokens whose buffers are outside host memory. Returns false if no other token is left. */
 static bool find_valid_token(struct mcp_nic *nic, struct mcp_board *board, struct mcp_port *port,
                              struct mcp_receive_token *token)
 {
@@ -158,8 +157,8 @@ static uint8_t begin_message(struct mcp_nic *nic, struct mcp_board *board, struc
             .from_port = part->from_port,
         };
     }
-    /* A dead process provides no more tokens. This is checked only here, because it takes a system
-     * call. */
+    /* A dead process provides no more tokens. Whether it is dead is checked only here, because it
+     * takes a system call. */
     return MCP_NOT_READY == why && mcp_port_is_over(board, port, part->port_key) ? MCP_CLOSED : why;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
- * It accepts packets only in sequence, and only of the current round.
+ * It only accepts packets that are in sequence and belong to the current round.
  *
- * Every packet that is handled here has the NIC's key and is well-formed (mcp_parse()), but any
- * host that can read the wire can forge that. The check under the connection's secret authenticates
- * the peer. Even an authentic packet may be old, duplicated or out of order. */
+ * Every packet that is handled here has the key of the NIC and is well-formed (mcp_parse()), but
+ * any host that can read the wire can forge such a packet. The peer is authenticated by the check,
+ * which is computed with the secret of the connection. Even an authentic packet may be old,
+ * duplicated or out of order. */
 #include "firmware/connection.h"
 
 /* ---- the sending half ---- */
@@ -25,8 +26,8 @@ static void grow_window(struct mcp_connection *c, uint32_t packets)
     }
 }
 
-/* Updates the estimate of the round-trip time, and sets the retransmission timeout to four round
- * trips, within limits. */
+/* Updates the estimate of the round-trip time, and sets the retransmission timeout to four times
+ * this estimate, within limits. */
 static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
     if (0 != c->timed_ns && c->timed != expected && mcp_not_after(c->timed, expected)) {
@@ -41,8 +42,8 @@ static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now
     c->rto_ns = c->rto_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->rto_ns;
 }
 
-/* Processes a cumulative acknowledgement: the peer expects `expected` next, so it has all packets
- * before it. */
+/* Processes a cumulative acknowledgement: the peer expects `expected` next, so it has received all
+ * packets before. */
 static void process_acknowledgement(struct mcp_nic *nic, struct mcp_board *board,
                                     struct mcp_connection *c, uint32_t expected)
 {
@@ -50,8 +51,8 @@ static void process_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
     if (0 == packets || packets > c->highest - c->base) {
         return; /* a duplicate, or an old packet */
     }
-    /* Losses before the first acknowledgement mean that the peer was not ready yet, and not that
-     * the network loses packets. */
+    /* Losses before the first acknowledgement mean that the peer was not ready yet, not that the
+     * network loses packets. */
     if (MCP_FIRST_SEQUENCE == c->base) {
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;
@@ -102,9 +103,9 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 
 /* ---- the receiving half ---- */
 
-/* Acknowledges packets, new or duplicate. Data packets piggyback acknowledgements, so this first
- * tries to send data. If there are none, it acknowledges at once (`now`), or after a delay in which
- * a data packet may become available. */
+/* Acknowledges packets, new or duplicate. Acknowledgements are piggybacked on data packets, so this
+ * function first tries to send data. If there are none, it acknowledges immediately (`now`), or
+ * after a delay during which data may become available. */
 static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
                                 struct mcp_connection *c, bool now)
 {

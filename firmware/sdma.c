@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SDMA: takes send tokens from the ports and queues their messages, on the connection to the
- * destination's NIC or, if the destination is on this NIC, at its port.
+/* SDMA: takes send tokens from the ports and queues their messages, either on the connection to the
+ * NIC of the destination or, if the destination is on this NIC, at its port.
  *
- * Packets need no preparation, because SEND finds a message's data in host memory. Between ports of
- * this NIC there are no packets at all: a message is copied once, from buffer to buffer. */
+ * Packets need not be prepared, because SEND finds the data of a message in host memory. Between
+ * ports of the same NIC there are no packets at all: a message is copied once, from buffer to
+ * buffer. */
 #include "firmware/connection.h"
 
 void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,
@@ -53,7 +54,7 @@ static bool deliver_locally(struct mcp_nic *nic, struct mcp_board *board,
     return true;
 }
 
-/* Returns a message to the same port that is queued on this list already, and that this message
+/* Returns a message to the same port that is already queued on this list, and that this message
  * must not overtake, or NULL. */
 static const struct mcp_sending *find_predecessor(struct mcp_board *board,
                                                   const struct mcp_queue *queue,

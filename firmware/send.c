@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SEND: transmits packets of queued messages within the congestion window, acknowledgements and
- * refusals, and goes back (go-back-N) after a loss.
+ * SEND: transmits acknowledgements, refusals and, within the congestion window, packets of queued
+ * messages, and goes back (go-back-N) after a loss.
  *
- * Packets are not buffered. The sequence number determines a packet's offset in its message, so a
- * packet can be rebuilt for any retransmission.
- */
+ * Packets are not buffered. The offset of a packet in its message follows from the sequence number,
+ * so a packet can be rebuilt for any retransmission. */
 #include "firmware/connection.h"
 
 /* ---- headers ---- */
 
-/* Returns a header. Every packet acknowledges all that was received (piggybacking). */
+/* Returns a header. Every packet acknowledges all packets that were received so far
+ * (piggybacking). */
 static struct mcp_header header_for(const struct mcp_nic *nic, struct mcp_connection *c,
                                     uint8_t type)
 {
@@ -124,9 +124,9 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
     return sending;
 }
 
-/* Returns whether the packet should request an acknowledgement. It should if the sender cannot
- * continue without one and no packet in flight has requested it. Without the second condition a
- * long stream would request acknowledgements more and more often. */
+/* Returns whether the packet should request an acknowledgement. This is the case if the sender
+ * cannot continue without one and no packet in flight has requested one. Without the second
+ * condition, a long stream would request acknowledgements more and more often. */
 static bool must_request_ack(struct mcp_nic *nic, const struct mcp_connection *c,
                              const struct mcp_sending *sending)
 {
@@ -328,8 +328,8 @@ void mcp_set_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_conn
     schedule_retry(nic, c, refused, board->ops.now_ns(board) + pause_ns);
 }
 
-/* Requeues up to `messages` messages that were set aside for a port. The next one gets a fresh
- * timer. */
+/* Requeues up to `messages` messages that were set aside for a port. The timer of the next message
+ * is restarted. */
 static void requeue_aside(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                           uint16_t port, uint32_t key, uint32_t messages)
 {
@@ -414,8 +414,9 @@ void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
 }
 
 /* Replaces the packets of a cancelled message by void packets with the same sequence numbers. The
- * peer may have accepted some of the original packets already, so the numbers cannot be reused. If
- * only a part of the message was sent, another void packet makes the receiver free its buffer. */
+ * numbers cannot be reused, because the peer may already have accepted some of the original
+ * packets. If only a part of the message was sent, another void packet makes the receiver free its
+ * buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wire format of packets between two NICs.
  *
- * The control programs (MCP) of all kinds of NICs use it, and the tests do. docs/protocol.md
- * describes the protocol. All fields are in the sender's byte order. The magic number shows that
- * order, so a receiver drops packets of the other byte order like packets of other programs.
+ * It is used by the control programs (MCP) of all kinds of NICs, and by the tests. docs/protocol.md
+ * describes the protocol. All fields are in the byte order of the sender. The magic number reveals
+ * this order, so a receiver drops packets of the other byte order like packets of other programs.
  *
- * Every packet has a key: that of its group, or that of the receiving NIC. Keys are random and new
- * for each job, so packets of other jobs, of earlier jobs and of unknown senders do not match. An
- * eavesdropper can read the keys. Each group therefore also has a secret, which no packet contains.
- * The check is a SipHash with this secret, so packets cannot be forged without it. There is no
- * encryption. */
+ * Every packet contains a key, which identifies its group or the receiving NIC. Keys are random and
+ * new for each job, so packets of other jobs, of earlier jobs and of unknown senders do not match.
+ * Since an eavesdropper can read keys, each group also has a secret, which no packet contains. The
+ * check of a packet is a SipHash with this secret, so packets cannot be forged without knowing the
+ * secret. Packets are not encrypted. */
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
@@ -29,7 +29,8 @@ enum mcp_type {
     MCP_DONE,       /* all nodes have entered `epoch`: all hosts that wait in it are released */
     MCP_LATER,      /* reply to ASK: the NIC is alive, but its host has not arrived yet */
     MCP_FAIL,       /* the group completes no further epoch, because node `node` is missing */
-    /* Broadcasts, also idempotent. `epoch` is a broadcast's number, `slot` its root's node. */
+    /* Broadcasts, also idempotent. `epoch` is the number of the broadcast, and `slot` is the node
+     * of its root. */
     MCP_BCAST,       /* the block of a broadcast: forward it down the tree */
     MCP_BCAST_ASK,   /* the sender misses a block: retransmit it */
     MCP_BCAST_LATER, /* reply to BCAST_ASK: the NIC is alive, but has not received the block yet */
@@ -51,8 +52,9 @@ enum mcp_reason {
 
 /* Flags in a packet of a message or an acknowledgement. */
 enum mcp_flag {
-    MCP_FIRST = 1,  /* DATA: first packet of a message; an unfinished one before it is dropped */
-    MCP_VOID = 2,   /* DATA: only a sequence number; its message's port was closed meanwhile */
+    MCP_FIRST = 1, /* DATA: first packet of a message; an incomplete message before it is dropped */
+    MCP_VOID =
+        2, /* DATA: only a sequence number; the port that sent the message was closed meanwhile */
     MCP_PLEASE = 4, /* DATA: acknowledge at once, because the sender waits for it */
     MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones arrived and were dropped */
     /* ACK: port `from_port` had run out of receive tokens, and now has `length` of them */
@@ -130,12 +132,12 @@ static inline size_t mcp_header_bytes(uint8_t type)
 
 enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
 
-/* The check is the SipHash-1-3 of these bytes: the part of the header that belongs to the type, the
- * payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth is 0,
- * because no datagram is that long.) Each eight bytes form a word in the sender's byte order,
- * except for the last word, which is composed of values (mcp_last_word()) independently of that
- * order. The key is not covered, because it selects the secret. Each whole MCP_NH_BLOCK of a
- * message's payload is replaced by the two words of its NH. */
+/* The check is the SipHash-1-3 of the following bytes: the part of the header that belongs to the
+ * type, the payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The
+ * eighth byte is 0, because no datagram is so long.) Every eight bytes form a word in the byte
+ * order of the sender, except for the last word, which is composed of values (mcp_last_word())
+ * independently of the byte order. The key is not covered, because it selects the secret. In the
+ * payload of a message, each complete MCP_NH_BLOCK is replaced by the two words of its NH. */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
     return header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24 |
@@ -163,18 +165,18 @@ static inline uint64_t mcp_collective_check(const struct mcp_header *header,
     return mcp_sip_end(sip, MCP_CHECK_ROUNDS, MCP_CHECK_LAST_ROUNDS, mcp_last_word(header, 8));
 }
 
-/* Completes a header whose other fields are set: adds magic, version, the payload's length and the
- * check. */
+/* Completes a header whose other fields are set, by adding magic, version, length of the payload
+ * and check. */
 void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
               size_t payload_bytes);
 
-/* Parses a packet. `header` gets its header; fields that its type does not have are 0. Returns
- * false if the packet is not in nicbarr's format, or is incomplete. Otherwise every field is in its
- * range, and the payload follows mcp_header_bytes(). No field can be trusted before mcp_genuine()
- * has verified the check. */
+/* Parses a packet. `header` gets the header of the packet; fields that its type does not have are
+ * 0. Returns false if the packet does not have the format of nicbarr, or is incomplete. Otherwise
+ * every field is in its range, and the payload begins after mcp_header_bytes(). No field can be
+ * trusted before mcp_genuine() has verified the check. */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 
-/* Returns whether the packet was sealed with this secret and not changed since. */
+/* Returns whether the packet was sealed with this secret and has not been changed since. */
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A kind of NIC: a table with everything that the host needs to use it.
+/* A kind of NIC is a table with everything that the host needs to use such a NIC.
  *
- * A kind is an implementation that executes schedules between nodes: the soft NIC, the kernel's
- * NIC, and others. Each kind has one static table. The user of NICs iterates over one list of such
- * tables, and no other code refers to a kind by name. (UCX's transports, uct, have the same
- * structure: a table with capabilities, addresses, connecting.)
+ * A kind implements the execution of schedules between nodes: the soft NIC, the kernel NIC, and
+ * others. Each kind has one static table. The user of NICs iterates over a list of such tables, and
+ * no other code refers to a kind by name. (The transports of UCX, uct, have the same structure: a
+ * table with capabilities, addresses, and functions to connect.)
  *
  * A process opens a NIC of each available kind, sends the NIC's name (plain data, nic_name.h) to
  * the other processes, and joins groups on the NIC. Joining has two phases:
@@ -13,10 +13,11 @@
  * - connect() receives the blobs of all nodes and makes the group ready: the group may receive from
  *   then on, and may start as soon as all nodes have connected.
  *
- * A kind whose nodes exchange no such data has no prepare(), and connect() sets up everything.
+ * If the nodes of a kind need not exchange such data, it has no prepare(), and connect() sets up
+ * everything.
  *
- * Threads: one thread opens and closes, while no other uses the NIC. One thread at a time joins and
- * leaves groups. */
+ * A single thread opens and closes a NIC, while no other thread uses it. Only one thread at a time
+ * may join or leave groups. */
 #ifndef MYR_NIC_KIND_H
 #define MYR_NIC_KIND_H
 
@@ -49,7 +50,7 @@ struct myr_site {
     /* Reports to the user. Level 0: always; 1: verbose. */
     void (*print)(int level, const char *line);
     /* Whether the program waits for this call. If so, open() returns MYR_ERR_NOT_YET for a service
-     * that does not answer at once; a later open() asks the service again, and then waits. */
+     * that does not answer immediately. A later open() asks the service again, and then waits. */
     bool hurry;
     struct myr_soft_bounds bounds; /* timeouts for a process stopped in a soft NIC */
 };
@@ -69,9 +70,9 @@ struct myr_nic_kind {
     /* Opens a NIC of this kind. `way` is the name by which the user selected the variant (NULL for
      * any). `values` has a value for each of the options. The site must outlive the NIC.
      *
-     * Returns MYR_ERR_NOT_THERE if this machine has no such NIC, which is reported only to users
-     * who have requested it. Returns MYR_ERR_NOT_YET, only in a hurry, if it is not known yet
-     * whether there is one. */
+     * Returns MYR_ERR_NOT_THERE if this machine has no such NIC, which is reported only if the user
+     * has requested one. Returns MYR_ERR_NOT_YET, only with `hurry`, if it is not known yet whether
+     * there is one. */
     enum myr_status (*open)(const struct myr_site *site, const char *way,
                             const union myr_value *values, void **nic, struct myr_error *error);
     void (*close)(void *nic);
@@ -79,21 +80,21 @@ struct myr_nic_kind {
     /* Returns the address that other processes need. Names with equal keys denote the same NIC. */
     void (*query)(const void *nic, struct myr_nic_name *name);
 
-    /* Run the NIC for a moment: poll() if a process waits for it, tend() if none does but other
-     * NICs may need answers. Both return the number of packets received, and are NULL if hosts do
-     * not have to run such a NIC. */
+    /* Run the NIC for a moment. poll() is called if a process waits for the NIC, and tend() if none
+     * does, because other NICs may need answers. Both return the number of packets received, and
+     * are NULL if hosts do not have to run such a NIC. */
     uint32_t (*poll)(void *nic);
     uint32_t (*tend)(void *nic);
 
-    /* Returns the counters since it was opened, over all its users. */
+    /* Returns the counters since the NIC was opened, for all its users together. */
     void (*count)(void *nic, struct mcp_counters *counters);
 
-    /* The two phases of joining a group. `schedule_of` returns any node's schedule. `blob` has
-     * caps.blob bytes. `blobs` contains the nodes' blobs, one after the other, in the order of
-     * nodes; it is NULL if there is no prepare.
+    /* The two phases of joining a group. `schedule_of` returns the schedule of any node. `blob` has
+     * caps.blob bytes. `blobs` contains the blobs of all nodes one after the other, in the order of
+     * nodes; it is NULL if there is no prepare().
      *
-     * A member that has connected leaves at the end with myr_nic_group_leave(), and so does a
-     * member that has prepared and cannot connect. A phase that fails leaves nothing to undo. */
+     * A member that has connected finally leaves with myr_nic_group_leave(), and so does a member
+     * that has prepared but cannot connect. If a phase fails, nothing has to be undone. */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                const void *context, struct myr_nic_group *group, void *blob,

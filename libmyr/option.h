@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User parameters, as tables, so that the code that owns a parameter does not depend on where the
- * user sets it.
+/* User parameters are described by tables, so that the code that owns a parameter does not depend
+ * on where the user sets it.
  *
- * The owner of parameters (a kind of NIC, the component) lists them. The code that registers them
- * with Open MPI's MCA iterates over the list. Plain data; no state. */
+ * The owner of parameters (a kind of NIC, or the component) lists them in a table, and the code
+ * that registers parameters with Open MPI's MCA iterates over this table. The tables are
+ * constant. */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
 
@@ -31,7 +32,7 @@ struct myr_option {
     bool amount;           /* for a number: whether a value beyond a bound is clamped to it */
     int level; /* from 1, for all users, to 9, for experts of the code (MPI_T's verbosity levels) */
     const char *help;
-    /* For text options: returns whether the text is invalid, and then writes the reason to
+    /* For text options: returns whether the text is invalid. If so, the reason is written to
      * why[bytes]. NULL if any text is valid. */
     bool (*wrong)(const char *text, char *why, size_t bytes);
 };

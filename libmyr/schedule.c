@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Properties of schedules that their execution needs: lengths and arrival slots; see schedule.h. */
+/* Computes the properties of schedules that their execution needs: lengths and arrival slots; see
+ * schedule.h. */
 #include "libmyr/schedule.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static int compare_sent(const void *one, const void *other)
                               : (a->index > b->index) - (a->index < b->index);
 }
 
-/* Lists the messages sent and numbers those waited for. Returns the number of messages sent. */
+/* Lists the messages that are sent, and numbers the messages that are waited for. Returns the
+ * number of messages sent. */
 static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent, uint32_t *slots)
 {
     uint32_t index = 0, sends = 0, waits = 0;
@@ -42,8 +44,8 @@ static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent
     return sends;
 }
 
-/* Finds the slots of the `count` messages that `rank` sends to one peer, in that peer's
- * schedule. */
+/* Finds the slots of the `count` messages that `rank` sends to one peer, in the schedule of this
+ * peer. */
 static bool find_at_peer(const struct sent *sent, uint32_t count, uint32_t rank,
                          myr_schedule_fn schedule_of, const void *context, uint32_t *slots)
 {

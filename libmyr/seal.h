@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Common secrets of nodes, with libsodium: key agreement, and encryption of secrets ("sealing").
- * Implemented in seal.c; without libsodium in seal_none.c, where there are no keys.
+/* Common secrets of nodes, based on libsodium: key agreement, and encryption of secrets
+ * ("sealing"). seal.c implements them; in a build without libsodium, seal_none.c replaces it, and
+ * there are no keys.
  *
- * The processes of a job on a node share a key pair in the node's segment, which only their user
- * can read. They publish the public key. Two nodes agree on a key once, each from its own pair and
- * the other's public key (X25519; 50 us). With that key, sealing or opening a secret takes a
- * microsecond (XSalsa20, Poly1305): no third party can read it, and changes are detected. This does
- * not protect against an attacker who replaces the public keys in transit.
+ * The processes of a job on a node share a key pair in the segment of the node, which only their
+ * user can read, and publish the public key. Two nodes agree on a key once: each computes it from
+ * its own key pair and the public key of the other node (X25519; 50 us). With this key, sealing or
+ * opening a secret takes a microsecond (XSalsa20, Poly1305). No third party can read a sealed
+ * secret, and changes are detected. This does not protect against an attacker who replaces the
+ * public keys in transit.
  *
- * Two NICs authenticate their messages' packets with a secret that is derived from the nodes'
- * agreed key (BLAKE2b), so it is never sent. Each node has at most one such NIC, in its segment.
+ * Two NICs authenticate the packets of their messages with a secret that is derived from the agreed
+ * key of their nodes (BLAKE2b), so it is never sent. Each node has at most one such NIC, in its
+ * segment.
  *
  * Threads: any. */
 #ifndef MYR_SEAL_H
@@ -55,8 +58,8 @@ static inline bool myr_has_key(const struct myr_public_key *key)
     return 0 != any;
 }
 
-/* Gets the node's key pair, which the first caller draws. It is all 0 if that is impossible;
- * secrets are then sent in the clear. */
+/* Gets the key pair of the node, which the first caller generates. If this is impossible, the pair
+ * is all 0, and secrets are sent in the clear. */
 void myr_key_pair_of(struct myr_segment *segment, struct myr_key_pair *pair);
 
 /* Returns whether this build can seal anything. */
@@ -66,7 +69,7 @@ bool myr_seals(void);
 bool myr_agree(const struct myr_key_pair *own, const struct myr_public_key *other,
                struct myr_agreed_key *key);
 
-/* Derives the secret of the connection between the two nodes' NICs. */
+/* Derives the secret of the connection between the NICs of the two nodes. */
 void myr_connection_secret(const struct myr_agreed_key *key, struct mcp_secret *secret);
 
 void myr_nonce_draw(struct myr_nonce *nonce);
@@ -74,7 +77,7 @@ void myr_nonce_draw(struct myr_nonce *nonce);
 void myr_seal(const struct myr_agreed_key *key, const struct myr_nonce *nonce,
               const struct mcp_secret *secret, struct myr_sealed *sealed);
 
-/* Opens a sealed secret. Returns false if it was sealed with another key, or changed since. */
+/* Opens a sealed secret. Returns false if it was sealed with another key, or was changed since. */
 bool myr_unseal(const struct myr_agreed_key *key, const struct myr_nonce *nonce,
                 const struct myr_sealed *sealed, struct mcp_secret *secret);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors of libmyr: a status, and one message that says what went wrong and what the user can do.
+/* An error of libmyr consists of a status, and of a message that says what went wrong and what the
+ * user can do.
  *
- * The function that detects the error writes the message. Its callers pass it on unchanged. The
- * caller that decides how to handle the error prints it, once. */
+ * The function that detects the error writes the message, and its callers pass the message on
+ * unchanged. The caller that decides how to handle the error prints the message once. */
 #ifndef MYR_STATUS_H
 #define MYR_STATUS_H
 

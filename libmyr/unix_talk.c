@@ -30,7 +30,7 @@ static bool is_trusted(uid_t uid, bool root_too)
     return geteuid() == uid || (root_too && 0 == uid);
 }
 
-/* Reports an error. `err` distinguishes a daemon that is absent from one that cannot be reached. */
+/* Reports an error. `err` tells whether the daemon is absent or cannot be reached. */
 static enum myr_status fail_unreachable(const char *path, const char *daemon, int err,
                                         struct myr_error *error)
 {
@@ -46,8 +46,8 @@ static enum myr_status fail_unreachable(const char *path, const char *daemon, in
                     "cannot reach the daemon %s at %s (is it started on this host?)", daemon, path);
 }
 
-/* Opens the directory of `path` as `dir_fd`, through which names in it are resolved; -1 on
- * failure. */
+/* Opens the directory of `path` as `dir_fd`, through which names in this directory are resolved; -1
+ * on failure. */
 static enum myr_status open_dir(const char *path, const char *daemon, bool root_too, int *dir_fd,
                                 struct myr_error *error)
 {
@@ -81,8 +81,8 @@ static enum myr_status open_dir(const char *path, const char *daemon, bool root_
     return MYR_OK;
 }
 
-/* Connects through the directory's descriptor, so that the directory cannot be replaced after it
- * was checked. */
+/* Connects through the descriptor of the directory, so that the directory cannot be replaced after
+ * it was checked. */
 static int connect_in(int dir_fd, const char *name, int connection)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -152,7 +152,7 @@ static enum myr_status await_event(int connection, short events, const char *dae
     (void)myr_talk_peer(connection, &peer);
     while (poll(&watched, 1, CHECK_MS) <= 0) {
         const uint64_t now = os_now_ms();
-        /* If this process itself is short of CPU time, the gap is not the daemon's fault. */
+        /* If this process itself gets no CPU time, the daemon is not to blame for the gap. */
         const uint32_t passed = now - last < CHECK_MS ? (uint32_t)(now - last) : CHECK_MS;
         last = now;
         waited += passed;
@@ -210,7 +210,7 @@ bool myr_talk_send(int connection, const void *words, size_t bytes, const int *d
     return (ssize_t)bytes == sendmsg(connection, &message, flags | MSG_NOSIGNAL);
 }
 
-/* Takes the descriptors that arrived with a message. If their number is not `count`, they are
+/* Gets the descriptors that arrived with a message. If their number is not `count`, they are
  * closed. */
 static void take_descriptors(struct msghdr *message, int *descriptors, uint32_t count)
 {

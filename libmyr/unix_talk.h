@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages and descriptors over a Unix socket (SOCK_SEQPACKET), between a daemon of this machine
- * and its clients. nic_daemon.c, kernel_nic.c, and the daemon itself (myrd/) use it.
+/* Sends and receives messages and descriptors over a Unix socket (SOCK_SEQPACKET), between a daemon
+ * of this machine and its clients. Used by nic_daemon.c, kernel_nic.c, and the daemon itself
+ * (myrd/).
  *
- * Invariant: no received descriptor is leaked, whatever the sender and however many there are. */
+ * Invariant: no received descriptor is leaked, no matter who sends descriptors, and how many. */
 #ifndef MYR_UNIX_TALK_H
 #define MYR_UNIX_TALK_H
 
@@ -16,32 +17,33 @@
 
 enum { MYR_TALK_DESCRIPTORS = 2 }; /* maximum number in a message */
 
-/* Connects to the daemon that listens at `path`, which messages call `daemon`. The call does not
+/* Connects to the daemon that listens at `path`; error messages call it `daemon`. The call does not
  * wait, and the connection is non-blocking. `connection` is -1 on failure.
  *
  * The daemon must run as this user or, with `root_too`, as root. The directory must belong to one
- * of these, must not be a symbolic link, and must not be writable by any other user, so nothing is
- * ever sent to an impostor of another user. Returns MYR_ERR_NOT_THERE if there is no listener, and
- * MYR_ERR_NOT_YET if its backlog is full at present. */
+ * of these users, must not be a symbolic link, and must not be writable by any other user.
+ * Therefore nothing is ever sent to an impostor that another user has started. Returns
+ * MYR_ERR_NOT_THERE if there is no listener, and MYR_ERR_NOT_YET if the backlog of the listener is
+ * full at present. */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
 
-/* Timeouts for a daemon (milliseconds): `most` in total, and `idle` for the time in which it
- * neither runs nor is runnable. A daemon that has a message to read and is not runnable is stopped
- * or hangs; if it is runnable but does not run, the machine is busy. */
+/* Timeouts for a daemon (milliseconds): `most` limits the total time, and `idle` the time during
+ * which the daemon is not runnable. A daemon that has a message to read and is not runnable is
+ * stopped or hangs, whereas one that is runnable but does not run is on a busy machine. */
 struct myr_talk_timeout {
     uint32_t idle, most;
 };
 
-/* Returns the timeouts for a daemon's first answer, which it gives immediately: a tenth of a second
- * if the caller is in a `hurry` and can try again later; otherwise half a second, and longer while
- * the daemon is runnable. */
+/* Returns the timeouts for the first answer of a daemon, which it gives immediately. They are a
+ * tenth of a second if the caller is in a `hurry` and can try again later, otherwise half a second,
+ * and longer while the daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
-/* myr_talk_send_to_daemon() sends to a daemon, and waits until that is possible. myr_talk_await()
- * waits until the daemon has sent something, or has closed its end. They return MYR_ERR_NOT_YET
- * after the timeout; then nothing was sent. (Sending to a daemon that has refused and closed
- * already is not an error, because its reason may be there to read.) */
+/* myr_talk_send_to_daemon() sends to a daemon, and waits until this is possible. myr_talk_await()
+ * waits until the daemon has sent something, or has closed its end. Both return MYR_ERR_NOT_YET
+ * after the timeout; then nothing was sent. (If the daemon has refused the connection and closed
+ * it, sending is not an error, because there may be a message with the reason to be read.) */
 enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, const void *words,
                                         size_t bytes, const struct myr_talk_timeout *timeout,
                                         struct myr_error *error);
@@ -51,14 +53,14 @@ enum myr_status myr_talk_await(int connection, const char *daemon,
 /* Gets the credentials of the other end; returns false if the kernel does not provide them. */
 bool myr_talk_peer(int connection, struct ucred *peer);
 
-/* Sends a message with `count` descriptors, which remain the caller's. `flags` are those of send().
- * Returns false, with errno, if it was not sent. */
+/* Sends a message with `count` descriptors, which the caller still owns. `flags` are those of
+ * send(). Returns false, with errno, if the message was not sent. */
 bool myr_talk_send(int connection, const void *words, size_t bytes, const int *descriptors,
                    uint32_t count, int flags);
 
-/* Receives a message with `count` descriptors. At most `bytes` of it are stored. The descriptors
- * are -1 unless exactly `count` arrived. Returns the message's full length, 0 if the other end has
- * closed, or -1 with errno on failure. */
+/* Receives a message with `count` descriptors. At most `bytes` of the message are stored. The
+ * descriptors are -1 unless exactly `count` arrived. Returns the full length of the message, 0 if
+ * the other end has closed the connection, or -1 with errno on failure. */
 ssize_t myr_talk_receive(int connection, void *words, size_t bytes, int *descriptors,
                          uint32_t count);
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The waiting policy: how long to spin, yield and sleep. All processes that wait follow it, for a
- * word of the node's memory (waiter.c) and for a NIC (nic_group.c; kernel_group.c reads its page).
- * Those files implement the polling and the sleeping. A wait has three phases:
- * 1. Spin, if the process has a CPU to itself, so that it notices events within microseconds at
- *    once. If oversubscribed, this phase is empty, because the awaited process may be unable to run
- *    meanwhile: 100 polls before the first yield made a barrier of 8 processes on 2 CPUs four times
- *    slower. For a NIC this phase is short, because the awaited process may be one that runs the
- *    NIC.
+/* The waiting policy defines how long to spin, yield and sleep. All waiting processes follow it, no
+ * matter whether they wait for a word in the memory of the node (waiter.c) or for a NIC
+ * (nic_group.c; kernel_group.c reads the page of the NIC). These files implement the polling and
+ * the sleeping. A wait has three phases:
+ * 1. Spin, if the process has a CPU to itself, to detect immediately what happens within
+ *    microseconds. If the CPUs are oversubscribed, this phase is empty, because the awaited process
+ *    might be unable to run meanwhile: 100 polls before the first yield made a barrier of 8
+ *    processes on 2 CPUs four times slower. When waiting for a NIC this phase is short, because the
+ *    awaited process may be the one that runs the NIC.
  * 2. Poll until it is time to sleep, and yield between polls. A process that waits for a word
- *    yields only if oversubscribed. If it has a CPU of its own and yields, other users' processes
- *    run there, and it may get the CPU back only long after the word was written. (2 processes
- *    beside 12 busy loops on 2 CPUs: a barrier took 1.7 to 6.6 ms with yields, and takes 1 us
- *    without.)
+ *    yields only if the CPUs are oversubscribed. If it had a CPU to itself and yielded, processes
+ *    of other users would run there, and it might get the CPU back only long after the word was
+ *    written. (With 2 processes beside 12 busy loops on 2 CPUs, a barrier took 1.7 to 6.6 ms with
+ *    yields, and takes 1 us without.)
  * 3. Sleep, in slices, because a peer may compute for seconds and the wait must not occupy a core.
- *    The first slice is short; each is twice as long as the one before, up to a maximum.
+ *    The first slice is short, and each further slice is twice as long as the previous one, up to a
+ *    maximum.
  *
- * The host's progress function runs throughout, so that, for example, a rendezvous send to a
- * process that waits here advances. It does not run before the first few polls or yields, because a
- * barrier that all processes enter at once is complete by then. */
+ * The progress function of the host is called in all phases, so that, for example, a rendezvous
+ * send to a waiting process advances. It is not called before the first few polls or yields,
+ * because a barrier that all processes enter at the same time is complete by then. */
 #ifndef MYR_WAITING_H
 #define MYR_WAITING_H
 

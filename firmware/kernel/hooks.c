@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching the programs to an interface; see hooks.h. Netlink and traffic control: rtnetlink(7).
- */
+/* Attaches the programs to an interface; see hooks.h. rtnetlink(7) describes netlink and traffic
+ * control. */
 #include "firmware/kernel/hooks.h"
 
 #include <arpa/inet.h>
@@ -36,8 +36,8 @@ static int link_program(int program, uint32_t interface, int hook)
 
 const char *const mcp_hooks_pins[MCP_WAYS] = {[MCP_IN] = "in", [MCP_OUT] = "out"};
 
-/* Replaces the program of a link that an earlier NIC left pinned. Returns false if that is
- * impossible, for example because its interface was removed. */
+/* Replaces the program of a pinned link of an earlier NIC. Returns false if this is impossible, for
+ * example because the interface was removed. */
 static bool replace_program(int link, int program)
 {
     union bpf_attr attributes;
@@ -47,7 +47,7 @@ static bool replace_program(int link, int program)
     return 0 == syscall(SYS_bpf, BPF_LINK_UPDATE, &attributes, sizeof(attributes));
 }
 
-/* Returns the pinned link, which now has this program, or -1 if there is no usable one. */
+/* Gives this program to the pinned link and returns the link, or -1 if there is no usable one. */
 static int reuse_link(enum mcp_way way, int program, const struct mcp_pins *pins)
 {
     const int link = NULL == pins ? -1 : mcp_pins_get(pins, mcp_hooks_pins[way]);
@@ -139,7 +139,8 @@ static struct words begin_netlink_request(uint16_t type, uint16_t flags, uint32_
 typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
 
 /* Sends a request and reads the reply. Returns 0, or -1 with errno. The kernel replies within the
- * call, so this does not block. It uses read() and write() only, as mcp_hooks_remove() promises. */
+ * call, so this does not block. Only read() and write() are used, as mcp_hooks_remove()
+ * promises. */
 static int perform_netlink_request(int socket, const struct words *words, list_fn list,
                                    void *context)
 {
@@ -170,8 +171,8 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 /* ---- clsact ---- */
 
 /* Ensures that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
- * filters for both directions and apply all of them to incoming packets; the kernel rejects a
- * request that names another kind than the one installed. */
+ * filters for both directions, but apply all of them to incoming packets. The kernel rejects a
+ * request that names another kind than the installed one. */
 static int ensure_clsact(const struct mcp_hooks *hooks)
 {
     struct words words = begin_netlink_request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
@@ -269,9 +270,10 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
     return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
-/* The range of priorities and handles to choose from. A priority belongs to filters of one kind and
- * protocol. The lowest priority runs first, and within it the newest filter. If the first priority
- * belongs to another kind of filter, the next one is taken. Handles are chosen by their users. */
+/* The range of priorities and handles to choose from. All filters with the same priority are of one
+ * kind and protocol. Filters with the lowest priority run first, and among them the newest filter.
+ * If the first priority is used by another kind of filter, the next one is taken. Handles are
+ * chosen by their users. */
 enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
 
 static int attach_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching the kernel NIC's programs to an interface: one for ingress, one for egress. There are
- * two mechanisms, and the kernel is probed for them:
- * - tcx (Linux 6.6): links, which are descriptors of this process. They are detached when the
- *   process ends, however it ends, unless they are pinned (pins.h). A pinned link remains attached,
- *   and the next NIC replaces its program without missing a packet.
- * - clsact (older kernels): filters of the interface's traffic control. They remain when their
- *   process ends, so they must be removed by the caller at its end, or by another process in its
- *   place (mcp_hooks_detach()). If both were killed, the next NIC with the same name finds the
- *   filters and removes them. The clsact qdisc itself remains, even if it was created here: others
- *   may use it by now, and an empty one costs nothing.
+/* Attaches the programs of the kernel NIC to an interface, one for ingress and one for egress.
+ * There are two mechanisms, for which the kernel is probed:
+ * - tcx (Linux 6.6): links, which are descriptors of this process. When the process ends, for
+ *   whatever reason, they are detached unless they are pinned (pins.h). A pinned link remains
+ *   attached, and the next NIC replaces its program without missing a packet.
+ * - clsact (older kernels): filters in the traffic control of the interface. They remain when their
+ *   process ends, so the caller must remove them before it ends, or another process must do so in
+ *   its place (mcp_hooks_detach()). If both were killed, the next NIC with the same name finds and
+ *   removes the filters. The clsact qdisc itself remains, even if it was created by this code,
+ *   because other programs may use it meanwhile, and an empty qdisc costs nothing.
  *
- * In both cases the NIC's programs run before those that were attached earlier, and pass other
- * traffic on to them. Programs at tcx run before those at clsact.
+ * In both cases the programs of the NIC run before programs that were attached earlier, and pass
+ * other traffic on to them. Programs at tcx run before programs at clsact.
  *
  * Invariants: links, filters and qdiscs of others are never changed or removed. A filter belongs to
- * this NIC if it has the NIC's name. A name contains the NIC's address and port, so it is unique
- * among the running NICs of a network namespace. */
+ * this NIC if it has the name of the NIC. The name contains the address and port of the NIC, so it
+ * is unique among the running NICs of a network namespace. */
 #ifndef MCP_KERNEL_HOOKS_H
 #define MCP_KERNEL_HOOKS_H
 
@@ -38,9 +38,9 @@ struct mcp_hooks {
 /* The initial value: nothing is attached. */
 #define MCP_NO_HOOKS ((struct mcp_hooks){.link = {-1, -1}, .socket = -1})
 
-/* Attaches both programs (descriptors) to the interface (an index). `tcx` says whether this
- * mechanism may be tried. If `pins` is not NULL, links are pinned there, and links that are pinned
- * already get these programs. Returns 0, or -1 with errno; call mcp_hooks_detach() in either case.
+/* Attaches both programs (descriptors) to the interface (an index). `tcx` tells whether tcx may be
+ * tried. If `pins` is not NULL, links are pinned there, and links that are already pinned get these
+ * programs. Returns 0, or -1 with errno; in either case the caller must call mcp_hooks_detach().
  * EADDRINUSE means that the interface has a qdisc that excludes clsact. */
 int mcp_hooks_attach(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
                      const char *name, bool tcx, const struct mcp_pins *pins);
@@ -52,7 +52,7 @@ extern const char *const mcp_hooks_pins[MCP_WAYS];
  * process ends. */
 bool mcp_hooks_have_filters(const struct mcp_hooks *hooks);
 
-/* Removes the filters, if there are any. It needs CAP_NET_ADMIN, and uses only the system calls
+/* Removes the filters, if there are any. This needs CAP_NET_ADMIN, and uses only the system calls
  * read() and write(). */
 void mcp_hooks_remove(const struct mcp_hooks *hooks);
 

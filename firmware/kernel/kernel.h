@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel as NIC: definitions shared by its program in the kernel (program.bpf.c) and its owner
- * (owner.c), and the format of the hosts' doorbells.
+/* The kernel as a NIC: definitions that the program in the kernel (program.bpf.c) shares with its
+ * owner (owner.c), and the format of the doorbells of hosts.
  *
  * The program is attached to one network interface (hooks.h). For each packet that arrives for the
- * NIC's UDP port, it runs the collective engine and sends the replies at once; no process is woken
- * before the release. A host's doorbell is a UDP packet (bell.h) that reaches the interface, where
- * the program consumes it. All NICs of a network use the same UDP port.
+ * UDP port of the NIC, it runs the collective engine and sends the replies immediately; no process
+ * is woken before the release. The doorbell of a host is a UDP packet (bell.h), which the program
+ * consumes at the interface. All NICs of a network use the same UDP port.
  *
- * On the wire the packets are those of the soft NIC (wire.h). Over IPv4 their UDP checksum is 0,
- * because they have a check of their own. IPv6 requires a UDP checksum. */
+ * On the wire the packets are the same as those of the soft NIC (wire.h). Over IPv4 their UDP
+ * checksum is 0, because the packets contain another check. IPv6 requires a UDP checksum. */
 #ifndef MCP_KERNEL_H
 #define MCP_KERNEL_H
 
@@ -21,10 +21,10 @@
 #include "firmware/policy.h"
 #include "firmware/wire.h"
 
-/* A doorbell. It has the size of a collective packet, so that the program can rewrite it into one
- * in place. In a group that carries data, a doorbell that begins an epoch is followed by the node's
- * block (0 bytes if no node has data in this epoch); in a group that broadcasts, by the root's
- * block. */
+/* A doorbell. It has the size of a collective packet, so that the program can rewrite it into such
+ * a packet in place. In a group that carries data, a doorbell that begins an epoch is followed by
+ * the block of the node (0 bytes if no node has data in this epoch). In a group that broadcasts, it
+ * is followed by the block of the root. */
 enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 3 };
 
 enum mcp_ring {
@@ -75,9 +75,9 @@ struct mcp_kernel_watched {
     struct mcp_backoff backoff; /* until the next notification */
 };
 
-/* A group, in a map by its key. The tables are at the offsets that the engine expects. All fields
- * that are written in each epoch share one cache line, so that cores which execute the group
- * exchange only that line. */
+/* A group, which is found in a map by its key. The tables are at the offsets that the engine
+ * expects. All fields that are written in each epoch share one cache line, so that the cores that
+ * execute the group exchange only this line. */
 struct mcp_kernel_group {
     uint32_t uid;  /* the user who owns the group: doorbells of other users are ignored */
     uint32_t line; /* index of its release among those of all pages (struct mcp_kernel_line) */
@@ -113,8 +113,8 @@ struct mcp_kernel_late {
     uint64_t uid;             /* for the owner: the group's user */
 };
 
-/* The part of a group that its hosts map: its release, which occupies a cache line in a page. All
- * groups with releases in one page belong to the same user, whose processes may map the page
+/* The part of a group that its hosts map, which is its release. It occupies a cache line in a page.
+ * All groups with releases in one page belong to the same user, whose processes may map the page
  * read-only. */
 struct mcp_kernel_line {
     myr_word done;      /* the release: the last complete epoch */
@@ -128,9 +128,9 @@ _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of 
 /* The value of `failed` after the owner has removed the NIC. */
 #define MCP_KERNEL_REMOVED UINT32_MAX
 
-/* The buffer of a group that carries data: the blocks received in the last even and odd epoch. In a
- * group that broadcasts, both halves together are the window. Each buffer is a map of its own,
- * which belongs to one user, whose processes may map it read-only. */
+/* The buffer of a group that carries data contains the blocks that were received in the last even
+ * and odd epoch. In a group that broadcasts, both halves together form the window. Each buffer is a
+ * separate map, which belongs to one user, whose processes may map it read-only. */
 enum { MCP_KERNEL_BUFFER = 32768 /* bytes, for an epoch */ };
 struct mcp_kernel_buffer {
     uint64_t word[2][MCP_KERNEL_BUFFER / 8];
@@ -147,8 +147,8 @@ struct mcp_kernel_seen {
 };
 
 /* The number of releases in a page, and the limits of pages and buffers, in total and per account.
- * There are enough pages for each open group to belong to a different user, also within one
- * account. MCP_KERNEL_NOWHERE is the index of a group that has no release or buffer. */
+ * There are enough pages even if each open group belongs to a different user, also within one
+ * account. MCP_KERNEL_NOWHERE is the index if a group has no release or buffer. */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,
@@ -167,8 +167,9 @@ struct mcp_kernel_nic_address {
     uint32_t owner; /* user id of the owner, who may ring for all groups */
 };
 
-/* A neighbour entry: the hardware address of a peer's host. The engine's links are indices into the
- * table of these entries. Index 0 is unused and means that the address is not known. */
+/* A neighbour entry contains the hardware address of a peer's host. The links of the engine are
+ * indices into the table of these entries. Index 0 is unused and means that the address is not
+ * known. */
 struct mcp_kernel_neighbour {
     struct mcp_ip ip;
     uint8_t mac[6];
@@ -176,7 +177,7 @@ struct mcp_kernel_neighbour {
     uint8_t zero;
 };
 
-/* A peer as passed to the owner: struct mcp_peer with an address in place of its link. */
+/* A peer as passed to the owner: struct mcp_peer with an address instead of a link. */
 struct mcp_kernel_peer {
     struct mcp_ip ip;
     uint16_t port; /* of its NIC, equal to this NIC's; network byte order */
@@ -185,17 +186,18 @@ struct mcp_kernel_peer {
     uint16_t zero;
 };
 
-/* A notification to the owner that a group has waited for epoch `done` + 1 during several scans. */
+/* A notification to the owner that a group has been waiting for epoch `done` + 1 for several
+ * scans. */
 struct mcp_kernel_stuck {
     uint64_t key;
     uint32_t done;
     uint32_t reports; /* notifications in this epoch, including this one */
 };
 
-/* The interval of scans for stuck groups (nanoseconds). A scan visits all groups, so its time is
- * charged to no user. A scan that took `took_ns` is followed by a pause of 100 times its duration,
- * so that scans take less than 1 % of a core. The pause is limited to 1 s, because a scan of more
- * than 10 ms was delayed by the system. */
+/* The interval of scans for stuck groups (nanoseconds). A scan visits all groups, so its time
+ * cannot be charged to any user. A scan that took `took_ns` is followed by a pause of 100 times its
+ * duration, so that scans take less than 1 % of a core. The pause is limited to 1 s, because a scan
+ * that took more than 10 ms must have been delayed by the system. */
 #define MCP_KERNEL_SCAN_NS UINT64_C(10000000)
 #define MCP_KERNEL_REST_NS UINT64_C(1000000000)
 
@@ -214,11 +216,11 @@ enum { MCP_KERNEL_NOTIFICATIONS = 65536 };
  * hosts. */
 enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS = 4096 };
 
-/* State that the owner keeps in maps of the program for its successor (owner.h). The program itself
- * does not read it. */
+/* State that the owner keeps in maps of the program for its successor (owner.h), and that the
+ * program itself does not read. */
 
-/* The version of the maps' contents. Increment it with each change that does not change a map's
- * size. (Changes of size are detected.) */
+/* The version of the contents of the maps. It must be incremented with each change that does not
+ * change the size of a map. (Changes of the size are detected.) */
 enum { MCP_KERNEL_FORMAT = 1 };
 
 /* The state of the NIC. */
@@ -239,7 +241,7 @@ struct mcp_kernel_holder {
     uint64_t groups[MCP_KERNEL_GROUPS / 64]; /* one bit for each group's index */
 };
 
-/* The user of a page of releases, or (in the entries after those) of a buffer. */
+/* The user of a page of releases or, in the entries after the pages, of a buffer. */
 struct mcp_kernel_page_owner {
     uint32_t owned, uid;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life cycle of the owner of the kernel's NIC; see owner.h. Features of the kernel are detected
+/* The life cycle of the owner of the kernel NIC; see owner.h. Features of the kernel are detected
  * by trying them. */
 #include "firmware/kernel/owner_inside.h"
 
@@ -83,7 +83,7 @@ static int load_nic(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
     /* Names in a BPF file system must not contain dots. */
     snprintf(name, sizeof(name), "%08x%08x%08x%08x-%u", ntohl(ip->word[0]), ntohl(ip->word[1]),
              ntohl(ip->word[2]), ntohl(ip->word[3]), ntohs(port));
-    /* The number is read now, because the owner may lose access to /sys later. */
+    /* The number is read now, because the owner may no longer have access to /sys later. */
     loading->processors = libbpf_num_possible_cpus();
     int rc = find_nic_address(&loading->address, loading->interface, why);
     if (0 == rc && loading->processors < 1) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The owner's side of the kernel's NIC: loads its program, attaches it to an interface, and opens
- * and closes groups. myrd and the tests use it. It needs CAP_BPF and CAP_NET_ADMIN, or root.
+/* The owner of the kernel NIC loads its program, attaches it to an interface, and opens and closes
+ * groups. myrd and the tests use these functions. They need CAP_BPF and CAP_NET_ADMIN, or root.
  *
- * Closing the NIC removes the program. If the owner dies, the program stays if it is pinned;
- * otherwise hooks.h describes how it is removed. Other programs at the interface are not affected.
- * Not thread-safe.
+ * Closing the NIC removes the program. If the owner dies, a pinned program stays attached; hooks.h
+ * describes how a program that is not pinned is removed. Other programs at the interface are not
+ * affected. The functions are not thread-safe.
  *
- * Functions that can fail return 0, or -1 with a message in `why` that says how to fix the
- * problem. */
+ * Functions that can fail return 0 on success, or -1 with a message in `why` that says how to fix
+ * the problem. */
 #ifndef MCP_KERNEL_OWNER_H
 #define MCP_KERNEL_OWNER_H
 
@@ -23,19 +23,19 @@ struct mcp_kernel; /* one NIC */
 
 enum { MCP_KERNEL_WHY = 240 };
 
-/* Loads the NIC's program for the interface with this address and UDP port (network byte order),
- * which takes 0.3 s. It fails if this machine's kernel or this process's permissions do not allow
- * the NIC. mcp_kernel_close() releases the NIC. */
+/* Loads the program of the NIC for the interface with this address and UDP port (network byte
+ * order), which takes 0.3 s. Fails if the kernel of this machine or the permissions of this process
+ * do not allow the NIC. mcp_kernel_close() releases the NIC. */
 int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
 
-/* Loads the NIC's program in such a way that the NIC outlives this process: its maps and links are
- * pinned (pins.h).
+/* Loads the program of the NIC in such a way that the NIC outlives this process: its maps and links
+ * are pinned (pins.h).
  *
- * If a dead owner has left a NIC at this address and port, this function takes it over, with all of
- * its groups, which continue meanwhile. If that is impossible, it replaces that NIC, whose groups
- * fail. If nothing can be pinned, it does the same as mcp_kernel_load(). In the last two cases
- * `warning` gets a message with the reason; otherwise it is "". */
+ * If a dead owner has left a NIC at this address and port, this function takes it over with all its
+ * groups, which continue meanwhile. If this is impossible, the NIC is replaced, and its groups
+ * fail. If nothing can be pinned, this function does the same as mcp_kernel_load(). In the last two
+ * cases `warning` gets a message with the reason; otherwise it is "". */
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                          char warning[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 
@@ -48,8 +48,8 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, uint32_t (*account)(uint32_t
 bool mcp_kernel_taken(const struct mcp_kernel *kernel);
 struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel);
 
-/* Stores a key that stays with the NIC from owner to owner: the first owner's. A later owner gets
- * it in *key. */
+/* Stores the key of the NIC, which is passed from owner to owner. The first owner defines it, and
+ * later owners get it in *key. */
 void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key);
 
 /* Attaches the NIC to the interface, so that it handles packets from now on. The caller has bound a
@@ -59,9 +59,8 @@ int mcp_kernel_attach(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
 /* Returns the NIC's hooks. */
 struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel);
 
-/* mcp_kernel_close() removes the NIC (unless it was taken over and this owner has not attached it).
- * mcp_kernel_leave() leaves it to the next owner if it is pinned, as if this process had been
- * killed. */
+/* mcp_kernel_close() removes the NIC, unless it was taken over and this owner has not attached it.
+ * mcp_kernel_leave() leaves a pinned NIC to the next owner, as if this process had been killed. */
 void mcp_kernel_close(struct mcp_kernel *kernel);
 void mcp_kernel_leave(struct mcp_kernel *kernel);
 
@@ -85,30 +84,30 @@ struct mcp_kernel_plan {
  * the limit is reached. */
 uint32_t mcp_kernel_next_number(const struct mcp_kernel *kernel);
 
-/* Opens a group, whose epochs begin with 1. The NIC keeps ownership of the descriptors in `seen`.
- * Each peer needs a neighbour entry (mcp_kernel_meet()); without one, nothing is sent to it. */
+/* Opens a group, whose first epoch is 1. The NIC owns the descriptors in `seen`. Each peer needs a
+ * neighbour entry (mcp_kernel_meet()); nothing is sent to a peer without one. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY]);
 
-/* mcp_kernel_group_close() closes a group. The group's last epoch is kept until it is forgotten: a
- * peer that lost a message of that epoch learns that it is complete or, with `fails`, that the
- * group has failed because a process of this node has died. Returns false, and leaves the group
- * open, if there is no memory to keep the epoch; try again later.
+/* mcp_kernel_group_close() closes a group. Its last epoch is kept until it is forgotten, so that a
+ * peer that misses a message of this epoch learns that the epoch is complete or, with `fails`, that
+ * the group has failed because a process of this node has died. Returns false, and leaves the group
+ * open, if there is no memory to keep the epoch; the caller then tries again later.
  *
  * mcp_kernel_group_forget() deletes the kept epoch. The caller decides when; at most
  * MCP_KERNEL_LATE can be kept. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails);
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 
-/* Begins to close a group that its hosts have left. If a peer may still miss data of its last
+/* Begins to close a group that its hosts have left. If a peer may still miss data of the last
  * epoch, or a broadcast, this begins a farewell epoch without data, like mcp_collective_farewell(),
- * and returns true with that epoch; the caller closes the group when it is complete. Returns false
- * if the group can be closed now. */
+ * stores its number in *epoch, and returns true; the caller closes the group when this epoch is
+ * complete. Returns false if the group can be closed immediately. */
 bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
 /* ---- state of the previous owner ---- */
 
-/* Iterate over the open or the closed groups, in any order. Begin with `key` 0; they return false
+/* Iterate over the open or the closed groups, in any order. *key must initially be 0. Return false
  * at the end. */
 bool mcp_kernel_next_group(struct mcp_kernel *kernel, uint64_t *key);
 bool mcp_kernel_next_late(struct mcp_kernel *kernel, uint64_t *key, struct mcp_kernel_late *late);
@@ -124,7 +123,7 @@ struct mcp_kernel_recalled {
 bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_recalled *group);
 
 /* Store and load the processes that have groups open, at indices from 0 to MCP_KERNEL_HOLDERS - 1.
- * The NIC only keeps them for the owner. */
+ * The NIC itself does not use them, but keeps them for the next owner. */
 void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t index,
                               const struct mcp_kernel_holder *holder);
 void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t index,
@@ -150,8 +149,8 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key);
  * process of this node has died, or with MCP_RING_FAREWELL. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
-/* Returns a descriptor that is readable when groups are stuck, or -1 if this kernel does not detect
- * that. In the latter case the caller must poll (mcp_kernel_group_waits()). */
+/* Returns a descriptor that is readable when groups are stuck, or -1 if this kernel cannot detect
+ * stuck groups. In the latter case the caller must poll (mcp_kernel_group_waits()). */
 int mcp_kernel_watch(const struct mcp_kernel *kernel);
 
 /* Calls `notify` for each stuck group. Notifications repeat, at growing intervals, as long as a
@@ -159,10 +158,10 @@ int mcp_kernel_watch(const struct mcp_kernel *kernel);
 typedef void (*mcp_kernel_stuck_fn)(void *context, const struct mcp_kernel_stuck *stuck);
 void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, void *context);
 
-/* Resolves the hardware address of a host in the interface's network, and keeps the neighbour entry
- * as long as a group needs it; after that it may be evicted. If the system does not have the
- * address yet, the call starts a query (ARP, or neighbour discovery) and fails; the caller tries
- * again later. */
+/* Resolves the hardware address of a host in the network of the interface. The neighbour entry is
+ * kept as long as a group needs it; after that it may be evicted. If the system does not know the
+ * address yet, this call starts a query (ARP, or neighbour discovery) and fails; the caller then
+ * tries again later. */
 int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY]);
 
 /* Gets the NIC's counters, summed over all CPUs; all are 0 on failure. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, inspecting and closing the kernel NIC's groups; see owner.h. */
+/* Opens, inspects and closes groups of the kernel NIC; see owner.h. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <bpf/bpf.h>
@@ -79,8 +79,8 @@ static int run_owner_program(const struct bpf_program *program, uint32_t index)
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
-/* Clears the previous group's state: its last epoch in the release, and data in the buffer, which
- * must not be taken for broadcasts of the new group. */
+/* Clears the state of the previous group: its last epoch in the release, and the data in the
+ * buffer, which must not be mistaken for broadcasts of the new group. */
 static int clear_pages(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                        uint32_t line, uint32_t buffer)
 {
@@ -148,8 +148,8 @@ bool mcp_kernel_lookup(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
 }
 
 /* Removes the key from a group that is being closed, and frees its release and buffer. A program on
- * another CPU may still hold a pointer to the group, whose memory may be reused meanwhile; it
- * checks the key under the group's lock (program/hold.h). */
+ * another CPU may still have a pointer to the group, although the memory of the group may be reused
+ * meanwhile. Therefore it checks the key while it holds the lock of the group (program/hold.h). */
 static bool invalidate_group(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
@@ -164,10 +164,11 @@ static bool invalidate_group(const struct mcp_kernel *kernel, struct mcp_kernel_
     return true;
 }
 
-/* The final state of the group is recorded first; until the group is deleted, the program answers
- * for it. If this process is killed in between, its successor finds a complete group, or one
- * without a release, which it only has to delete. The counts of groups and of their peers are
- * decremented last, when no program can find the group any more. */
+/* The final state of the group is recorded first; until the group is deleted, the program still
+ * answers requests from the group itself. If this process is killed between these steps, its
+ * successor finds either a complete group, or a group without a release, which it only has to
+ * delete. The counts of groups and of their peers are decremented last, when no program can find
+ * the group any more. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     struct mcp_kernel_group group;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal interface of the files that implement the owner of the kernel's NIC (owner.h). One
- * thread calls them all.
+/* Internal interface of the files that implement the owner of the kernel NIC (owner.h). All
+ * functions are called by a single thread.
  *
  *   owner.c              life cycle: loading, attaching to an interface, closing
  *   owner_load.c         the program, as far as this kernel supports it
@@ -80,8 +80,8 @@ void mcp_kernel_count_carrying(const struct mcp_kernel *kernel, int more);
 /* Returns the index of a host's neighbour entry, or 0 if it has none. */
 uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct mcp_ip *ip);
 
-/* Takes references to the neighbour entries of the group's peers (if `more` is 1), or releases them
- * (if it is UINT32_MAX). */
+/* Takes references to the neighbour entries of the group's peers if `more` is 1, or releases them
+ * if `more` is UINT32_MAX. */
 void mcp_kernel_need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_group *group,
                            uint32_t more);
 
@@ -90,8 +90,8 @@ void mcp_kernel_need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_gr
 /* Stores the state for the next owner. */
 bool mcp_kernel_write_kept(struct mcp_kernel *kernel);
 
-/* Loads the program with the pinned maps if they fit. Otherwise it uses new maps, and explains the
- * reason in `warning` if there are pinned ones. Returns 0, or -1 with `why`. */
+/* Loads the program with the pinned maps if they fit. Otherwise new maps are used, and if there are
+ * pinned ones, `warning` explains why they do not fit. Returns 0, or -1 with `why`. */
 int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why);
 
 /* Removes all state for a next owner. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State that outlives the owner of a kernel's NIC, and its takeover by the next owner; see owner.h.
+/* State that outlives the owner of a kernel NIC, and its takeover by the next owner; see owner.h.
  *
- * Maps and links are pinned. An owner that takes a NIC over loads its own program with these maps,
- * and replaces the program in the links. The two owners may be different builds as long as the maps
- * agree, which MCP_KERNEL_FORMAT and libbpf's comparison of sizes ensure. The rest of an owner's
- * state is reconstructed from the maps; owners do not communicate. */
+ * Maps and links are pinned. An owner that takes over a NIC loads its own program with these maps,
+ * and replaces the program in the links. The two owners may be different builds, provided that
+ * their maps have the same format; this is ensured by MCP_KERNEL_FORMAT, and by libbpf, which
+ * compares sizes. The rest of the state of an owner is reconstructed from the maps; owners do not
+ * communicate. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <bpf/bpf.h>
@@ -18,8 +19,8 @@ bool mcp_kernel_write_kept(struct mcp_kernel *kernel)
                                 sizeof(kernel->kept), BPF_ANY) >= 0;
 }
 
-/* Returns whether there is a NIC to take over. If there is one that cannot be taken over, it
- * returns false, and `warning` says why. */
+/* Returns whether there is a NIC to take over. If there is a NIC that cannot be taken over, returns
+ * false, with the reason in `warning`. */
 static bool find_kept_nic(struct mcp_kernel *kernel, char *warning)
 {
     const uint32_t zero = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loading the kernel NIC's program with the features that this kernel supports; see owner_inside.h.
- */
+/* Loads the program of the kernel NIC with the features that this kernel supports; see
+ * owner_inside.h. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool has_helper(enum bpf_func_id helper)
     return 1 == libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, helper, NULL);
 }
 
-/* Sets the maps' pin paths, so that libbpf reuses maps that are pinned already. */
+/* Sets the pin paths of the maps, so that libbpf reuses maps that are already pinned. */
 static int pin_maps(const struct program *program, const struct mcp_pins *pins)
 {
     struct bpf_map *map;

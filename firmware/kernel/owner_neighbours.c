@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of neighbours: hosts that groups of the kernel's NIC send to, with their hardware
- * addresses. */
+/* The table of neighbours, which are the hosts that groups of the kernel NIC send to, with their
+ * hardware addresses. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <arpa/inet.h>
@@ -20,8 +20,8 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
     return n;
 }
 
-/* Returns a free entry, which is a new one or that of the unreferenced host that was resolved least
- * recently, or 0 if there is none. */
+/* Returns an entry that can be used: a new entry, or the entry of the unreferenced host that was
+ * resolved least recently; 0 if there is none. */
 static uint32_t find_free_entry(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {
@@ -91,8 +91,8 @@ static bool query_system(const struct mcp_kernel *kernel, const struct mcp_ip *i
     return true;
 }
 
-/* Makes the kernel resolve the host's address. Any packet has this effect; this one is sent to the
- * discard port. */
+/* Makes the kernel resolve the address of the host, by sending a packet to its discard port. (Any
+ * packet would have this effect.) */
 static void trigger_resolution(const struct mcp_kernel *kernel, const struct mcp_ip *ip)
 {
     const struct mcp_address there = mcp_address_of(ip, htons(9));

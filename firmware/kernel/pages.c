@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation of pages and of slots in them; see pages.h. */
+/* Allocates pages and slots in them; see pages.h. */
 #include "firmware/kernel/pages.h"
 
 #include <bpf/bpf.h>
@@ -10,9 +10,10 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* The number of pages created at once. An update of the map of maps returns only after an RCU grace
- * period, some 10 ms. Many pages are therefore inserted per call, and at most 16 calls are made.
- * Kernels before 5.19 insert one page per call, so fewer pages are created at once there. */
+/* The number of pages that are created together. An update of the map of maps returns only after an
+ * RCU grace period, about 10 ms. Therefore many pages are inserted by one call, and at most 16
+ * calls are made. Kernels before 5.19 insert only one page per call, so fewer pages are created
+ * together on these kernels. */
 enum { MADE_AT_ONCE = 64, MADE_ONE_BY_ONE = 16 };
 
 struct page {
@@ -56,7 +57,7 @@ const struct mcp_pages_kind mcp_pages_of_buffers = {
     .first_owner = MCP_KERNEL_PAGES,
 };
 
-/* Creates a page. Once the map is frozen, only the program can write to it. */
+/* Creates a page. The map is frozen, so that only the program can write to it. */
 static int make_page(const struct mcp_pages_kind *kind)
 {
     const struct bpf_map_create_opts options = {.sz = sizeof(options), .map_flags = BPF_F_MMAPABLE};
@@ -104,7 +105,8 @@ static bool pin_page(const struct mcp_pages *pages, uint32_t page, int map)
     return NULL == pages->kept || mcp_pins_put(pages->kept->pins, name, map) >= 0;
 }
 
-/* Records the page's owner. This must happen before any process of the user can map the page. */
+/* Records the owner of the page. This must be done before any process of the user can map the
+ * page. */
 static bool record_owner(const struct mcp_pages *pages, const struct page *page, uint32_t uid)
 {
     const uint32_t slot = pages->kind->first_owner + (uint32_t)(page - pages->page);
@@ -210,7 +212,7 @@ static bool is_of_account(const struct mcp_pages *pages, const struct page *page
     return page->owned && account == pages->account(page->uid);
 }
 
-/* Returns a page of the user's with a free slot, or NULL. `count` gets the number of pages of the
+/* Returns a page of this user with a free slot, or NULL. `count` gets the number of pages of the
  * user's account. */
 static struct page *find_own_page(struct mcp_pages *pages, uint32_t uid, uint32_t *count)
 {
@@ -237,8 +239,8 @@ static struct page *find_unowned_page(struct mcp_pages *pages)
     return NULL;
 }
 
-/* Returns the page that has been idle for the longest time, of all users or of this user's
- * account. */
+/* Returns the page that has been idle for the longest time, among the pages of all users or of this
+ * user's account. */
 static struct page *find_idle_page(struct mcp_pages *pages, bool own, uint32_t uid)
 {
     const uint32_t account = pages->account(uid);

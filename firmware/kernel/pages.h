@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation of the pages in which the kernel's NIC publishes completed epochs to hosts, and of the
- * buffers with their data. Each group has a release, which occupies a cache line in a page. A group
- * that carries data or broadcasts also has a buffer, which is a page with a single slot. owner.c
- * uses this.
+/* Allocates the pages in which the kernel NIC publishes completed epochs to hosts, and the buffers
+ * with their data. Each group has a release, which occupies a cache line in a page. A group that
+ * carries data or broadcasts also has a buffer, which is a page with a single slot. Used by
+ * owner.c.
  *
- * A page is an array map in a map of maps. Hosts may map it, and the owner cannot find out whether
- * one still does, because a host may keep the mapping after its group is closed, or pass the
- * descriptor on. A mapped map is never freed, and its memory is charged to the owner. Pages are
- * therefore never freed but reused, and their number is limited.
+ * A page is an array map in a map of maps. Hosts may map it into their memory. The owner cannot
+ * find out whether a host still does so, because a host may keep the mapping after its group is
+ * closed, or may pass the descriptor on. A map that is mapped into memory is never freed, and its
+ * memory is charged to the owner. Pages are therefore never freed but reused, and their number is
+ * limited.
  *
  * Invariants:
  * - A slot belongs to one group at a time, and all groups of a page belong to one user.
- * - A page of releases without open groups is given to another user only after more than
- *   MCP_KERNEL_PAGES users. The previous user could still read the new user's epochs there, and
+ * - A page of releases without open groups is given to another user only after there were more than
+ *   MCP_KERNEL_PAGES users. The previous user could then still read the epochs of the new user, but
  *   nothing else.
- * - A buffer remains its user's permanently, so each user has a quota of buffers. Users of one
+ * - A buffer belongs to its user permanently, so each user has a quota of buffers. All users of an
  *   account share the quota of one user.
  *
- * One thread calls these functions. */
+ * All functions are called by a single thread. */
 #ifndef MCP_KERNEL_PAGES_H
 #define MCP_KERNEL_PAGES_H
 
@@ -43,7 +44,7 @@ struct mcp_pages_kind {
 #define MCP_PIN_OF_BUFFERS "buffer-"
 extern const struct mcp_pages_kind mcp_pages_of_lines, mcp_pages_of_buffers;
 
-/* The objects by which pages outlive this process: a pin for each page, and a map of their
+/* The objects that let pages outlive this process: a pin for each page, and a map of their
  * owners. */
 struct mcp_pages_kept {
     const struct mcp_pins *pins;
@@ -53,10 +54,10 @@ struct mcp_pages_kept {
 /* Returns the account of a user. An account has the quota of one user. */
 typedef uint32_t (*mcp_account_fn)(uint32_t uid);
 
-/* Creates the pages for this map of maps, which must outlive the result, as must `kept` (NULL if
- * the pages end with this process). Pages that are pinned already are taken over. `batch` allows
- * many to be inserted into the map in one call, if the kernel supports that. Returns NULL, with
- * errno, on failure. */
+/* Creates the pages for this map of maps. The map must outlive the result, and so must `kept`,
+ * which is NULL if the pages end with this process. Pages that are already pinned are taken over.
+ * `batch` permits the insertion of many pages into the map by one call, if the kernel supports it.
+ * Returns NULL, with errno, on failure. */
 struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
                                  const struct mcp_pages_kept *kept);
 void mcp_pages_free(struct mcp_pages *pages);
@@ -64,9 +65,9 @@ void mcp_pages_free(struct mcp_pages *pages);
 /* Sets the function that maps users to accounts. Before this call each user is an account. */
 void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
 
-/* Allocates a slot for a group of this user, without clearing its previous content, and stores its
- * index, counted through all pages, in `slot`. Returns the descriptor of the slot's page, which
- * remains the property of `pages`, or -1 with errno. A call that has to create pages takes about 10
+/* Allocates a slot for a group of this user, without clearing its previous content, and stores the
+ * index of the slot, counted through all pages, in `slot`. Returns the descriptor of the slot's
+ * page, which `pages` still owns, or -1 with errno. A call that has to create pages takes about 10
  * ms, or 160 ms if the kernel inserts only one page per system call. */
 int mcp_pages_allocate(struct mcp_pages *pages, uint32_t uid, uint32_t *slot);
 

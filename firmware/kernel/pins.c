@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, listing and removing a NIC's pins; see pins.h. */
+/* Opens, lists and removes the pins of a NIC; see pins.h. */
 #include "firmware/kernel/pins.h"
 
 #include <dirent.h>
@@ -57,7 +57,7 @@ static bool is_bpf_file_system(void)
     return 0 == statfs(FILE_SYSTEM, &about) && BPF_FILE_SYSTEM == (uint32_t)about.f_type;
 }
 
-/* Opens a subdirectory, and creates it if necessary. Returns -1, with errno, on failure; EPERM
+/* Opens a subdirectory, which is created if necessary. Returns -1, with errno, on failure; EPERM
  * means that other users can write to it. */
 static int open_dir(int parent, const char *name)
 {

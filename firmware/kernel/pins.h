@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pins of a kernel NIC: names of its maps and links in a BPF file system, which keep them alive
- * when their owner dies. The next owner opens them by these names and takes the NIC over (owner.c).
+/* The pins of a kernel NIC are names of its maps and links in a BPF file system, which keep them
+ * alive when their owner dies. The next owner opens them by these names and takes over the NIC
+ * (owner.c).
  *
- * Each NIC has a directory of its own, /sys/fs/bpf/nicbarr/NETWORK-NAME. NETWORK is the cookie of
- * its network namespace, which the kernel never reuses; it is needed because many network
- * namespaces may share one file system.
+ * Each NIC has a separate directory, /sys/fs/bpf/nicbarr/NETWORK-NAME. NETWORK is the cookie of its
+ * network namespace, which the kernel never reuses. It is necessary because many network namespaces
+ * may share one file system.
  *
- * Invariants: a directory that another user can write is refused, because that user could plant
- * maps there. Only one process at a time uses a NIC's pins (flock()).
+ * Invariants: a directory that another user can write to is refused, because this user could plant
+ * maps there. Only one process at a time uses the pins of a NIC (flock()).
  *
- * This unit does not use libbpf, because hooks.c needs the pins as well and is tested without
- * it. */
+ * This unit does not use libbpf, because hooks.c also needs the pins, and is tested without
+ * libbpf. */
 #ifndef MCP_KERNEL_PINS_H
 #define MCP_KERNEL_PINS_H
 
@@ -26,9 +27,8 @@ struct mcp_pins {
 
 #define MCP_NO_PINS ((struct mcp_pins){.dir = -1, .parent = -1})
 
-/* Opens or creates the directory of the NIC with this name, and mounts a BPF file system at its
- * usual place if there is none. Returns false with a message in `why` if nothing can be pinned
- * here. */
+/* Opens or creates the directory of the NIC with this name. If there is no BPF file system, it is
+ * mounted at its usual place. Returns false with a message in `why` if nothing can be pinned. */
 bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WHY]);
 static inline bool mcp_pins_there(const struct mcp_pins *pins)
 {
@@ -50,11 +50,11 @@ void mcp_pins_are_root(struct mcp_pins *pins);
 /* Removes the pins PREFIX0, PREFIX1, and so on. */
 void mcp_pins_drop_row(const struct mcp_pins *pins, const char *prefix);
 
-/* Removes all pins (not after mcp_pins_are_root(), because that would have to list the
- * directory). */
+/* Removes all pins. Must not be called after mcp_pins_are_root(), because it lists the
+ * directory. */
 void mcp_pins_clear(const struct mcp_pins *pins);
 
-/* Releases the pins. With `remove`, it also deletes the directory, which must be empty. */
+/* Releases the pins. With `remove`, the directory, which must be empty, is also deleted. */
 void mcp_pins_close(struct mcp_pins *pins, bool remove);
 
 #endif

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The BPF program of the kernel's NIC, which performs barriers in the kernel's receive path; see
+/* The BPF program of the kernel NIC, which performs barriers in the receive path of the kernel; see
  * kernel.h.
  *
  * It runs the collective engine (engine.c, shared with the soft NIC) between two hooks of the
- * network interface and a few maps. All CPUs may run the program at once, so a spin lock protects
- * each group's state. Only the engine runs under the lock, because packets cannot be sent there.
- * Between the lookup of a group and the lock, the group may be closed and its memory reused
- * (hold.h).
+ * network interface and a few maps. All CPUs may run the program concurrently, so a spin lock
+ * protects the state of each group. Only the engine runs while the lock is held, because packets
+ * cannot be sent then. Between the lookup of a group and taking its lock, the group may be closed
+ * and its memory reused (hold.h).
  *
  * Invariants:
- * - Packets of other programs pass unchanged, nearly all of them after one check of their length.
- *   So do packets that resemble nicbarr's but that the network stack would not accept as datagrams.
- * - Messages leave in the packet that triggered them: the last one in the packet itself, all others
- *   in clones of it. They are sent only to the NIC port of hosts whose address the owner has
- *   resolved.
- * - Packets from the NIC's port that the program did not send are dropped. Otherwise only packets
- *   with a group's key are dropped.
- * - A doorbell is accepted only from the group's user, and only the socket that rang is woken.
+ * - Packets of other programs pass unchanged, nearly all of them after a single check of their
+ *   length. Packets that resemble packets of nicbarr, but that the network stack would not accept
+ *   as datagrams, also pass unchanged.
+ * - Messages are sent by rewriting the packet that triggered them: the last message uses the packet
+ *   itself, and all others use clones of it. They are sent only to the NIC port of hosts whose
+ *   address the owner has resolved.
+ * - Packets from the port of the NIC that the program did not send are dropped. Apart from these,
+ *   only packets with the key of a group are dropped.
+ * - A doorbell is accepted only from the user of the group, and only the socket that sent it is
+ *   woken.
  *
  *   program/maps.h     its maps            program/packets.h   packet layouts
  *   program/checks.h   checks              program/send.h      building packets
@@ -39,8 +41,8 @@
 
 /* ---- releases ---- */
 
-/* Clears a release, whose index is in the mark. The owner runs this before it assigns the release
- * to another group, because no process can write to a page, not even the owner. */
+/* Clears the release whose index is in the mark. The owner runs this before it assigns the release
+ * to another group, because no process, not even the owner, can write to a page. */
 SEC("tc")
 int mcp_clear(struct __sk_buff *order)
 {
@@ -53,9 +55,9 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* Publishes that the NIC is about to be removed, in the release whose index is in the mark. The
- * owner runs this for each group. A doorbell is not suitable for that, because the interface may be
- * gone. */
+/* Publishes, in the release whose index is in the mark, that the NIC is about to be removed. The
+ * owner runs this for each group. It cannot use a doorbell for this purpose, because the interface
+ * may no longer exist. */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {
@@ -67,7 +69,7 @@ int mcp_give_up(struct __sk_buff *order)
     return 0;
 }
 
-/* Clears a buffer, whose index is in the mark. The owner runs this before it assigns the buffer to
+/* Clears the buffer whose index is in the mark. The owner runs this before it assigns the buffer to
  * a group that broadcasts. */
 SEC("tc")
 int mcp_clear_buffer(struct __sk_buff *order)
@@ -84,8 +86,8 @@ int mcp_clear_buffer(struct __sk_buff *order)
 
 /* ---- ingress ---- */
 
-/* Returns whether the packet was sealed with this secret. In that case its payload is in this CPU's
- * payload buffer. `sum` is the checksum of the frame (sum_of()). */
+/* Returns whether the packet was sealed with this secret. If so, its payload is in the payload
+ * buffer of this CPU. `sum` is the checksum of the frame (sum_of()). */
 static __always_inline bool is_genuine(struct __sk_buff *packet, uint64_t sum,
                                        const struct mcp_header *header,
                                        const struct mcp_secret *secret)
@@ -252,14 +254,14 @@ static __always_inline int answer_request(struct __sk_buff *packet, struct mcp_k
     return (int)bpf_redirect(nic.interface, 0);
 }
 
-/* The program at ingress. Packets that belong to none of the NIC's groups continue up the stack. If
- * they are addressed to the NIC, they end at the socket that reserves the NIC's port, because all
- * NICs of a network use the same port, which only root's daemon can bind. */
+/* The program at ingress. Packets that do not belong to a group of the NIC are passed up the stack.
+ * If they are addressed to the NIC, they are delivered to the socket that reserves the port of the
+ * NIC. (All NICs of a network use the same port, which only the daemon of root can bind.) */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
     const struct ethhdr *frame = frame_of(packet);
-    /* A switch floods packets until it has learned the destination. */
+    /* A switch floods packets until it has learned where the destination is. */
     if (!frame || nic.port != body_of(frame)->udp.dest || nic.port != body_of(frame)->udp.source ||
         !is_own(destination_of(frame)) || 0 != packet->pkt_type ||
         !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
@@ -307,16 +309,16 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- egress ---- */
 
-/* Begins an epoch of the locked group. Epochs cost the system CPU time, so each of them requires a
- * doorbell, for whose time the host is charged. */
+/* Begins an epoch of the locked group. Epochs take CPU time of the system, so each epoch requires a
+ * doorbell, whose time is charged to the host. */
 static __always_inline void begin_epoch(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;
     mcp_group_start(&group->group, myr_epoch_reached(epoch, paid) ? paid : epoch);
 }
 
-/* Begins an epoch of a group that carries data, with the node's block. Here epochs begin one at a
- * time. */
+/* Begins an epoch of a group that carries data, with the block of the node. Such a group begins one
+ * epoch at a time. */
 static __always_inline void begin_data_epoch(struct mcp_kernel_group *group,
                                              struct mcp_kernel_buffer *buffer, uint32_t epoch,
                                              const struct payload *block, uint32_t bytes)
@@ -356,8 +358,8 @@ static __always_inline int start_epoch(struct play *playing, uint32_t epoch, boo
     return play_group(playing, false);
 }
 
-/* Handles a doorbell, which is recognised by its destination port, the group's key, and the uid of
- * its socket. */
+/* Handles a doorbell. It is recognised by its destination port, the key of the group, and the uid
+ * of its socket. */
 static __always_inline int answer_bell(struct __sk_buff *packet, const struct mcp_doorbell *bell,
                                        const struct ethhdr *frame)
 {
@@ -367,7 +369,7 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
     if (!group || (uid != group->uid && uid != nic.owner)) {
         return NEXT;
     }
-    /* One variable for all cases, because BPF stacks are small. */
+    /* A single variable for all cases, because BPF stacks are small. */
     struct forwarding forwarding = {.play = {.packet = packet, .group = group, .key = key}};
     struct play *playing = &forwarding.play;
     if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
@@ -395,7 +397,7 @@ int mcp_transmit(struct __sk_buff *packet)
         return NEXT;
     }
     const struct ethhdr *frame = frame_of(packet);
-    /* A packet that is only forwarded does not come from a process of this host. */
+    /* A packet that this host only forwards does not come from one of its processes. */
     if (!frame || !is_own(source_of(frame)) || 0 != packet->ingress_ifindex || !packet->sk) {
         return NEXT;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulated cluster, which measures the control program (MCP) on NICs that are not available:
- * nodes with a host CPU, a bus with a DMA engine, a NIC with a slow processor that runs the MCP,
- * links and cut-through switches.
+/* A simulated cluster, to measure the control program (MCP) on NICs that are not available. It
+ * consists of nodes, links and cut-through switches. Each node has a host CPU, a bus with a DMA
+ * engine, and a NIC with a slow processor that runs the MCP.
  *
- * The MCP is that of the soft NIC, the same object code. The simulator observes it from outside and
- * charges time for each operation: its calls (a packet, a token, a start), its calls of its board
- * (send, wake), and the events that it posts. Each charge advances its node's clock, so a second
- * packet leaves later than the first.
+ * The MCP is the same object code that the soft NIC runs. The simulator observes it from outside
+ * and charges time for each operation: for calls of the MCP (a packet, a token, a start), for its
+ * calls of the board (send, wake), and for the events that it posts. Each charge advances the clock
+ * of the node, so a second packet leaves later than the first.
  *
  * The components of the time of one message from host to host (Buntinas et al., "Fast NIC-based
  * barrier over Myrinet/GM", section 2.2, figure 2):
@@ -15,16 +15,17 @@
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
  *     HRecv    host_call_us
  *
- * A host may copy a short payload into the NIC itself; then there is no DMA for it at Xmit. The
- * window of a group that broadcasts is in the NIC's memory: a block is copied there once from the
- * root's host, is forwarded from NIC to NIC, and each NIC copies it to its host.
+ * If the host itself copies a short payload into the NIC, Xmit needs no DMA for it. The window of a
+ * group that broadcasts is in the memory of the NICs: a block is copied once from the host of the
+ * root to its NIC, is forwarded from NIC to NIC, and each NIC copies it to its host.
  *
- * A NIC may run a program above its ports (struct sim_above). Its host then calls that program,
- * whose messages are in the NIC's memory, except for the bytes that the host provides.
+ * A NIC may run a program above its ports (struct sim_above). The host then calls this program. Its
+ * messages are in the memory of the NIC, except for the bytes that the host provides.
  *
  * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
  *
- * Deterministic: a run depends only on parameters, calls and seed. One thread. */
+ * The simulation is single-threaded and deterministic: a run depends only on parameters, calls and
+ * seed. */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
 
@@ -36,14 +37,15 @@
 /* The parameters of each node, in microseconds, cycles of the NIC's processor, and bytes. */
 struct sim_parameters {
     double nic_mhz;
-    double cycles_loop;   /* until an idle MCP polls for new work; only a delay */
-    double cycles_look;   /* added to this delay for each other node, if the MCP polls each node */
-    double cycles_turn;   /* one iteration of a state machine: SDMA, SEND, RECV, RDMA alike */
-    double cycles_engine; /* to record a collective's message and determine the messages to send */
-    double cycles_start;  /* in addition, to read the peer list of a barrier that the host starts */
-    double cycles_dma;    /* to start the DMA of a payload, in either direction */
-    /* The largest payload that the host copies into the NIC; the NIC fetches larger ones by DMA. If
-     * 0, the NIC fetches all. */
+    double cycles_loop; /* until an idle MCP polls for new work; only a delay */
+    double cycles_look; /* added to this delay for each other node, if the MCP polls each node */
+    double cycles_turn; /* one iteration of a state machine: SDMA, SEND, RECV, RDMA alike */
+    double
+        cycles_engine; /* to record a message of a collective and determine the messages to send */
+    double cycles_start; /* in addition, to read the peer list of a barrier that the host starts */
+    double cycles_dma;   /* to start the DMA of a payload, in either direction */
+    /* The largest payload that the host copies into the NIC. The NIC fetches larger payloads by
+     * DMA; if this is 0, it fetches all payloads. */
     double copy_most;
     double copy_bytes_per_us;
     double doorbell_us; /* until a host's write reaches the NIC */
@@ -149,9 +151,9 @@ void *sim_memory(struct sim_node *node, size_t bytes);
 mcp_link sim_link(uint32_t node);
 uint64_t sim_key(uint32_t node);
 
-/* Returns the time that the first bytes of a packet take between two nodes, through links and
- * switches (picoseconds). Up to switch_ports nodes share one switch; more nodes are in a fat tree
- * of switches. */
+/* Returns the time (picoseconds) that the first bytes of a packet take between two nodes, through
+ * links and switches. Up to switch_ports nodes are connected by one switch, and more nodes by a fat
+ * tree of switches. */
 uint64_t sim_network_ps(const struct sim_machine *machine, uint32_t from, uint32_t to);
 
 /* Runs until no events are left, or until `stopped`. */
@@ -170,8 +172,8 @@ static inline double sim_host_now_us(const struct sim_node *node)
     return (double)node->cursor_ps / 1e6;
 }
 
-/* Accounts for `bytes` bytes that the host passes to its NIC: charges for the copy if the host does
- * it. */
+/* Accounts for `bytes` bytes that the host passes to its NIC: charges for the copy if the host
+ * makes it. */
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
 /* Ring the NIC's doorbell: sim_host_start() when the host has arrived in `epoch` of a group,
@@ -179,10 +181,10 @@ void sim_host_copy(struct sim_node *node, size_t bytes);
  * tokens again, sim_host_bcast() to begin broadcast `number` of the group `broadcasts` with `bytes`
  * bytes at `block`, and sim_host_calls() to call the program above port 0.
  *
- * A host's action advances the host's clock at once, so a host may be ahead of the other nodes'
- * clocks. Therefore the caller completes a send token except for its `sequence`, which is written
- * when the NIC reaches that token. Otherwise the NIC might find it too early, while it reads the
- * previous one. */
+ * An action of a host advances its clock immediately, so a host may be ahead of the clocks of other
+ * nodes. Therefore the caller completes a send token except for its `sequence`, which is written
+ * when the NIC reaches this token. Otherwise the NIC might find the token too early, while it reads
+ * the previous one. */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence);
 void sim_host_provides(struct sim_node *node);

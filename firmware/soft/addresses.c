@@ -89,7 +89,7 @@ bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip)
     return mcp_same_ip(ip, &other);
 }
 
-/* ip_of() makes an IPv4 mask a mapped address: 16 of its first 96 bits are set. */
+/* ip_of() turns an IPv4 mask into a mapped address, in which 16 of the first 96 bits are set. */
 uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family)
 {
     const struct mcp_ip ip = ip_of(mask, family);
@@ -268,8 +268,8 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
     char *rest = NULL;
     const char *word = strtok_r(words, ", ", &rest);
     if (NULL == word) {
-        /* IFF_RUNNING excludes bridges without ports, but a card that has just been brought up also
-         * lacks it for a second. */
+        /* IFF_RUNNING excludes bridges without ports. However, an interface that has just been
+         * brought up also lacks this flag for about a second. */
         add_ordinary(all, IFF_UP | IFF_RUNNING, addresses, &count, most);
         if (0 == count) {
             add_ordinary(all, IFF_UP, addresses, &count, most);

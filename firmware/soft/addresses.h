@@ -2,9 +2,8 @@
 /* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
  *
  * There are two representations. Hosts exchange a network layer address (struct mcp_ip) and a port.
- * Sources and destinations of packets are socket addresses (struct mcp_address), so that a
- * barrier's path needs no conversion. All functions are pure, except those that query this
- * machine. */
+ * Sources and destinations of packets are socket addresses (struct mcp_address), so that the path
+ * of a barrier needs no conversion. All functions except those that query this machine are pure. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
@@ -57,7 +56,7 @@ static inline bool mcp_same_ip(const struct mcp_ip *a, const struct mcp_ip *b)
 }
 
 /* Returns whether both addresses are in the same network, given by the first `prefix` bits of 128.
- * An IPv4 and an IPv6 address never are. */
+ * An IPv4 address and an IPv6 address are never in the same network. */
 bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix);
 
 /* Formats the address in the usual notation, 10.0.0.1 or fd00::1; returns text. */
@@ -140,11 +139,12 @@ struct mcp_local_address {
 /* Finds at most `most` addresses of interfaces that are up, and returns their number; 0 if the list
  * is invalid (mcp_networks_wrong()).
  *
- * `networks` lists the permitted ones, separated by commas, in order of preference: interfaces
- * ("eth1") or networks ("10.0.0.0/8", "fd00::/64"). NULL or "" permits all but loopback and
- * point-to-point interfaces, and those without carrier only if none has it. For each interface the
- * function finds the IPv4 addresses, or the IPv6 addresses if there is no IPv4 address. Link-local
- * IPv6 addresses are excluded, because they are meaningless without an interface. */
+ * `networks` lists the permitted interfaces ("eth1") or networks ("10.0.0.0/8", "fd00::/64"),
+ * separated by commas, in order of preference. NULL or "" permits all interfaces except loopback
+ * and point-to-point ones; interfaces without carrier are used only if no interface has carrier.
+ * For each interface the function finds its IPv4 addresses or, if there are none, its IPv6
+ * addresses. Link-local IPv6 addresses are excluded, because they are meaningless without an
+ * interface. */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
 
@@ -152,8 +152,9 @@ uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *add
  * written to name[IF_NAMESIZE], unless that is NULL. */
 uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name);
 
-/* Returns whether the list is invalid, and then writes the reason to why[bytes]. A list is invalid
- * if it is empty, or contains a word that is neither an interface nor an address nor a network. */
+/* Returns whether the list is invalid. If so, the reason is written to why[bytes]. A list is
+ * invalid if it is empty, or contains a word that is neither an interface nor an address nor a
+ * network. */
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

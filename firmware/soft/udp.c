@@ -2,10 +2,9 @@
 /*
  * UDP sockets of the soft NIC; see udp.h.
  *
- * Packets of equal size to one destination are sent as one chain (UDP_SEGMENT), and received as one
- * where the caller wants it (UDP_GRO), so a long message traverses the network stack once per chain
- * instead of once per packet.
- */
+ * Packets of equal size to one destination are sent as a chain (UDP_SEGMENT), and are received as a
+ * chain if the caller enables this (UDP_GRO). Therefore a long message traverses the network stack
+ * once per chain instead of once per packet. */
 #include "firmware/soft/udp.h"
 
 #include <errno.h>
@@ -22,7 +21,7 @@ enum {
     ANY_PORT = 9,            /* for connect() alone; no packet is sent */
 };
 
-/* Binds the socket to the address if there is just one, else to the wildcard address. */
+/* Binds the socket to the address if there is only one, otherwise to the wildcard address. */
 static bool bind_socket(int s, int family, const struct mcp_local_address *addresses,
                         uint32_t count, uint16_t port)
 {
@@ -63,7 +62,7 @@ int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, ui
     return s;
 }
 
-/* Returns the address that the UDP socket is bound to; the family is AF_UNSPEC if it is not such a
+/* Returns the address to which the UDP socket is bound; the family is AF_UNSPEC if it is not a UDP
  * socket. */
 static struct mcp_address bound_address(int socket)
 {
@@ -224,8 +223,8 @@ static void add_message(struct mcp_udp *udp, struct mcp_udp_batch *batch, uint32
     }
 }
 
-/* Sends a single packet without payload. This is the fast path, because a collective's step sends
- * such a packet to one peer. */
+/* Sends a single packet without payload. This is the fast path, because a step of a collective
+ * usually sends such a packet to one peer. */
 static uint32_t send_single_packet(const struct mcp_udp *udp, const struct mcp_udp_packet *packet)
 {
     long sent;
@@ -236,9 +235,9 @@ static uint32_t send_single_packet(const struct mcp_udp *udp, const struct mcp_u
     return sent < 0;
 }
 
-/* Returns whether the error may be due to the chain and not to its destination. A kernel or an
- * interface without segmentation offload reports several errors (udp_send_skb(), udp_cmsg_send()),
- * and some of them can also mean that there is no route. */
+/* Returns whether the error may be caused by the chain and not by its destination. A kernel or an
+ * interface without segmentation offload reports various errors (udp_send_skb(), udp_cmsg_send()),
+ * and some of them may also mean that there is no route. */
 static bool may_mean_chains(int error)
 {
     return EIO == error || EINVAL == error || EMSGSIZE == error || EOPNOTSUPP == error ||
@@ -246,7 +245,7 @@ static bool may_mean_chains(int error)
 }
 
 /* Sends only the first packet of a refused chain, to find out whether the chain or the destination
- * was refused. The others are lost. */
+ * was refused. The other packets are lost. */
 static bool send_chain_head(const struct mcp_udp *udp, struct msghdr *chain, size_t head_bytes)
 {
     size_t parts = 0;
@@ -341,9 +340,9 @@ static long receive_datagram(struct mcp_udp *udp, struct mcp_address *from, size
     return taken;
 }
 
-/* A collective's packets arrive one at a time, so they are received by the cheapest call. For one
- * datagram recvfrom() takes 0.35 us, recvmsg() 0.43 and recvmmsg() 0.63; for none 0.16, 0.2 and
- * 0.25. */
+/* Packets of collectives arrive one at a time, so they are received by the cheapest call. For one
+ * datagram, recvfrom() takes 0.35 us, recvmsg() 0.43 us and recvmmsg() 0.63 us; if there is no
+ * datagram, they take 0.16, 0.2 and 0.25 us. */
 long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
 {
     struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes what each message carries; see carry.h. It simulates all nodes' schedules step by step,
- * and records which blocks each node has, and in which order they arrived. */
+/* Computes what each message carries; see carry.h. The schedules of all nodes are simulated step by
+ * step. The simulation records which blocks each node has, and in which order they arrived. */
 #include "libmyr/groups/carry.h"
 
 #include <stdlib.h>
@@ -59,7 +59,8 @@ static void drop_player(struct player *player)
 }
 
 /* Returns the index of the oldest message from `from` to `to` that was sent and not yet received,
- * or `npeers` if there is none. A message carries the whole buffer, and the receiver cuts it. */
+ * or `npeers` if there is none. In the simulation a message carries the whole buffer, and the
+ * receiver cuts it to what it needs. */
 static uint32_t find_sent(const struct player *from, uint32_t to)
 {
     uint32_t peer = 0;
@@ -97,8 +98,8 @@ static bool make_room(struct player *player, uint32_t more)
     return true;
 }
 
-/* Receives a message with the sender's first `blocks[sent]` blocks, less those at the end that the
- * receiver has already. Returns false if they do not fit. */
+/* Receives a message with the first `blocks[sent]` blocks of the sender, without trailing blocks
+ * that the receiver already has. Returns false if they do not fit. */
 static bool take_blocks(struct player *player, const struct player *from, uint32_t sent)
 {
     uint32_t count = from->blocks[sent];
@@ -119,8 +120,8 @@ static bool take_blocks(struct player *player, const struct player *from, uint32
     return true;
 }
 
-/* Advances by one message. Returns false if the node waits for one, is done, or the simulation was
- * given up. */
+/* Advances the node by one message. Returns false if it has to wait for a message or is done, or if
+ * the simulation was given up. */
 static bool advance_node(struct game *game, uint32_t node)
 {
     struct player *player = &game->players[node];
@@ -195,7 +196,8 @@ static bool hand_over_tables(struct game *game, uint32_t node, struct myr_carry 
     if (NULL == carry->position_of) {
         return false;
     }
-    for (uint32_t b = player->count; b-- > 0;) { /* backwards, as a block's first position counts */
+    for (uint32_t b = player->count;
+         b-- > 0;) { /* backwards, because the first position of a block counts */
         carry->position_of[player->buffer[b]] = (uint16_t)b;
     }
     carry->blocks = player->blocks;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plans what the messages of a schedule carry in a group that carries data (engine.h), so that the
- * epoch is an allgather of all nodes' blocks.
+/* Plans which blocks the messages of a schedule carry in a group that carries data (engine.h), so
+ * that an epoch performs an allgather of the blocks of all nodes.
  *
- * Each node appends blocks to a buffer in the order in which they arrive by its schedule. A message
- * carries the first blocks of its sender's buffer, up to the last one that its receiver lacks. The
- * plan thus follows from the schedules alone. Any schedule of a barrier is suitable, because in a
- * barrier information from each node reaches all nodes. (Buntinas et al. have only barriers. For
- * dissemination the result is the allgather of Bruck et al.) A block may arrive twice; then its
- * first position in the buffer counts.
+ * Each node appends blocks to a buffer in the order in which they arrive according to its schedule.
+ * A message carries the first blocks of the sender's buffer, up to the last one that the receiver
+ * lacks. The plan thus follows from the schedules alone. The schedule of any barrier is suitable,
+ * because in a barrier information from each node reaches all nodes. (Buntinas et al. describe only
+ * barriers. For dissemination, the result is the allgather of Bruck et al.) If a block arrives
+ * twice, its first position in the buffer counts.
  *
- * Pure; all nodes compute the same plan. With buffers of B blocks, it takes O(messages * B) time
- * and O(nodes * B) memory. With short schedules, B is little more than the number of nodes. On a
- * chain, where each node forwards all that it has, it is half the square of that number. */
+ * The function is pure, so all nodes compute the same plan. With buffers of B blocks, this takes
+ * O(messages * B) time and O(nodes * B) memory. For short schedules, B is only slightly greater
+ * than the number of nodes. For a chain, in which each node forwards everything that it has, B is
+ * half the square of that number. */
 #ifndef MYR_CARRY_H
 #define MYR_CARRY_H
 

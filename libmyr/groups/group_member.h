@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A group across nodes, as one of its processes holds it. Epochs (nic_group.h), data (nic_data.h),
- * broadcasts (nic_bcast.h) and the operations of each kind of NIC (group_player.h) work on it. */
+/* The state that a member process keeps of a group across nodes. The functions for epochs
+ * (nic_group.h), data (nic_data.h) and broadcasts (nic_bcast.h) work on it, and so do the
+ * operations of each kind of NIC (group_player.h). */
 #ifndef MYR_GROUP_MEMBER_H
 #define MYR_GROUP_MEMBER_H
 
@@ -17,8 +18,8 @@ struct myr_record;
 struct myr_nic_data;
 struct myr_nic_bcast;
 
-/* The members of a group. All its processes pass equal values, except for `node`, `locals` and
- * `local`. */
+/* The members of a group. All processes of the group pass the same values, except for `node`,
+ * `locals` and `local`. */
 struct myr_nic_members {
     uint64_t key;             /* random, not 0, and unique to this group; each packet contains it */
     struct mcp_secret secret; /* random and unique to this group; no packet contains it */
@@ -26,7 +27,7 @@ struct myr_nic_members {
     uint32_t node;            /* this process's node, 0 to nodes - 1 */
     uint32_t locals;          /* number of processes on this node */
     uint32_t local;           /* this process, 0 to locals - 1 */
-    const struct myr_nic_name *const *names; /* [nodes]: the names of their NICs */
+    const struct myr_nic_name *const *names; /* [nodes]: the names of the NICs of all nodes */
     const uint32_t *firsts; /* [nodes]: the segment number of each node's first process (local 0) */
     /* The largest block of a node (bytes; less if it does not fit) in a group that carries data
      * (nic_data.h), or of a broadcast; 0 if the group is for barriers. */
@@ -40,7 +41,7 @@ struct myr_player; /* see group_player.h */
 /* A process's side of a group. The fields that a barrier reads come first. */
 struct myr_nic_group {
     const myr_word *done; /* the release: the last complete epoch; written by the NIC */
-    myr_word *arrivals;   /* of the node's processes: the epochs in which they have arrived */
+    myr_word *arrivals;   /* for each process of the node, the epoch in which it has arrived */
     uint32_t locals, local;
     uint32_t epoch;                  /* the last epoch in which this process has arrived */
     uint32_t given_up;               /* the node that this process has given up, + 1; 0 if none */
@@ -63,8 +64,8 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
 }
 
 /* Returns whether `epoch` is complete. Some process must run the NIC (myr_soft_poll()). A process
- * that polls with this also calls the reminder from time to time, so that the NIC soon requests
- * lost messages. */
+ * that polls with this function must also call the reminder from time to time, so that the NIC
+ * requests lost messages in time. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_load_acquire(group->done), epoch);

@@ -2,9 +2,9 @@
 /* Arrival of a node's processes in an epoch; see group_player.h. */
 #include "libmyr/groups/group_player.h"
 
-/* Every process writes its word before it reads the others', so of two that arrive at the same time
- * at least one finds that all have arrived. If both do, the NIC gets two doorbells, which is
- * harmless. */
+/* Every process writes its own word before it reads the words of the others. If two processes
+ * arrive at the same time, at least one of them therefore finds that all have arrived. If both do,
+ * the NIC gets two doorbells, which is harmless. */
 bool myr_group_all_arrived(const struct myr_nic_group *group, uint32_t epoch)
 {
     for (uint32_t i = 1; i < group->locals; ++i) {

@@ -10,7 +10,7 @@ struct myr_player {
     /* Begins an epoch, because all processes of the node have arrived. In a group that carries
      * data, `block` has `unit` bytes (0 if there are no data in this epoch). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
-    /* In a group that broadcasts: bcast() sends this block as the root of broadcast `number`;
+    /* In a group that broadcasts, bcast() sends this block as the root of broadcast `number`, and
      * bcast_ask() requests the block because the process has waited for it too long. */
     void (*bcast)(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes);
     void (*bcast_ask)(struct myr_nic_group *group, uint32_t root, uint32_t number);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversion of a schedule to a NIC's tables, and the memory behind them; for all kinds of NICs. */
+/* Converts a schedule to the tables of a NIC, and describes the memory behind these tables. Used by
+ * all kinds of NICs. */
 #ifndef MYR_GROUP_TABLES_H
 #define MYR_GROUP_TABLES_H
 
@@ -7,22 +8,23 @@
 #include "libmyr/groups/group_member.h"
 
 /* Fills in the tables of node `node` from this schedule: its steps and its peers, first the peers
- * to send to, then those to wait for. `data` and `bcast` may be NULL. The caller fills in the links
- * of the peers. Returns false if out of memory. */
+ * to send to, then the peers to wait for. `data` and `bcast` may be NULL. The caller fills in the
+ * links of the peers. Returns false if out of memory. */
 bool myr_fill_tables(const struct myr_schedule *schedule, uint32_t node,
                      myr_schedule_fn schedule_of, const void *context,
                      const struct myr_nic_data *data, const struct myr_nic_bcast *bcast,
                      struct mcp_step *steps, struct mcp_peer *peers);
 
-/* Initialises the engine's group, which has space for all of the schedule, before its first epoch:
- * its tables (as above), and the data or broadcasts of `group`. Returns false if out of memory. */
+/* Initialises the engine's group before its first epoch: its tables, as above, and its state for
+ * the data or broadcasts of `group`. The engine's group must have space for the whole schedule.
+ * Returns false if out of memory. */
 bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
                     const struct myr_nic_members *members, const struct myr_schedule *schedule,
                     myr_schedule_fn schedule_of, const void *context);
 
-/* Describe the memory behind the engine's group on the node: both buffers and the state that its
- * processes share for data, or the window for broadcasts. The first function returns its size in
- * bytes; the second initialises `group` from its address. */
+/* Describe the memory behind the engine's group of a node. For data it contains both buffers and
+ * the state that the node's processes share, and for broadcasts the window. The first function
+ * returns its size in bytes, and the second one initialises `group` from its address. */
 size_t myr_group_behind_bytes(const struct myr_nic_group *group);
 void myr_group_set_behind(const struct myr_nic_group *group, uint8_t *behind);
 

@@ -11,12 +11,12 @@
  *     others:  read myr_nic_bcast_check(group, &bytes);
  *     all:     myr_nic_bcast_end(group);
  *
- * The root does not wait as long as the window has space. Credits are returned by the group's
- * epochs: a process arrives in an epoch when it has read half a window. A barrier between two
- * broadcasts (myr_nic_group_arrive()) also uses an epoch, so it skips the rest of the current half
- * window.
+ * The root does not wait as long as there is space in the window. The epochs of the group serve as
+ * credits: a process arrives in an epoch when it has read half a window. A barrier between two
+ * broadcasts (myr_nic_group_arrive()) also uses an epoch, and therefore skips the rest of the
+ * current half of the window.
  *
- * Threads: one at a time uses a group. */
+ * Only one thread at a time may use a group. */
 #ifndef MYR_NIC_BCAST_H
 #define MYR_NIC_BCAST_H
 
@@ -45,8 +45,8 @@ uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
 
 void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
 
-/* Returns whether the window has space, so that the root may send the block now. If not, the root
- * first waits for the epoch before the last one in which this process has arrived. */
+/* Returns whether there is space in the window, so that the root may send the block now. If not,
+ * the root must first wait for the epoch before the last one in which this process has arrived. */
 static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
 {
     return myr_nic_group_test(group, group->epoch - 1);
@@ -58,7 +58,8 @@ uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group);
 /* Sends the first `bytes` of the buffer, as the root. */
 void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes);
 
-/* Returns the word that becomes the broadcast's number on its arrival, at the root as well. */
+/* Returns the word that is set to the number of the broadcast when its block arrives, also at the
+ * root. */
 static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *group)
 {
     const struct myr_nic_bcast *bcast = group->bcast;
@@ -90,8 +91,8 @@ enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
                                   struct myr_error *error);
 void myr_nic_bcast_free(struct myr_nic_bcast *bcast);
 
-/* Called when the process arrives in a barrier: skips the rest of this half window, or all of the
- * next one if there is no rest. */
+/* Called when the process arrives in a barrier: skips the rest of the current half of the window,
+ * or the whole next half if nothing is left of the current one. */
 void myr_nic_bcast_leave_half(struct myr_nic_group *group);
 
 /* Called at `now_us` when a process has waited long for a block. */

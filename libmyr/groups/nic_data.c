@@ -2,8 +2,8 @@
 /* Collectives with data across nodes, independent of the kind of NIC; see nic_data.h.
  *
  * Parts and blocks are double-buffered, for even and odd epochs. A process writes into a buffer
- * only after the previous epoch is complete. All processes of the node had arrived in that epoch,
- * and were therefore done with the epoch before it, which used the same buffer. */
+ * only after the previous epoch is complete. By then all processes of the node have arrived in the
+ * previous epoch, so they have finished the epoch before it, which used the same buffer. */
 #include "libmyr/groups/nic_data.h"
 
 #include <stdlib.h>
@@ -91,8 +91,8 @@ uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local)
     return slice_at(group->data, 2 + 2 * local + epoch % 2);
 }
 
-/* Elects one builder, because two processes that arrive at the same time may both find that all
- * have arrived. */
+/* Returns whether this process builds the block. If two processes arrive at the same time, both may
+ * find that all have arrived, so one of them is elected. */
 static bool is_builder(struct myr_node_data *shared, uint32_t epoch)
 {
     uint32_t before = epoch - 1;

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Data across nodes: groups (nic_group.h) in which each node contributes a block to each epoch, and
- * all processes get all nodes' blocks.
+ * all processes get the blocks of all nodes.
  *
  * The processes of a node write their parts side by side into shared memory. The process that finds
- * all parts complete builds the node's block and rings the NIC's doorbell. The NICs exchange the
- * blocks along with the messages of a barrier (engine.h). The contents of a block are up to the
- * caller.
- *     memcpy(myr_nic_data_part(group), mine, bytes);
- *     epoch = myr_nic_data_arrive(group, unit, build, context);
- *     myr_nic_group_wait(group, epoch, ...);
- *     read myr_nic_data_block(group, epoch, unit, node) of all nodes;
+ *     all parts complete builds the block of the node and rings the NIC's doorbell. The NICs
+ *     exchange the blocks along with the messages of a barrier (engine.h). The caller defines the
+ *     contents of a block. memcpy(myr_nic_data_part(group), mine, bytes); epoch =
+ *     myr_nic_data_arrive(group, unit, build, context); myr_nic_group_wait(group, epoch, ...); read
+ *     myr_nic_data_block(group, epoch, unit, node) of all nodes;
  *
- * A process begins an epoch when the previous one is complete and it no longer reads the blocks of
- * that epoch. All processes of the group must pass the same `unit`. If a program violates this,
- * processes read wrong blocks, so a block should contain its epoch and length.
+ * A process may begin an epoch when the previous epoch is complete and the process no longer reads
+ * the blocks of that epoch. All processes of the group must pass the same `unit`. If a program
+ * violates this, processes read wrong blocks, so each block should contain its epoch and length.
  *
- * Threads: one at a time uses a group. */
+ * Only one thread at a time may use a group. */
 #ifndef MYR_NIC_DATA_H
 #define MYR_NIC_DATA_H
 
 #include "libmyr/groups/carry.h"
 #include "libmyr/groups/group_member.h"
 
-/* State that a node's processes share; the node's blocks and the processes' parts follow. */
+/* State that the processes of a node share. The blocks of the node and the parts of its processes
+ * follow. */
 struct myr_node_data {
     myr_word building; /* the last epoch whose block is being built */
     myr_word built;    /* the last epoch whose block was built and announced to the NIC */
@@ -45,8 +44,8 @@ static inline uint32_t myr_nic_data_most(const struct myr_nic_group *group)
     return group->data->unit_most;
 }
 
-/* Returns the part of process `local` of this node, for the epoch after this process's last. That
- * process writes it, and the process that builds the block reads it. */
+/* Returns the part that process `local` of this node contributes to the epoch after the last one of
+ * this process. Process `local` writes it, and the process that builds the block reads it. */
 uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local);
 
 static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
@@ -80,8 +79,8 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
                                  struct myr_nic_data **data, struct myr_error *error);
 void myr_nic_data_free(struct myr_nic_data *data);
 
-/* Returns the largest block of a group whose NICs have buffers of `buffer_bytes`, and whose user
- * requests `unit_most`; 0 if no block of a useful size fits. */
+/* Returns the size of the largest block of a group whose NICs have buffers of `buffer_bytes`, and
+ * whose user requests `unit_most`. Returns 0 if no block of a useful size fits. */
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes);
 
 /* Returns the size of the shared memory for `locals` processes (bytes), which must be initially

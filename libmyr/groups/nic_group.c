@@ -39,9 +39,9 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    /* An epoch may delay a process that waits for a block: until that epoch is complete, this node
-     * does not enter the next one, for which the root waits. The nodes that the epoch waits for are
-     * therefore reported as well. */
+    /* An incomplete epoch may delay a process that waits for a block: until this epoch is complete,
+     * the node does not enter the next epoch, for which the root is waiting. Therefore the nodes
+     * that the epoch waits for are reported as well. */
     const bool block = group->watched != group->done;
     const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
     const uint32_t all = NULL == group->player->missing
@@ -57,8 +57,8 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
     return count;
 }
 
-/* `given_up` is set here because the NIC may not notice the failure: the kernel's NIC is notified
- * by a packet, which is not delivered if the cable is unplugged. */
+/* `given_up` is set here because the NIC may not notice the failure. The kernel NIC, for example,
+ * is notified by a packet, which is not delivered if the cable is unplugged. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;
@@ -86,8 +86,8 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* ---- waiting ---- */
 
-/* Returns whether the awaited value has been reached. An epoch may have been passed already. A
- * block's slot may contain any earlier number, so that must be equal. */
+/* Returns whether the awaited value has been reached. The release word may already contain a later
+ * epoch. The slot of a block may contain any earlier number, so its value must be equal. */
 static bool has_reached(const struct myr_nic_group *group, uint32_t value)
 {
     const uint32_t seen = myr_load_acquire(group->watched);

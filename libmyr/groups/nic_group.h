@@ -4,13 +4,14 @@
  *   gm_provide_barrier_buffer, gm_barrier_send_with_callback       myr_nic_group_arrive
  *   the receive token that is returned                             myr_nic_group_test
  *
- * The processes of one node arrive in shared memory, and the last of them rings the NIC's doorbell.
- * The NIC executes the schedule with the other nodes' NICs. It then publishes the release, a word
- * that all processes of the node read. Arriving and testing are separate calls, so a process may
- * compute in between (the fuzzy barrier). Any number of barriers may be outstanding, and they
- * complete in order.
+ * The processes of a node arrive in shared memory, and the last of them rings the doorbell of the
+ * NIC. The NIC executes the schedule together with the NICs of the other nodes. Then it publishes
+ * the release, a word that all processes of the node read. Arriving and testing are separate calls,
+ * so a process may compute between them (a fuzzy barrier). Any number of barriers may be
+ * outstanding, and they complete in order.
  *
- * Threads: one thread at a time uses a group. myr_nic_group_test() may run in any thread. */
+ * Only one thread at a time may use a group, but myr_nic_group_test() may be called by any
+ * thread. */
 #ifndef MYR_NIC_GROUP_H
 #define MYR_NIC_GROUP_H
 
@@ -36,22 +37,22 @@ bool myr_nic_group_over(const struct myr_nic_group *group);
  * node's NIC is unusable. */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
-/* Lists the nodes that the group waits for in its present step, or for a block, at most `most` of
- * them. Returns their number, which is also 0 if processes of this node have not arrived. A node is
- * alive if its NIC answers that its host is late. Call this only after a long wait, because it
- * takes the NIC's lock. */
+/* Lists up to `most` of the nodes that the group waits for, in its present step or for a block.
+ * Returns their number, which is 0 also if processes of this node have not arrived. A node is alive
+ * if its NIC answers that its host is late. This function takes the lock of the NIC, so it should
+ * be called only after a long wait. */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 
-/* Gives this node up: the group fails on all nodes that can be reached. */
+/* Stops waiting for this node. The group then fails on all nodes that can be reached. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node);
 
 /* Runs the NIC until `epoch` is complete, or for `timeout_us` (0: no timeout). Returns false if the
- * epoch is not complete, or never will be because the NIC is broken or a member has died. */
+ * epoch is not complete, or will never be, because the NIC is broken or a member has died. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
 
-/* Runs the NIC, with the same timeout and result, until the block of the broadcast that this
- * process has begun arrives (nic_bcast.h). */
+/* Runs the NIC until the block of the broadcast that this process has begun arrives (nic_bcast.h).
+ * The timeout and the result are as in myr_nic_group_wait(). */
 bool myr_nic_group_wait_bcast(struct myr_nic_group *group, uint32_t timeout_us);
 
 #endif

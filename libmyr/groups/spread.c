@@ -30,8 +30,8 @@ static void fill_reach(const struct myr_schedule *schedule, uint32_t nodes, uint
     }
 }
 
-/* Adds the edges of a message with this reach and distance. Returns false if a node has a parent
- * already. */
+/* Adds the edges of a message with this reach and distance. Returns false if a node already has a
+ * parent. */
 static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint16_t *up)
 {
     for (uint32_t from = 0; from < reach && from + further < nodes; ++from) {
@@ -43,8 +43,8 @@ static bool add_children(uint32_t nodes, uint32_t further, uint32_t reach, uint1
     return true;
 }
 
-/* Returns whether the messages sent, or those waited for, reach each node except the root exactly
- * once. */
+/* Returns whether the messages that are sent (or those that are waited for) reach each node except
+ * the root exactly once. */
 static bool fill_parents(const struct myr_schedule *schedule, uint32_t nodes, uint32_t node,
                          bool sent, const struct myr_spread *spread)
 {

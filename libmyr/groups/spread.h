@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plans how a broadcast spreads over the messages of a schedule, for any root (bcast.h).
  *
- * Each message has a reach: a node sends it if the node's distance from the root is less than that.
- * The reach is the shortest distance, around the circle of nodes, of a message of the same step. In
- * a dissemination barrier the distances are 1, b, b^2 and so on, and the messages form a tree for
- * each root. For schedules whose messages do not, there is no plan. Pure. */
+ * Each message has a reach: a node sends the message only if the distance of the node from the root
+ * is less than the reach. The reach is the shortest distance, around the circle of nodes, that a
+ * message of the same step covers. In a dissemination barrier the distances are 1, b, b^2 and so
+ * on, and the messages form a tree for each root. If the messages of a schedule do not form such
+ * trees, there is no plan. The function is pure. */
 #ifndef MYR_SPREAD_H
 #define MYR_SPREAD_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of the kernel's NIC; see kernel_nic.h.
+/* Groups of the kernel NIC; see kernel_nic.h.
  *
- * The release is in a page of the kernel's, mapped read-only. A doorbell is a UDP packet that the
- * BPF program intercepts. No process has to run the NIC: a waiting process polls the page, then
- * sleeps. One of the node's processes sleeps on its socket, where the BPF program wakes it, and it
- * wakes the others.
+ * The release is in a page of kernel memory that is mapped read-only. A doorbell is a UDP packet
+ * that the BPF program intercepts. No process has to run the NIC: a waiting process polls the page,
+ * then sleeps. One process of the node sleeps on its socket, on which the BPF program wakes it, and
+ * then wakes the others.
  *
- * A process that waits for a long time requests the missing messages. For processes that compute
- * meanwhile, myrd does so. */
+ * A process that waits for a long time requests the missing messages. While all processes compute,
+ * myrd does so on their behalf. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -33,11 +33,12 @@ enum {
     GROUP_RECORD = 0x6b, /* id of the records' keys: "k" */
     REPEATED = 256,      /* maximum number of epochs whose doorbells are repeated at once */
     DETOUR = 256,        /* number of doorbells sent by multicast after one had to be repeated */
-    /* Calls of is_kernel_group_over() per check for the daemon, a power of two. */
+    /* Number of calls of is_kernel_group_over() between two checks for the daemon, a power of
+     * two. */
     ALIVE_EVERY = 64
 };
 
-/* This process's state for a group of the kernel's NIC. */
+/* The state of this process for a group of the kernel NIC. */
 struct myr_kernel_seat {
     struct myr_kernel_nic *nic;
     const struct mcp_kernel_line *page;     /* the user's page, mapped */
@@ -54,7 +55,8 @@ struct myr_kernel_seat {
     uint64_t alone_us; /* when that wait was first without a daemon; 0 if there is a daemon */
 };
 
-/* The state that the node's processes share. The arrivals follow, then the shared data. */
+/* The state that the processes of the node share. It is followed by the arrivals, then by the
+ * shared data. */
 struct shared_group {
     myr_word sleepers; /* number of processes that sleep on `woken` */
     myr_word woken;    /* incremented whenever they are woken */
@@ -73,9 +75,9 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 
 /* ---- executing ---- */
 
-/* Sends a doorbell to the peer that the socket is connected to, because the route of a multicast is
- * looked up each time (0.45 us). If a doorbell had to be repeated, the peer's neighbour entry may
- * have expired, so the next ones are sent by multicast. */
+/* Sends a doorbell to the peer that the socket is connected to. This is cheaper than multicast,
+ * whose route is looked up each time (0.45 us). If a doorbell had to be repeated, the neighbour
+ * entry of the peer may have expired, so the next doorbells are sent by multicast. */
 static void send_bell(struct myr_kernel_seat *seat, const void *bell, size_t bytes)
 {
     const uint32_t detour = atomic_load_explicit(&seat->detour, memory_order_relaxed);
@@ -105,7 +107,7 @@ static void ring_with_block(struct myr_kernel_seat *seat, enum mcp_ring what, ui
     struct {
         struct mcp_doorbell bell;
         uint8_t block[MCP_PAYLOAD_MOST];
-    } words; /* only as much as is sent is initialized */
+    } words; /* only the part that is sent is initialized */
     words.bell = mcp_doorbell(what, epoch, seat->key);
     if (bytes <= sizeof(words.block)) {
         memcpy(words.block, block, bytes);
@@ -137,8 +139,8 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(seat, &bell, sizeof(bell));
 }
 
-/* Rings again for the epochs after `done` that the node has arrived in: their doorbells may have
- * been lost, or have arrived too early. */
+/* Rings the doorbell again for the epochs after `done` in which the node has arrived. Their
+ * doorbells may have been lost, or may have arrived too early. */
 static void repeat_doorbells(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_seat *seat = seat_of(group);
@@ -251,8 +253,8 @@ static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 }
 
 /* Returns whether the group has been without a daemon for too long. Epochs complete without a
- * daemon, but only a daemon detects that another process of this node has died, so a process that
- * waits for a long time needs one. */
+ * daemon, but only a daemon detects that another process of this node has died. A process that
+ * waits for a long time therefore needs a daemon. */
 static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_seat *seat)
 {
     const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);
@@ -293,8 +295,8 @@ static void give_up_seat(struct myr_kernel_seat *seat)
     free(seat);
 }
 
-/* In a group that broadcasts, the farewell is the epoch after the last one that was reported to the
- * NIC, so all of them must have been reported. */
+/* In a group that broadcasts, the farewell epoch follows the last epoch that was reported to the
+ * NIC, so all epochs must have been reported before. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
@@ -321,8 +323,8 @@ static const struct myr_player kernel_player = {
 
 /* ---- joining ---- */
 
-/* Creates the socket for doorbells. It is connected to this peer, so that other senders' packets do
- * not wake a process that sleeps on it. Returns false, with errno, on failure. */
+/* Creates the socket for doorbells. It is connected to this peer, so that packets of other senders
+ * do not wake a process that sleeps on the socket. Returns false, with errno, on failure. */
 static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic,
                          const struct mcp_kernel_peer *to)
 {
@@ -373,7 +375,8 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
     return MYR_OK;
 }
 
-/* Looks up the peers' addresses. If a NIC's name has none, the daemon will refuse the request. */
+/* Looks up the addresses of the peers. If the name of a NIC has no address, the daemon will refuse
+ * the request. */
 static void name_peers(const struct mcp_peer *peers, uint32_t count,
                        const struct myr_nic_members *members, struct mcp_kernel_peer *named)
 {
@@ -427,7 +430,7 @@ static enum myr_status make_question(const struct myr_nic_group *group,
     return MYR_OK;
 }
 
-/* Builds the request from the schedule function. Only here is it known whether the group is for
+/* Builds the request from the schedule function. Only then is it known whether the group is for
  * broadcasts. */
 static enum myr_status plan_group(struct myr_nic_group *group,
                                   const struct myr_nic_members *members,
@@ -493,9 +496,10 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
     return status;
 }
 
-/* A process joins the record even if it will fail, and then leaves it, because the record is freed
- * only when all members have left it. A process that fails before it knows the size of a block
- * assumes the maximum, because it may be the one that creates the record for the others. */
+/* A process that fails nevertheless joins the record and then leaves it, because the record is
+ * freed only when all members have left it. If the process fails before it knows the size of a
+ * block, it assumes the maximum, because it may be the process that creates the record for the
+ * others. */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

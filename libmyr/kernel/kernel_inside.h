@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requests of kernel_group.c, which kernel_nic.c sends to the daemon. Several threads may make
- * them at once; they are serialised. */
+/* Requests that kernel_nic.c sends to the daemon on behalf of kernel_group.c. Several threads may
+ * make requests concurrently; they are serialised. */
 #ifndef MYR_KERNEL_INSIDE_H
 #define MYR_KERNEL_INSIDE_H
 
@@ -9,8 +9,8 @@
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
 
-/* Opens a group. The caller has filled in `question` except for magic and ask. The caller owns the
- * descriptors in `seen`, and must close each group that was opened. */
+/* Opens a group. The caller has filled in `question` except for its fields `magic` and `ask`. The
+ * caller owns the descriptors in `seen`, and must close each group that was opened. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);
@@ -23,10 +23,11 @@ uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);
 
-/* Returns the state of the daemon, which takes a system call while it is alive. AWAY: it has
- * exited, and this process checks from time to time for a successor, which takes over the groups of
- * this process. LOST: no successor has appeared for MYR_KERNEL_AWAY_US, though one still may. GONE:
- * the groups of this process no longer exist. Threads: any. */
+/* Returns the state of the daemon. This takes a system call while the daemon is alive. AWAY means
+ * that the daemon has exited, and this process checks from time to time for a successor, which
+ * takes over the groups of this process. LOST means that no successor has appeared for
+ * MYR_KERNEL_AWAY_US, though one still may. GONE means that the groups of this process no longer
+ * exist. May be called by any thread. */
 enum myr_kernel_daemon {
     MYR_KERNEL_HERE,
     MYR_KERNEL_AWAY,

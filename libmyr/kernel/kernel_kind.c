@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel's NIC as a kind (nic_kind.h): myrd --kernel owns it, see kernel_nic.h. */
+/* The kernel NIC as a kind of NIC (nic_kind.h). It is owned by myrd --kernel; see kernel_nic.h. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void query_kernel_name(const void *nic, struct myr_nic_name *name)
     myr_kernel_nic_get_name(nic, name);
 }
 
-/* Reads the counters that this user may see; leaves them unchanged if the daemon does not reply. */
+/* Reads the counters that this user may see. Leaves them unchanged if the daemon does not reply. */
 static void read_kernel_counters(void *nic, struct mcp_counters *counters)
 {
     struct myr_kernel_report *report = malloc(sizeof(*report)); /* too large for a thread's stack */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client of myrd --kernel; see kernel_nic.h.
  *
- * Invariant: each answer is matched to its request. The daemon answers in order, so answers to
- * requests that timed out arrive first and are skipped. After a malformed answer the connection is
- * shut down, because later answers could not be matched.
+ * Invariant: each answer is matched to its request. The daemon answers requests in order, so late
+ * answers to requests that have timed out arrive first, and are skipped. After a malformed answer
+ * the connection is shut down, because later answers could not be matched.
  *
  * If the daemon is killed, another one may take over the NIC (kernel_words.h). Clients do not block
- * on that: they try to reconnect with exponential backoff whenever they need the daemon, and their
- * groups continue meanwhile. Only two operations wait for a while: opening a group, and the last
- * disconnect of a client, because the next daemon would take its absence for a death. The new
- * connection is duplicated onto the old descriptor, so that other threads may use it at any
- * time. */
+ * until then: they try to reconnect with exponential backoff whenever they need the daemon, and
+ * their groups continue meanwhile. Only two operations wait for a while. One is opening a group.
+ * The other is the last disconnect of a client, because the next daemon would otherwise conclude
+ * from its absence that the client has died. The new connection is duplicated onto the old
+ * descriptor, so that other threads may use the descriptor at any time. */
 #include "libmyr/kernel/kernel_nic.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@
 
 static const char daemon_name[] = "myrd --kernel";
 
-/* Timeouts of all requests except HELLO. To open a group the daemon may wait 2.5 s for a host that
- * does not respond. */
+/* Timeouts of all requests except HELLO. When the daemon opens a group, it may wait 2.5 s for a
+ * host that does not respond. */
 static const struct myr_talk_timeout for_opening = {5000, 30000}, for_others = {500, 10000};
 
 enum {
@@ -52,8 +52,8 @@ struct myr_kernel_nic {
     uint64_t again_us; /* when to try to reconnect */
     uint32_t pause_us; /* pause after that attempt */
     uint32_t owed;     /* number of outstanding answers to requests that timed out */
-    bool deaf; /* whether its socket was full for a long time, so that closing a group must not wait
-                  for it */
+    bool deaf; /* whether the daemon's socket was full for a long time, so that closing a group must
+                  not wait for the daemon */
     struct myr_nic_name name;
     uint32_t interface; /* index of the interface with the name's address */
 };
@@ -77,7 +77,8 @@ static enum myr_status skip_late_answers(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Returns the expected length of the answer. That of a report depends on its number of groups. */
+/* Returns the expected length of the answer. The length of a report depends on its number of
+ * groups. */
 static size_t expected_length(const struct myr_kernel_question *question, const void *answer,
                               size_t bytes)
 {
@@ -178,9 +179,9 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
     return there;
 }
 
-/* Sends a request that is answered by a status. Returns false if there is no answer. A daemon that
- * has not answered HELLO may be asked again later, whereas one that knows this client takes the end
- * of a connection for its death. */
+/* Sends a request that is answered by a status. Returns false if there is no answer. If the daemon
+ * has not answered HELLO, the client may try again later. A daemon that knows the client, however,
+ * interprets the end of the connection as the death of the client. */
 static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
                            struct myr_kernel_answer *answer)
 {
@@ -197,8 +198,8 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
            0 == memcmp(a->address, b->address, sizeof(a->address));
 }
 
-/* Finds out whether the next daemon, which has answered HELLO, has taken over and knows this
- * client. Returns false if it stopped answering. */
+/* Finds out whether the next daemon, which has answered HELLO, has taken over the NIC and knows
+ * this client. Returns false if the daemon stopped answering. */
 static bool resume_client(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
     const struct myr_kernel_question settle = {
@@ -291,7 +292,8 @@ enum myr_kernel_daemon myr_kernel_nic_daemon(struct myr_kernel_nic *nic)
 /* ---- requests ---- */
 
 /* Sends a request to the daemon, serialised by the lock. If the daemon ends before it has answered,
- * the request is repeated to the next daemon, provided that this one appears within `within_us`. */
+ * the request is repeated to the next daemon, provided that this daemon appears within
+ * `within_us`. */
 static enum myr_status ask_daemon(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
                                   enum myr_kernel_ask what, const struct myr_talk_timeout *timeout,
                                   void *answer, size_t bytes, int *maps, uint32_t count,
@@ -371,7 +373,7 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
-/* All groups have been left, but that may not have reached a later daemon. */
+/* All groups have been left, but a later daemon may not have been told. */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {
@@ -433,13 +435,13 @@ static void forget_group(struct myr_kernel_nic *nic, uint64_t key)
 }
 
 /* `opened` is set before the request is sent, because the daemon may open the group and be killed
- * before it answers. Its successor then has the group, and SETTLE announces that this request is
- * repeated. */
+ * before it answers. Its successor then has the group, and SETTLE announces that this client will
+ * repeat the request. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
 {
-    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also if no answer arrives */
+    struct myr_kernel_answer answer = {.status = MYR_OK}; /* also used if no answer arrives */
     int maps[MYR_TALK_DESCRIPTORS] = {-1, -1};
     const bool has_buffer = 0 != question->buffer_blocks || 0 != question->window;
     pthread_mutex_lock(&nic->asking);
@@ -463,8 +465,8 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
             close(seen->buffer);
         }
     }
-    /* The daemon may still open the group after a timeout, or it has opened it and its descriptors
-     * could not be received here. */
+    /* After a timeout the daemon may still open the group. It is also possible that the daemon has
+     * opened the group, but its descriptors could not be received here. */
     if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }
@@ -477,8 +479,8 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
     forget_group(nic, key);
-    /* A lost message is harmless: the next daemon gets a list of the held groups, and the group is
-     * closed when this process ends. */
+    /* Losing this message is harmless: the next daemon gets a list of the groups that this process
+     * holds, and the group is closed when this process ends. */
     nic->deaf = nic->deaf
                     ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                     : MYR_OK != myr_talk_send_to_daemon(nic->connection, daemon_name, &question,

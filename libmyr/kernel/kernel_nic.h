@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel as the node's NIC, for its users. The NIC belongs to the daemon myrd --kernel, which
- * opens groups for processes of any user and passes them the page with the release to map.
+/* The kernel as the NIC of the node: the interface for processes that use it. The NIC belongs to
+ * the daemon myrd --kernel, which opens groups on behalf of processes of any user, and passes them
+ * the page with the release, which they map.
  *
- * Groups on it are used like those of other kinds (nic_group.h), and no host has to run the NIC.
- * Threads: as in nic_group.h; one thread opens and closes. */
+ * Groups on this NIC are used like those of other kinds (nic_group.h), and no host has to run the
+ * NIC. Threads may use groups as in nic_group.h; a single thread opens and closes the NIC. */
 #ifndef MYR_KERNEL_NIC_H
 #define MYR_KERNEL_NIC_H
 
@@ -16,8 +17,8 @@
 struct myr_kernel_nic;
 struct myr_kernel_report; /* kernel_words.h */
 
-/* Requests the daemon's NIC. Returns MYR_ERR_NOT_THERE if no daemon runs on this node, and, only
- * with `hurry`, MYR_ERR_NOT_YET if the daemon has not answered within a tenth of a second. */
+/* Requests the NIC from the daemon. Returns MYR_ERR_NOT_THERE if no daemon runs on this node. With
+ * `hurry`, returns MYR_ERR_NOT_YET if the daemon has not answered within a tenth of a second. */
 enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
                                     struct myr_error *error);
 void myr_kernel_nic_close(struct myr_kernel_nic *nic);
@@ -29,9 +30,9 @@ void myr_kernel_nic_get_name(const struct myr_kernel_nic *nic, struct myr_nic_na
 enum myr_status myr_kernel_nic_report(struct myr_kernel_nic *nic, struct myr_kernel_report *report,
                                       struct myr_error *error);
 
-/* Joins a group, like myr_soft_group_join(), with the names of the kernel's NICs in
- * `members->names`. The node's processes share `segment`. Returns MYR_ERR_TOO_LONG if the schedule
- * has more steps or messages than such a NIC supports (engine.h). */
+/* Joins a group, like myr_soft_group_join(), with the names of the kernel NICs in `members->names`.
+ * The processes of the node share `segment`. Returns MYR_ERR_TOO_LONG if the schedule has more
+ * steps or messages than a kernel NIC supports (engine.h). */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

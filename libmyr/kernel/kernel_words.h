@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol between myrd --kernel and its clients on its Unix socket (SOCK_SEQPACKET). The
+/* The protocol between myrd --kernel and its clients over a Unix socket (SOCK_SEQPACKET). The
  * client sends requests, and the daemon answers them in order. When a client closes its connection,
- * its process leaves all its groups, and those that it had not closed before fail. Connections
- * beyond a user's quota are closed without an answer.
+ * its process leaves all its groups, and groups that it had not closed before fail. Connections
+ * beyond the quota of a user are closed without an answer.
  *
- * When the daemon exits, its successor may take over its NIC, with all groups and their holders,
- * under the same name. A client connects to the successor and sends HELLO, RETURN with its previous
- * number, HOLD for each group that it still has, and SETTLE. Groups that the client does not report
- * with HOLD count as left, except a group that it was about to open, which it requests again. */
+ * When the daemon exits, its successor may take over its NIC under the same name, with all groups
+ * and their holders. A client then connects to the successor and sends HELLO, RETURN with its
+ * previous number, HOLD for each group that it still has, and SETTLE. Groups that the client does
+ * not report with HOLD are considered left, except for a group that it was about to open, which it
+ * requests again. */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
 
@@ -52,8 +53,8 @@ struct myr_kernel_answer {
     uint32_t status;         /* enum myr_status */
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* the error, if not MYR_OK */
-    /* OPEN: sent with the descriptors (SCM_RIGHTS) of the page and, if the group carries data or
-     * broadcasts, of its buffer; `line` is the index of the group's release in the page */
+    /* OPEN: the index of the group's release in the page. The answer is sent with descriptors
+     * (SCM_RIGHTS) of the page and, if the group carries data or broadcasts, of its buffer. */
     uint32_t line;
     uint32_t zero;
     uint64_t number; /* HELLO: identifies the client, which sends it to the next daemon (RETURN) */
@@ -82,7 +83,7 @@ struct myr_kernel_group_words {
     uint32_t done;    /* the last epoch that is complete */
     uint32_t waits;   /* 1 if a later epoch has begun, else 0 */
     uint32_t failed;  /* if not 0, no more epochs complete, because node `lost` is missing or, if
-                         that is this node, a process has died */
+                         `lost` is this node, a process has died */
     uint32_t missing; /* number of nodes that it waits for; the first of them follow below */
     /* when that wait began, roughly (CLOCK_MONOTONIC); 0 if recently, or not known */
     uint64_t since_ms;
@@ -90,8 +91,8 @@ struct myr_kernel_group_words {
     struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };
 
-/* The answer to STATUS. It lists the requesting user's groups, or all groups for root. The message
- * ends after the last group, because unread bytes would occupy the daemon's memory. */
+/* The answer to STATUS. It lists the groups of the requesting user, or all groups for root. The
+ * message ends after the last group, because unread bytes would occupy memory of the daemon. */
 struct myr_kernel_report {
     uint32_t magic;
     uint32_t pid; /* of the daemon */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Short messages that bypass the NIC; see inlet.h.
  *
- * Invariant: the tickets from `taken` up to `next` are in use, never more of them than there are
- * slots. The receiver publishes `taken` from time to time. Senders cache it, which is safe because
- * it only grows, and read it again when they seem to be out of slots. Each ticket that was taken is
- * completed, by a message or as void. It belongs to the port that was open when it was taken. */
+ * Invariant: the tickets from `taken` up to `next` are in use, and there are never more of them
+ * than slots. The receiver publishes `taken` from time to time. Senders cache `taken`, which is
+ * safe because it only grows, and read it again when they seem to be out of slots. Each ticket that
+ * was taken is completed, either by a message or as void. A ticket belongs to the port that was
+ * open when it was taken. */
 #include "libmyr/messages/inlet.h"
 
 #include "os/futex.h"
@@ -26,9 +27,10 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
     return true;
 }
 
-/* The next ticket is read with an atomic addition of 0, which is ordered with the senders' own
- * additions. This function waits for every sender that has drawn its ticket before, and every later
- * sender finds that the former port is closed. Messages for that port count as received. */
+/* The next ticket is read by an atomic addition of 0, which is ordered with the additions of the
+ * senders. This function waits for every sender that has drawn its ticket before, and every later
+ * sender finds that the former port is closed. Messages to the former port are treated as
+ * received. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
     const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);
@@ -53,8 +55,8 @@ void myr_inlet_close(struct myr_inlet *inlet)
 
 /* ---- senders ---- */
 
-/* Returns whether the ticket's slot is free. The cached count may be beyond this ticket if others
- * have taken tickets meanwhile. */
+/* Returns whether the slot of the ticket is free. The cached count may be greater than this ticket,
+ * if other senders have taken tickets meanwhile. */
 static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
 {
     if ((int64_t)(ticket - outlet->taken) >= MYR_INLET_SLOTS) {
@@ -120,8 +122,8 @@ void myr_intake_done(struct myr_intake *intake)
 
 /* ---- the receiver's thread ---- */
 
-/* Both sides exchange the word, so either the waker finds that the thread is about to sleep, or the
- * thread's poll afterwards finds the waker's message. */
+/* Both sides modify the word by an atomic exchange. Therefore either the waker finds that the
+ * thread is about to sleep, or the thread finds the waker's message when it polls afterwards. */
 void myr_inlet_nap(struct myr_inlet *inlet)
 {
     myr_store_release(&inlet->napping, 1);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inlets: short messages between processes of one node, which bypass the NIC.
+/* An inlet receives short messages from other processes of the same node, bypassing the NIC.
  *
- * If sender and receiver share memory, the NIC only adds the cost of its own cache lines to a
- * message of one or two cache lines: its lock, tables, tokens and events. A port may therefore have
- * an inlet, which is a ring of slots. All other processes of the node write into it, and the port's
- * own process reads it. With one sender at a time, only the message's own cache lines change owners
- * and, from time to time, the count of messages consumed.
+ * If sender and receiver share memory, sending a message of one or two cache lines through the NIC
+ * only adds the cost of the NIC's own cache lines: its lock, tables, tokens and events. A port may
+ * therefore have an inlet, a ring of slots that all other processes of the node write into, and
+ * that the process of the port reads. With one sender at a time, only the cache lines of the
+ * message change owners and, from time to time, the count of consumed messages.
  *
- * Messages of an inlet arrive in the order of their tickets, so those of one sender arrive in the
- * order in which they were sent. There is no order between them and messages through the NIC.
+ * Messages in an inlet are delivered in the order of their tickets, so messages of one sender
+ * arrive in the order in which they were sent. They are not ordered with respect to messages
+ * through the NIC.
  *
- * A sender that is killed between begin and end blocks the inlet: the slots after its own are not
- * delivered any more. (Open MPI ends such a job.)
+ * A sender that is killed between begin and end blocks the inlet, because the slots after its own
+ * are no longer delivered. (Open MPI ends such a job.)
  *
- * Threads: one thread at a time uses an outlet; the same applies to an inlet's receiving side. */
+ * Only one thread at a time may use an outlet; the same applies to the receiving side of an
+ * inlet. */
 #ifndef MYR_INLET_H
 #define MYR_INLET_H
 
@@ -63,22 +65,23 @@ struct myr_intake {
     uint64_t taken;
 };
 
-/* Opens an inlet, in memory that is all 0 or was an inlet before. Returns false if a sender has
- * begun a message to the former port and not ended it, because it may still write there.
+/* Opens an inlet in memory that is all 0 or was an inlet before. Returns false if a sender has
+ * begun a message to the former port and not ended it, because this sender may still write into the
+ * inlet.
  *
- * A sender that was stopped for a long time may reach an inlet that was closed meanwhile. This
- * memory therefore remains an inlet permanently, and its tickets continue. Such a sender then finds
- * another key, and its slot is void. */
+ * A sender that was stopped for a long time may access an inlet that was closed meanwhile.
+ * Therefore this memory always remains an inlet, and its tickets continue. Such a sender finds
+ * another key, and its slot becomes void. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
 
 /* Returns the receiving side of an open inlet, before it has received anything. */
 struct myr_intake myr_intake_of(struct myr_inlet *inlet);
 
-/* Begins a message: returns the buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. A
- * sender must call myr_outlet_end() soon, because later messages are not delivered before that.
- * Returns NULL if there is no inlet or no free slot, or if the port is closed; the caller then uses
- * the NIC. */
+/* Begins a message: returns a buffer for up to MYR_SHORT_BYTES, which myr_outlet_end() sends. The
+ * sender must call myr_outlet_end() soon, because later messages are not delivered before this one.
+ * Returns NULL if there is no inlet or no free slot, or if the port is closed; in this case the
+ * caller uses the NIC. */
 static inline void *myr_outlet_begin(struct myr_outlet *outlet);
 void myr_outlet_end(struct myr_outlet *outlet, uint32_t bytes);
 
@@ -96,9 +99,9 @@ static inline void *myr_outlet_begin(struct myr_outlet *outlet)
 const void *myr_intake_check(struct myr_intake *intake, uint32_t *bytes);
 void myr_intake_done(struct myr_intake *intake);
 
-/* Sleep and wake-up of a thread of the receiver that waits for work. To sleep, it calls
+/* Sleep and wake-up of a thread of the receiver that waits for work. The thread calls
  * myr_inlet_nap(), checks for work, and if there is none calls myr_inlet_sleep(). A sender first
- * delivers its work, and then calls myr_inlet_wake(), which costs nothing if the receiver has no
+ * delivers its message, and then calls myr_inlet_wake(), which costs nothing if the receiver has no
  * such thread. */
 void myr_inlet_nap(struct myr_inlet *inlet);
 bool myr_inlet_sleep(struct myr_inlet *inlet, uint32_t timeout_us); /* true if woken */

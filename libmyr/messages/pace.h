@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides how often a progress function runs the NIC. This takes a system call, so each call of the
- * function runs the NIC while there is traffic with other nodes, but otherwise only some calls do.
+/* Decides how often a progress function runs the NIC, which takes a system call. While there is
+ * traffic with other nodes, each call of the progress function runs the NIC; otherwise only some
+ * calls do.
  *
- * A call is busy if it has received messages from this node, which need no system call. One of
- * MYR_PACE_BUSY busy calls still polls the network, so that the network is not starved. */
+ * A call is busy if it has received messages from this node, which does not take a system call. One
+ * out of MYR_PACE_BUSY busy calls still polls the network, so that the network is not starved. */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
 
@@ -46,18 +47,20 @@ struct myr_seldom {
 };
 bool myr_seldom_due(struct myr_seldom *seldom);
 
-/* Draining before the NIC is closed.
+/* How the NIC is drained before it is closed.
  *
- * All processes of the job have received their messages by then, but a sender whose acknowledgement
- * is missing would take its message for lost, and acknowledgements are delayed for piggybacking. A
- * process that communicates with other nodes therefore runs its NIC until it has sent its
- * acknowledgements and, if it is busy, until its own sends are acknowledged, with a timeout.
+ * At this point all processes of the job have received their messages. However, acknowledgements
+ * are delayed for piggybacking, and a sender that does not receive one would assume that its
+ * message is lost. A process that communicates with other nodes therefore runs its NIC until it has
+ * sent its acknowledgements and, if it is busy, until its own sends are acknowledged, with a
+ * timeout.
  *
- * A process of another job (spawned or connected) may receive messages much later. MPI_Finalize is
- * collective over connected processes, so this one then waits, without a timeout, as long as that
- * process may still receive them: its port is open, and its NIC is not silent for MYR_DRAIN_SILENCE
- * seconds. When this process has ended, it cannot acknowledge retransmissions any more. It
- * therefore runs its NIC longer if there are such processes on other nodes. */
+ * A process of another job, which was spawned or connected, may receive messages much later.
+ * MPI_Finalize is collective over connected processes, so this process waits without a timeout as
+ * long as the other process may still receive messages, that is, while its port is open and its NIC
+ * has not been silent for MYR_DRAIN_SILENCE seconds. Once this process has ended, it can no longer
+ * acknowledge retransmissions. It therefore runs its NIC longer if there are processes of other
+ * jobs on other nodes. */
 enum myr_drain_peers {
     MYR_DRAIN_THIS_NODE,   /* all peers are on this node */
     MYR_DRAIN_OTHER_NODES, /* there are peers on other nodes */
@@ -72,8 +75,8 @@ struct myr_drain {
 struct myr_drain myr_drain_begin(enum myr_drain_peers peers);
 bool myr_drain_goes_on(const struct myr_drain *drain, bool busy);
 
-/* Called for each poll while this process waits for one of another job: sleeps for a millisecond.
- * Returns true once, when the drain has taken `warn_s` seconds (0: never). */
+/* Called at each poll while this process waits for a process of another job; sleeps for a
+ * millisecond. Returns true once, when the drain has taken `warn_s` seconds (0: never). */
 bool myr_drain_wait(struct myr_drain *drain, uint32_t warn_s);
 
 #endif

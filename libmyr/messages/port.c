@@ -3,10 +3,10 @@
  * that it shares with the NIC.
  *
  * Invariants: a send token is either free, or its number is in the ring, at the NIC, or in an event
- * that has not been consumed. The same applies to receive tokens. So the ring has space for each
- * token that a process holds, and the ring of events has space for each event. All registered
- * memory of a port is in one list in shared memory, so that others can free it after its process
- * has died. */
+ * that has not been consumed. The same applies to receive tokens. Therefore the ring has space for
+ * each token that a process holds, and the event ring has space for each event. All registered
+ * memory of a port is in one list in shared memory, so that other processes can free it after the
+ * process of the port has died. */
 #include "libmyr/messages/port_inside.h"
 
 #include <errno.h>
@@ -31,9 +31,9 @@ static uint32_t offset_of(const uint8_t *base, const void *memory)
 
 /* ---- open and close ---- */
 
-/* Closes the port's inlet. The memory remains an inlet; see myr_inlet_open(). This must happen
- * before the port is closed, because from then on its number, and with it the inlet, may belong to
- * another port. */
+/* Closes the inlet of the port. The memory remains an inlet; see myr_inlet_open(). The inlet must
+ * be closed before the port, because afterwards the port's number, and with it the inlet, may
+ * belong to another port. */
 static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rings)
 {
     struct myr_inlet *inlet = myr_port_inlet(segment, rings);
@@ -42,10 +42,10 @@ static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rin
     }
 }
 
-/* Returns the inlet for the port's number, which is that of the number's previous port, unless a
- * sender may still write to it. Returns NULL if there is no memory. There are as many inlets as
- * ports were ever open at the same time, plus one for each inlet whose sender died while it
- * wrote. */
+/* Returns the inlet for the number of the port. This is the inlet of the previous port with this
+ * number, unless a sender may still write into it. Returns NULL if there is no memory. There are as
+ * many inlets as there ever were open ports at the same time, plus one for each inlet whose sender
+ * died while it wrote. */
 static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
                                     struct myr_error *error)
 {
@@ -109,8 +109,8 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
     return MYR_OK;
 }
 
-/* Closes the port on the NIC, which no longer uses its rings then. Returns false if the NIC may
- * still use them, because a process is stopped inside it. */
+/* Closes the port on the NIC, so that the NIC no longer uses its rings. Returns false if the NIC
+ * may still use them, because a process was stopped while it ran the NIC. */
 static bool close_on_nic(const struct myr_port *port)
 {
     struct mcp_board *board;

@@ -10,18 +10,18 @@
  *   gm_receive                           myr_port_receive
  *   gm_num_send_tokens, ..receive_tokens myr_port_send_tokens, myr_port_receive_tokens
  *
- * Messages are delivered whole, exactly once, and in order between two ports. Delivery is reliable
- * as long as both NICs and both ports are open. A port has a number of send tokens (outstanding
- * sends) and of receive tokens (provided buffers). Messages use only registered memory, which all
- * processes of the node share.
+ * Messages between two ports are delivered completely, exactly once, and in order. Delivery is
+ * reliable as long as both NICs and both ports are open. A port has a limited number of send tokens
+ * (for outstanding sends) and of receive tokens (for provided buffers). Messages must be in
+ * registered memory, which all processes of the node share.
  *
  * Packets between two NICs are authenticated with a secret that is derived from the keys of both
- * (seal.h). A NIC therefore accepts another NIC's packets only after a process here has connected
- * to a port there, to send to it or because myr_soft_knocked() reported it. Until then the other
- * NIC retransmits. If one of the two has no keys, because its nicbarr was built without libsodium,
- * packets between them are not authenticated.
+ * (seal.h). Therefore a NIC accepts packets of another NIC only after a process on its node has
+ * connected to a port of the other NIC, either to send to that port, or because myr_soft_knocked()
+ * has reported it. Until then the other NIC retransmits. If one of the two NICs has no keys,
+ * because nicbarr was built without libsodium there, packets between them are not authenticated.
  *
- * Threads: one thread at a time uses a port. */
+ * Only one thread at a time may use a port. */
 #ifndef MYR_PORT_H
 #define MYR_PORT_H
 
@@ -52,32 +52,33 @@ struct myr_port_options {
     uint32_t receive_tokens; /* 0 means 64 */
     bool inlet; /* whether to receive short messages from this node directly, see myr_port_intake()
                  */
-    bool watch; /* whether to start a watch of the NIC (nic_thread.h) with the first connection to
-                   another NIC, so that messages are acknowledged and retransmitted while all
-                   processes of the node compute */
+    bool watch; /* whether to start a watch of the NIC (nic_thread.h) when the first connection to
+                   another NIC is made, so that messages are acknowledged and retransmitted while
+                   all processes of the node compute */
 };
 
 enum myr_status myr_port_open(struct myr_soft_nic *nic, const struct myr_port_options *options,
                               struct myr_port **port, struct myr_error *error);
 
-/* Closes a port at once. Each outstanding message may be lost or not. Later messages to the port
- * are refused. */
+/* Closes a port immediately. Outstanding messages may be lost. Later messages to the port are
+ * refused. */
 void myr_port_close(struct myr_port *port);
 
 void myr_port_get_name(const struct myr_port *port, struct myr_port_name *name);
 
-/* Allocates registered memory of at least `bytes`, aligned to 128. Returns NULL if there is none
- * left. Closing the port frees all of it. The size of an allocation plus 128 bytes is rounded up to
- * a power of two, so request 128 less than a power of two, or many buffers at once. */
+/* Allocates at least `bytes` of registered memory, aligned to 128 bytes. Returns NULL if none is
+ * left. Closing the port frees all of its memory. The size of an allocation plus 128 bytes is
+ * rounded up to a power of two, so the caller should request 128 bytes less than a power of two, or
+ * many buffers in one allocation. */
 void *myr_port_alloc(struct myr_port *port, size_t bytes);
 void myr_port_free(struct myr_port *port, void *memory);
 
 /* Leaves an allocation to other processes, which may read it until the job ends. Closing the port
- * does not free it then. */
+ * no longer frees it. */
 void myr_port_forget(struct myr_port *port, void *memory);
 
-/* A port to send to, which is valid as long as the process's own port is open. `same_nic` means
- * that it is on the same NIC. */
+/* A remote port to send to. It is valid as long as the port of this process is open. `same_nic`
+ * means that both ports are on the same NIC. */
 struct myr_remote {
     uint32_t connection; /* the index of the connection to its NIC */
     uint32_t key;
@@ -89,29 +90,30 @@ struct myr_remote {
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
 
-/* Keeps a watch of the NIC (see struct myr_port_options) even if the process that runs it ends
- * while this one makes no calls. */
+/* Ensures that the NIC is watched (see struct myr_port_options) even if the process that runs the
+ * watch ends while this process makes no calls. */
 void myr_port_keep_watch(struct myr_port *port);
 
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */
 uint32_t myr_port_receive_tokens(const struct myr_port *port); /* number of free tokens */
 
-/* Sends `bytes` (0 to the buffer's size) of registered memory. It takes a send token, and returns
- * MYR_ERR_FULL if there is none.
+/* Sends `bytes` (0 to the size of the buffer) of registered memory. This takes a send token;
+ * returns MYR_ERR_FULL if there is none.
  *
- * On completion, myr_port_receive() calls `callback`, and the buffer belongs to the caller again.
- * The status passed to it is MYR_OK once the other NIC has the whole message, or the reason why
- * that is impossible (MYR_ERR_TOO_LONG). The send remains outstanding while the other port has no
- * receive token, is not open, or cannot be reached: see myr_port_unresponsive(). */
+ * When the send completes, myr_port_receive() calls `callback`, and the buffer belongs to the
+ * caller again. The callback gets the status MYR_OK if the other NIC has the whole message, or the
+ * reason why the message cannot be delivered (MYR_ERR_TOO_LONG). The send remains outstanding while
+ * the other port has no receive token, is not open, or cannot be reached; see
+ * myr_port_unresponsive(). */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
 enum myr_status myr_port_send(struct myr_port *port, const struct myr_remote *to,
                               const void *buffer, size_t bytes, myr_sent_fn callback,
                               void *context);
 
-/* Provides a buffer for a message of up to `bytes`. It takes a receive token, and returns
- * MYR_ERR_FULL if there is none. Buffers are used in the order in which they were provided. A
- * message longer than the next buffer fails permanently at its sender (MYR_ERR_TOO_LONG). */
+/* Provides a buffer for a message of up to `bytes`. This takes a receive token; returns
+ * MYR_ERR_FULL if there is none. Buffers are used in the order in which they were provided. If a
+ * message is longer than the next buffer, its send fails (MYR_ERR_TOO_LONG). */
 enum myr_status myr_port_provide(struct myr_port *port, void *buffer, size_t bytes);
 
 struct myr_received {
@@ -122,26 +124,26 @@ struct myr_received {
     uint64_t from_nic; /* key of the sender's NIC */
 };
 
-/* Call the callbacks of completed sends, and take the next received message. They return false if
- * there is none.
+/* Call the callbacks of completed sends, and get the next received message. Return false if there
+ * is none.
  *
- * myr_port_receive() runs the NIC if there is no message. myr_port_check() never does, and then
- * takes a few nanoseconds; it still finds messages from this NIC's ports, because their senders
- * deliver them. A progress function that is called continuously therefore uses myr_port_check(),
- * and runs the NIC with myr_soft_poll_now_and_then().
+ * If there is no message, myr_port_receive() runs the NIC. myr_port_check() never runs the NIC, and
+ * takes only a few nanoseconds. It still finds messages from ports of the same NIC, because their
+ * senders deliver them. A progress function that is called continuously therefore uses
+ * myr_port_check(), and runs the NIC with myr_soft_poll_now_and_then().
  *
- * A callback may use its port except for receive, check and close. */
+ * A callback may use its port, except for the functions to receive, check and close. */
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
 bool myr_port_check(struct myr_port *port, struct myr_received *received);
 
-/* Returns the inlet's receiving side. It gets the short messages that ports of this NIC send
- * through the outlet of myr_port_connect(). The caller must use a single copy of it, which holds
- * the receive state. */
+/* Returns the receiving side of the inlet. It gets the short messages that ports of this NIC send
+ * through the outlet of myr_port_connect(). It contains the receive state, so the caller must use
+ * only one copy of it. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
-/* Finds a NIC that has outstanding messages of this port and has not responded for at least
- * `least_s` seconds of retransmissions. Either it is unreachable, or no process runs it because
- * all of its node's processes compute. Each such silence is reported once per `recipient`, a
+/* Finds a NIC to which messages of this port are outstanding, and which has not responded to
+ * retransmissions for at least `least_s` seconds. Either it is unreachable, or no process runs it,
+ * because all processes of its node compute. Each such silence is reported once per `recipient`, a
  * number that the processes of a job on this node have in common. */
 struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
@@ -151,9 +153,9 @@ struct myr_unresponsive {
 bool myr_port_unresponsive(struct myr_port *port, uint32_t recipient, uint32_t least_s,
                            struct myr_unresponsive *unresponsive);
 
-/* Returns whether outstanding messages to this port will not be delivered any more: the port is
- * closed, its process has ended, or its NIC has not responded for `least_s` seconds of
- * retransmissions. */
+/* Returns whether outstanding messages to this port can no longer be delivered, because the port is
+ * closed, its process has ended, or its NIC has not responded to retransmissions for `least_s`
+ * seconds. */
 bool myr_port_undeliverable(struct myr_port *port, const struct myr_remote *to, uint32_t least_s);
 
 /* Closes all ports of a dead process, and frees their memory. Returns the number of ports

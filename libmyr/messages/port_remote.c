@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other ports: connections to them, and whether messages to them can be delivered; see port.h. */
+/* Remote ports: connections to them, and whether messages to them can be delivered; see port.h. */
 #include "libmyr/messages/port_inside.h"
 
 #include "libmyr/soft/nic_thread.h"
@@ -51,7 +51,7 @@ static bool agree_on_secret(const struct myr_port *port, const struct myr_public
     return true;
 }
 
-/* On failure, packets wait until a process of the node makes calls. */
+/* If there is no watch, packets wait until a process of the node makes calls. */
 static void start_watch(struct myr_port *port)
 {
     if (port->watched && NULL == port->watch) {
@@ -77,7 +77,7 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     }
     struct mcp_secret secret;
     const bool sign = remote->is_signed && !is_connected(port, &name->nic);
-    /* The agreement takes 50 us, so it is made once for each NIC. */
+    /* The key agreement takes 50 us, so it is performed once for each NIC. */
     if (sign && !agree_on_secret(port, &name->public, &secret)) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a peer's NIC has no key");
     }

@@ -2,8 +2,9 @@
 /* Endpoints for tagged messages: opening, peers, receives; see tagged.h.
  *
  * Invariants: a request that is not done is in exactly one place: the matching table, a list, the
- * table of numbers, or a peer's queue. A number consists of a generation in its upper bits and an
- * index in its lower ones, so that a stale number is not soon taken for its successor. */
+ * table of numbers, or the queue of a peer. A number consists of an index in its lower bits and a
+ * generation in its upper bits, so that a stale number is not mistaken for a new number with the
+ * same index. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -137,8 +138,8 @@ static bool resize_table(struct myr_tagged *t, uint32_t receives, uint32_t messa
         return false;
     }
     t->waiting = waiting;
-    /* The table must be zeroed. calloc() maps large blocks afresh, which are zero without being
-     * touched, but aligns only to 16 bytes. */
+    /* The table must be zeroed. calloc() gets large blocks as new mappings, which need not be
+     * cleared, but it aligns them only to 16 bytes. */
     void *table = calloc(1, bytes + MYR_LINE);
     if (NULL == table) {
         return false;
@@ -261,9 +262,9 @@ static bool has_stored_message(const struct myr_tagged *t)
     return false;
 }
 
-/* The receiver reads a stored message from the sender's buffers, perhaps only after the sender has
- * ended (the parent of a spawned process may do so). In that case they are not freed, because
- * another process would write into them. */
+/* The receiver reads a stored message from the buffers of the sender. It may do so only after the
+ * sender has ended, for example if it is the parent of a spawned process. In this case the buffers
+ * are not freed, because another process would write into them. */
 void myr_tagged_close(struct myr_tagged *t)
 {
     if (NULL != t->port) {
@@ -462,7 +463,8 @@ bool myr_tagged_receive_taken(struct myr_tagged *t, struct myr_tagged_message *m
 
 /* ---- progress ---- */
 
-/* Returns whether a receive may be waiting for a message whose sender is out of slots. */
+/* Returns whether a receive may be waiting for a message that its sender cannot send for lack of
+ * slots. */
 static bool wants_slots(const struct myr_tagged *t)
 {
     return t->crowded && (t->missed || 0 != mcp_match_receives(t->match));
@@ -540,8 +542,8 @@ bool myr_tagged_broken(const struct myr_tagged *t)
     return myr_pace_broken(&t->pace, t->nic);
 }
 
-/* Returns the peer of a connection, which exists because it has sent a message; if there are
- * several, the one that was connected last. */
+/* Returns the peer of a connection, which exists because a message has arrived from it. If there
+ * are several peers, returns the one that was connected last. */
 static uint64_t peer_id_of(const struct myr_tagged *t, uint32_t connection)
 {
     for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {

@@ -2,25 +2,24 @@
 /* Tagged messages: sends and receives with MPI's envelopes and matching rules (firmware/match.h),
  * of any length.
  *
- * Each process has one endpoint: a port, a matching table, and a rendezvous protocol, which moves
- * long messages directly into the receiver's buffer because ports cannot (Zhang, "MPI Collective
- * Operations over Myrinet", section 2.4).
- *   bytes                     same node                         another node
- *   up to MYR_TAGGED_SHORT    through the receiver's inlet      one message of the port (eager),
- *   up to a buffer            a shared buffer                   as long as there are credits
- *   more                      the receiver reads the sender's   the receiver asks (PULL), the
- *                             memory, if it may                 sender sends fragments (DATA)
+ * Each process has one endpoint, which consists of a port, a matching table, and a rendezvous
+ *   protocol. The latter moves long messages directly into the buffer of the receiver, which ports
+ *   cannot do (Zhang, "MPI Collective Operations over Myrinet", section 2.4). bytes
+ *   same node                         another node up to MYR_TAGGED_SHORT    through the receiver's
+ *   inlet      one message of the port (eager), up to a buffer            a shared buffer
+ *   as long as there are credits more                      the receiver reads the sender's   the
+ *   receiver asks (PULL), the memory, if it may                 sender sends fragments (DATA)
  *
- * A synchronous send is always an offer (rendezvous), which completes when it is matched.
+ * A synchronous send is always an offer (rendezvous), and completes when the offer is matched.
  *
  * Between two endpoints there is a channel with credits, as in MPI-NP II (thesis, section 2.4). The
- * credits limit the messages of a sender that wait at a receiver; further messages wait at the
- * sender. So no sender blocks another one, and a receiver's memory is bounded. A receiver that
+ * credits limit how many messages of a sender wait at a receiver; further messages wait at the
+ * sender. So no sender blocks the others, and the memory of a receiver is bounded. A receiver that
  * waits for a message grants more credits to senders that have none left, because the awaited
- * message may be among those that they hold back. Between nodes at most MYR_TAGGED_CREDITS of the
- * messages are eager; the others are offers, of which the receiver keeps only a table entry.
+ * message may be among those that they hold back. Between nodes, at most MYR_TAGGED_CREDITS
+ * messages are eager. All others are offers, which take only a table entry at the receiver.
  *
- * Threads: one thread at a time uses an endpoint, with all of its peers and requests. */
+ * Only one thread at a time may use an endpoint, with all its peers and requests. */
 #ifndef MYR_TAGGED_H
 #define MYR_TAGGED_H
 
@@ -78,7 +77,7 @@ struct myr_tagged_options {
 enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagged_options *options,
                                 struct myr_tagged **tagged, struct myr_error *error);
 
-/* Closes an endpoint at once. Incomplete requests are dropped without notice. */
+/* Closes an endpoint immediately. Incomplete requests are dropped without notice. */
 void myr_tagged_close(struct myr_tagged *tagged);
 
 void myr_tagged_get_name(const struct myr_tagged *tagged, struct myr_tagged_name *name);
@@ -138,8 +137,8 @@ bool myr_tagged_cancel(struct myr_tagged *tagged, struct myr_tagged_request *req
 bool myr_tagged_probe(struct myr_tagged *tagged, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes);
 
-/* Returns that message and removes it from matching, or returns NULL if there is none. The caller
- * then receives it with myr_tagged_receive_taken(). */
+/* Returns this message and removes it from the matching table, or returns NULL if there is none.
+ * The caller then receives it with myr_tagged_receive_taken(). */
 struct myr_tagged_message;
 struct myr_tagged_message *myr_tagged_take(struct myr_tagged *tagged,
                                            const struct mcp_pattern *pattern,
@@ -151,23 +150,24 @@ bool myr_tagged_receive_taken(struct myr_tagged *tagged, struct myr_tagged_messa
  * received. */
 uint32_t myr_tagged_progress(struct myr_tagged *tagged);
 
-/* Does the same for a thread that runs the endpoint while its host computes. It calls none of the
- * host's functions; work that needs one of them is left for the host. */
+/* Does the same as myr_tagged_progress(), for a thread that runs the endpoint while its host
+ * computes. No function of the host is called; work that needs such a function is left to the
+ * host. */
 uint32_t myr_tagged_run(struct myr_tagged *tagged);
 
-/* Sleep of that thread: it calls nap, runs the endpoint and, if there was nothing to do, calls
- * sleep. It is woken when a process of this node offers a message, requests one that was offered,
- * sends its data or finds no space here, and when there are chunks to read. Packets from other
+/* How this thread sleeps: it calls nap, runs the endpoint and, if there was nothing to do, calls
+ * sleep. It is woken when there are chunks to read, and when a process of this node offers a
+ * message, requests an offered message, sends data, or finds no space here. Packets from other
  * nodes do not wake it. The first two functions may be called while another thread uses the
  * endpoint. */
 void myr_tagged_nap(struct myr_tagged *tagged);
 bool myr_tagged_sleep(struct myr_tagged *tagged, uint32_t timeout_us); /* true if woken */
 void myr_tagged_wake(struct myr_tagged *tagged);
 
-/* With `chunk_bytes`, the callers of these functions read long messages of this node in chunks, so
- * that several threads can share the work: another thread may use the endpoint while chunks are
- * being read, and may read others. A caller takes a chunk (false if there is none), reads it, and
- * then reports whether that succeeded. */
+/* If `chunk_bytes` is set, the callers of these functions read long messages of this node in
+ * chunks, so that several threads can share the work: while a thread reads a chunk, another thread
+ * may use the endpoint or read other chunks. A caller takes a chunk (false if there is none), reads
+ * it, and then reports whether this succeeded. */
 struct myr_tagged_chunk {
     struct myr_tagged_request *request;
     uint64_t at, bytes;
@@ -203,8 +203,8 @@ struct myr_tagged_request *myr_tagged_done(struct myr_tagged *tagged);
  * this node make progress. */
 bool myr_tagged_broken(const struct myr_tagged *tagged);
 
-/* Returns whether a NIC is unresponsive (myr_port_unresponsive()). `id` becomes that of a peer
- * there. */
+/* Returns whether a NIC is unresponsive (myr_port_unresponsive()). `id` becomes the id of a peer on
+ * this NIC. */
 bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t recipient, uint32_t least_s,
                              struct myr_unresponsive *unresponsive, uint64_t *id);
 
@@ -212,11 +212,13 @@ bool myr_tagged_unresponsive(struct myr_tagged *tagged, uint32_t recipient, uint
  * the data of a message. */
 bool myr_tagged_expects(const struct myr_tagged *tagged);
 
-/* Returns whether peers wait for anything from here that is not sent, or not acknowledged. */
+/* Returns whether peers wait for anything from this endpoint that has not been sent or
+ * acknowledged. */
 bool myr_tagged_busy(const struct myr_tagged *tagged);
 
-/* Returns whether one of the peers for whose ids `matters` returns true still has to receive
- * something from here, and may do so (pace.h: draining). `id` becomes its id. */
+/* Returns whether there is a peer that still has to receive something from this endpoint, and may
+ * be able to (pace.h: draining). Only peers for whose id `matters` returns true are considered.
+ * `id` becomes the id of this peer. */
 bool myr_tagged_owes(struct myr_tagged *tagged, bool (*matters)(uint64_t id), uint64_t *id);
 
 #endif

@@ -2,11 +2,11 @@
 /* The internal interface of tagged messages: tagged.c (endpoints, peers, requests), tagged_send.c
  * (sends), tagged_receive.c (receives) and tagged_read.c (reading long messages in chunks).
  *
- * Messages between endpoints begin with a header (struct tagged_head). All but EAGER and CREDIT
- * have a second part (struct tagged_more). Envelopes of one sender arrive in order, because they
- * all take the same path: the receiver's inlet on one node, the port between nodes. The order of
- * messages without envelopes does not matter, because each refers to its request by numbers that
- * the two sides have exchanged.
+ * Messages between endpoints begin with a header (struct tagged_head). All messages except EAGER
+ * and CREDIT have a second header (struct tagged_more). Envelopes of one sender arrive in order,
+ * because they all take the same path: the inlet of the receiver on one node, or the port between
+ * nodes. Messages without envelopes may arrive in any order, because each refers to its request by
+ * numbers that the two sides have exchanged.
  *
  *   EAGER   envelope, the message follows
  *   STORED  envelope; the message is in a buffer of the sender's, at offset `at` of the segment
@@ -67,7 +67,7 @@ _Static_assert(24 == sizeof(struct tagged_head) && 24 == sizeof(struct tagged_mo
 _Static_assert(MYR_SHORT_BYTES == sizeof(struct tagged_head) + MYR_TAGGED_SHORT,
                "the longest eager message on a node fills a slot of the inlet");
 
-/* A message that cannot be sent yet, for lack of space at its receiver. */
+/* A message that cannot be sent yet, because its receiver has no space. */
 struct tagged_out {
     struct tagged_out *next;
     struct tagged_head head;
@@ -107,14 +107,14 @@ struct myr_tagged_peer {
     uint32_t unreceived;            /* those with a message, a request for data, or data */
 };
 
-/* Buffers of one size. A buffer from which the port sends is returned when the send completes,
- * whereas a stored message occupies its buffer until it is received. Stored messages must therefore
- * leave some buffers for the port.
+/* Buffers of one size. A buffer from which the port sends is returned when the send completes. A
+ * stored message occupies its buffer until it is received, so stored messages must leave some
+ * buffers for the port.
  *
- * A send to a process that makes no MPI calls may take long to complete. In order that it does not
- * block sends to others, the port sends to a peer from fewer buffers than are left. If none is
- * left, because there are several such processes, a peer from which the port uses none gets one of
- * those that are added. */
+ * A send to a process that makes no MPI calls may take long to complete. To ensure that such sends
+ * do not block sends to other peers, a peer may occupy only fewer buffers than are left. If no
+ * buffer is left, because there are several such processes, a peer that occupies no buffer gets an
+ * additional one. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* number of free buffers */
@@ -128,7 +128,7 @@ struct tagged_buffer {
     uint8_t *memory;
     struct myr_tagged *tagged;
     struct myr_tagged_peer *peer; /* its destination */
-    bool counts;                  /* in the peer's `unreceived` */
+    bool counts;                  /* counted in the peer's `unreceived` */
 };
 
 /* A message that waits for its receive, or is about to be received. */
@@ -194,7 +194,7 @@ struct myr_tagged {
     uint64_t lost_id;
     struct myr_received held; /* arrived through the port, and does not fit anywhere yet */
     bool holds;
-    struct tagged_requests reads; /* receives with chunks that are not being read yet */
+    struct tagged_requests reads; /* receives with chunks that no thread reads yet */
     struct myr_tagged_counters counted;
 
     struct myr_tagged_peer *bucket[TAGGED_BUCKETS];
@@ -227,9 +227,10 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 
-/* Sends the answer with which the receive `request` of an offer completes. Returns true if it has
- * left. Otherwise the request is done when it leaves: the process may wait outside this library
- * afterwards, or end, and the sender waits for the answer. */
+/* Sends the last answer to an offer, with which its receive `request` completes. Returns true if
+ * the answer has left. Otherwise the request is done only when the answer leaves. The sender waits
+ * for this answer, and after the request is done this process may end, or wait outside this
+ * library. */
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request);
 
@@ -243,8 +244,7 @@ void tagged_wake_peer(struct myr_tagged_peer *peer);
 /* Frees a buffer. */
 void tagged_buffer_end(struct tagged_buffer *buffer);
 
-/* Returns whether anything is queued for this peer, which is equivalent to its being in the list of
- * waiting peers. */
+/* Returns whether anything is queued for this peer. If so, it is in the list of waiting peers. */
 bool tagged_waits(const struct myr_tagged_peer *peer);
 
 /* Sends the queued messages and the pulled data, as far as there is space for them. */
@@ -252,7 +252,7 @@ void tagged_send_waiting(struct myr_tagged *t);
 
 /* ---- tagged_receive.c ---- */
 
-/* Delivers a message to a receive, which is in no list. Returns true if the receive is complete.
+/* Delivers a message to a receive that is in no list. Returns true if the receive is complete.
  * `message` may be in a buffer that is reused afterwards. */
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
                     const struct myr_tagged_message *message);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads long messages from their senders' memory, in chunks, so that a thread of the receiver and
- * the receiver itself can share the work, and neither waits for the other for longer than a chunk
- * takes.
+/* Reads long messages from the memory of their senders, in chunks. A progress thread of the
+ * receiver and the receiver itself can thus share the work, and neither waits for the other longer
+ * than a chunk takes.
  *
- * A request is in the list as long as part of it has not been claimed. It is done when all of it
- * has been read. If the kernel refuses a read, the sender is requested to send the data instead. */
+ * A request is in the list as long as a part of it has not been claimed, and is done when all of it
+ * has been read. If the kernel refuses a read, the receiver asks the sender to send the data
+ * instead. */
 #include "libmyr/messages/tagged_inside.h"
 
 void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,

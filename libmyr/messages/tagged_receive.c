@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receiving side of an endpoint: messages to be matched, and the data and control messages that
- * follow.
+/* The receiving side of an endpoint: it matches messages, and processes the data and control
+ * messages that follow them.
  *
  * Input is not trusted, although it comes only from processes of the same user: unknown numbers,
- * fragments that exceed a buffer, and locations outside of the segment are ignored. */
+ * fragments that exceed a buffer, and locations outside the segment are ignored. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -18,9 +18,9 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Returns credits to a sender. They are piggybacked on the next message to it. They are sent in a
- * message of their own when more than half of the slots in which no message waits are to be
- * returned, so the sender never stalls while slots are free. */
+/* Returns credits to a sender. They are piggybacked on the next message to it. If more than half of
+ * the slots in which no message waits are still to be returned, they are sent in a separate
+ * message, so that the sender never stalls while slots are free. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
@@ -274,7 +274,7 @@ static bool receive_message(struct myr_tagged *t, const uint8_t *what, uint32_t 
     const struct tagged_head *head = &message.head;
     message.peer = sender_of(t, head);
     if (NULL == message.peer && !t->by_host) {
-        return false; /* an answer will be needed, so the host must connect to the peer first */
+        return false; /* an answer will be necessary, so the host must connect to the peer first */
     }
     if (TAGGED_EAGER == head->kind) {
         message.data = what + sizeof(*head);

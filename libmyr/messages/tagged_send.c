@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sending side of an endpoint: short messages are written into the receivers' inlets, all
- * others are sent through the port.
+/* The sending side of an endpoint. Short messages to processes of the same node are written into
+ * their inlets; all other messages are sent through the port.
  *
- * A message without space at its receiver waits in its peer's queue, and so do all later ones,
- * which keeps envelopes in order. Fragments of offers (DATA) need no order. They are sent
- * round-robin, one fragment per send, and never use the small buffers, so a long message does not
- * delay short ones. */
+ * If the receiver has no space for a message, it waits in the queue of the peer, and so do all
+ * later messages, so that envelopes stay in order. Fragments of offers (DATA) need no order. They
+ * are sent round-robin, one fragment per send, and never use the small buffers, so long messages do
+ * not delay short ones. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -112,8 +112,8 @@ static struct tagged_buffer *take_buffer(struct myr_tagged *t, struct tagged_poo
     return buffer;
 }
 
-/* Takes a buffer for a peer that has none, and adds one if necessary. Returns NULL if there is no
- * memory, or if too many were added. */
+/* Takes a buffer for a peer that has none, and allocates an additional buffer if necessary. Returns
+ * NULL if there is no memory, or if too many buffers have been added. */
 static struct tagged_buffer *take_added(struct myr_tagged *t, enum tagged_pools pool)
 {
     const size_t bytes = TAGGED_LARGE_ADDED == pool ? t->options.buffer_bytes : TAGGED_SMALL;
@@ -325,8 +325,8 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
 /* The result of sending a message. */
 enum left { LEFT, WAITS, OUT_OF_MEMORY };
 
-/* Sends the message now, or queues it. `request` (which may be NULL) is done when a queued message
- * has left. */
+/* Sends the message now, or queues it. If it is queued, `request` (which may be NULL) is done when
+ * the message has left. */
 static enum left send_or_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                struct tagged_head *head, const struct tagged_more *more,
                                struct myr_tagged_request *request)
@@ -472,7 +472,8 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
 }
 
 /* Copies the message into a buffer that the receiver can read, and sends its envelope. The request
- * is done when this has left, because the process may then wait outside this library, or end. */
+ * is not done before the envelope has left, because the process may then end, or wait outside this
+ * library. */
 static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                              struct myr_tagged_request *request, struct tagged_head *head)
 {
@@ -554,9 +555,9 @@ bool myr_tagged_busy(const struct myr_tagged *t)
     return 0 != t->busy_buffers || NULL != t->waiting_peers;
 }
 
-/* Returns whether a message to this peer was offered, and its data were not requested yet. When the
- * endpoint is drained, this is possible for requests that the program gave up by
- * MPI_Request_free(); Open MPI keeps their memory until they complete. */
+/* Returns whether a message was offered to this peer and its data have not been requested yet. This
+ * may be the case even when the endpoint is drained, if the program has released the request by
+ * MPI_Request_free(); Open MPI keeps the memory of such requests until they complete. */
 static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
     for (uint32_t i = 0; i < t->numbers; ++i) {
@@ -568,9 +569,10 @@ static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *
     return false;
 }
 
-/* Returns whether the peer still has to receive anything from here. Credits do not count, because a
- * process that has ended needs none. Whether another node's port is closed is known only from
- * messages that it refuses, so an offer does not count there. */
+/* Returns whether the peer still has to receive anything from this endpoint. Credits are not
+ * considered, because a process that has ended needs none. That a port on another node is closed
+ * becomes known only when it refuses messages, so offers to other nodes are not considered
+ * either. */
 static bool is_owed(struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
     const bool owed = 0 != peer->unreceived || NULL != peer->messages.first ||

@@ -3,9 +3,8 @@
  * Memory management of the segment; see segment_inside.h. segment.h declares what users may call.
  *
  * Invariants: a block is either in use or in exactly one free list. Memory beyond `committed` is
- * never touched. If a process dies while it holds the lock, the free lists may be inconsistent. The
- * segment is then declared full, and keeps serving the existing records.
- */
+ * never touched. If a process dies while it holds the lock, the free lists may be inconsistent. In
+ * this case the segment is declared full; existing records remain usable. */
 #include "libmyr/node/segment_inside.h"
 
 #include <errno.h>
@@ -36,8 +35,8 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* Reports the owner of the lock. Sleeps are counted instead of time, so that a suspended job does
- * not count as waiting. */
+/* Reports the owner of the lock. The waiting time is measured by counting sleeps, so that it does
+ * not grow while the job is suspended. */
 static void report_owner(struct myr_sram *sram)
 {
     char line[200];
@@ -52,8 +51,8 @@ static void report_owner(struct myr_sram *sram)
 }
 
 /* Takes the lock without sleeping in the mutex. glibc aborts the process if the system denies
- * futexes on shared memory, and a process killed while it passes on the lock would leave the others
- * asleep. The lock is held for microseconds, so a few yields or a short sleep suffice. */
+ * futexes on shared memory, and if a process is killed while it hands over the lock, the others are
+ * never woken. The lock is held for microseconds only, so a few yields or a short sleep suffice. */
 void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
@@ -119,9 +118,10 @@ static bool commit_up_to(struct myr_segment *segment, size_t end)
     return true;
 }
 
-/* Allocates a block from the free list, else from memory that was never used; returns 0 if there is
- * none. Blocks are aligned to their size, up to a page, so that a record spans as few pages as
- * possible. The gap in front of an aligned block is added to the free lists. */
+/* Allocates a block from the free list or, if this is empty, from memory that was never used;
+ * returns 0 if there is none. Blocks are aligned to their size, up to a page, so that a record
+ * spans as few pages as possible. The gap in front of an aligned block is added to the free
+ * lists. */
 uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
 {
     struct myr_sram *sram = segment->sram;

@@ -9,8 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Returns the level of the kernel's Yama module. 0: no restriction. 1: the target must permit its
- * reader. More: needs capabilities that a program does not have. */
+/* Returns the level of the kernel's Yama module. At level 0 there is no restriction. At level 1 the
+ * target must permit its reader. Higher levels require capabilities that a program does not
+ * have. */
 static int yama_scope(void)
 {
     int scope = 0;

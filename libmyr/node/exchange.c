@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The slow path of an exchange on one node; see exchange.h.
  *
- * A process's progress is published in two places. The info in a slot contains the writer's
- * progress at the time when it wrote that round; a process that has just read the round has those
- * cache lines. As long as the processes are in step, the info words suffice. The exact words are
- * read only if a process lags behind. */
+ * The progress of a process is published in two places. The info word of a slot contains the
+ * progress of the writer at the time when it wrote that round. A process that has just read the
+ * round has this word in its cache. As long as the processes are in step, the info words suffice.
+ * The exact words are read only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
 static uint32_t part_bytes(uint32_t window, uint32_t slot)

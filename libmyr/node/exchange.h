@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An exchange on one node: in each round every process contributes a small payload, and reads the
- * payloads of all.
+ * payloads of all processes.
  *
- * A process writes its payload of a round into a slot of its own (slot.h), and does not wait for
- * late processes to do so. Any number of rounds may therefore be under way, up to
- * MYR_EXCHANGE_WINDOW ahead of the slowest process. A process participates in each round with three
- * steps, in this order, and in the order of rounds:
- *    if (myr_exchange_room(x))  { fill myr_exchange_next(x);
- *                                 myr_exchange_write(x); }
- *    if (myr_exchange_ready(x)) { read myr_exchange_payload(x, rank) of all;
- *                                 myr_exchange_pass(x); }
+ * A process writes its payload of a round into one of its own slots (slot.h), without waiting for
+ *    late processes. Several rounds may therefore be in progress; a process may be up to
+ *    MYR_EXCHANGE_WINDOW rounds ahead of the slowest one. A process participates in each round with
+ *    three steps, in this order, and in the order of rounds: if (myr_exchange_room(x))  { fill
+ *    myr_exchange_next(x); myr_exchange_write(x); } if (myr_exchange_ready(x)) { read
+ *    myr_exchange_payload(x, rank) of all; myr_exchange_pass(x); }
  *
- * The _await_ functions are the blocking versions.
+ * The functions with await in their names are the blocking versions.
  *
- * Threads: one at a time uses an exchange. No function fails: all wait even for a dead process,
- * unless the watch is abandoned (waiter.h). In that case waiting functions return at once, and the
- * payloads that they waited for may be missing. */
+ * Only one thread at a time may use an exchange. The functions do not fail: they wait even for a
+ * dead process, unless the watch is abandoned (waiter.h). In that case they return immediately, and
+ * the payloads that they waited for may be missing. */
 #ifndef MYR_EXCHANGE_H
 #define MYR_EXCHANGE_H
 
@@ -27,12 +25,12 @@
 #include "libmyr/node/waiter.h"
 
 /* The number of rounds that a process may be ahead of the slowest one. Blocking calls need fewer.
- * It is chosen so that, with the cache line for `passed` and the header of the record, the record
- * of a power of two of processes fills its block. */
+ * If the number of processes is a power of two, the record, with its header and the cache lines for
+ * `passed`, exactly fills its block. */
 enum { MYR_EXCHANGE_WINDOW = 14 };
 
-/* A wide exchange has fewer slots, with a payload that continues behind their first line. The
- * parts of all processes likewise fill a block, 32 KiB for each process. */
+/* A wide exchange has fewer slots, whose payload continues behind their first line. Here, too, the
+ * parts of all processes fill a block, with 32 KiB for each process. */
 enum {
     MYR_WIDE_WINDOW = 7,
     MYR_WIDE_SLOT = 36 * MYR_LINE, /* bytes */
@@ -79,8 +77,8 @@ static inline myr_word *myr_exchange_passed(const struct myr_exchange *x, uint32
     return &((struct myr_passed *)(x->lines + (size_t)rank * x->stride))->round;
 }
 
-/* Returns the offset of the next slot. Rounds wrap around, and no power of two is a multiple of the
- * window, so the slot is not a function of the round's number. */
+/* Returns the offset of the next slot. The numbers of rounds wrap around at a power of two, which
+ * is not a multiple of the window, so the slot cannot be computed from the number of the round. */
 static inline uint32_t myr_exchange_behind(const struct myr_exchange *x, uint32_t at)
 {
     return at + x->slot < x->stride ? at + x->slot : MYR_LINE;
@@ -112,7 +110,7 @@ static inline void myr_exchange_write(struct myr_exchange *x)
     myr_wake(&x->watch, &slot->round);
 }
 
-/* Waits until the window has space. The other processes must be on their way to read the oldest
+/* Waits until there is space in the window. The other processes must be about to read the oldest
  * round. */
 void myr_exchange_await_room(struct myr_exchange *x);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A key-value table of 64-bit words that the job's processes share; see segment.h.
+/* A key-value table of 64-bit words that the processes of the job share; see segment.h.
  *
- * It is a hash table with open addressing. The first table is in the segment's header. When a
- * table is three quarters full, its content moves to one of twice the size, in a block. If no such
- * block is available, the last quarter is used as well.
+ * It is a hash table with open addressing. The first table is in the header of the segment. When a
+ * table is three quarters full, its content is moved to a table of twice the size in an allocated
+ * block. If no such block is available, the last quarter is used as well.
  *
- * Invariants: entries are never removed, so a search ends at the first free entry. A process may be
- * killed at any point, so a table is complete before `kv_table` refers to it, and a value is
+ * Invariants: entries are never removed, so a search ends at the first free entry. Since a process
+ * may be killed at any point, `kv_table` refers to a table only when it is complete, and a value is
  * written before its key. */
 #include "libmyr/node/segment_inside.h"
 
@@ -117,7 +117,7 @@ uint64_t myr_kv_get(struct myr_segment *segment, uint64_t key)
 {
     myr_segment_lock(segment);
     const struct myr_kv_entry *entry = lookup_entry(table_of(segment), key);
-    /* A free entry may have the value of a process that was killed before it wrote the key. */
+    /* A free entry may contain a value from a process that was killed before it wrote the key. */
     const uint64_t value = NULL == entry || 0 == entry->key ? 0 : entry->value;
     myr_segment_unlock(segment);
     return value;

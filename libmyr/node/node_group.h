@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group on one node: the processes of a communicator that share a record.
  *
- * It has two kinds of barriers, which are independent and have epochs of their own.
- * myr_group_barrier() is a blocking barrier. Arrivals are the split barrier (the papers' fuzzy
- * barrier): myr_group_arrive() announces this process, and myr_arrival_test() tests whether all
- * have arrived.
+ * A group has two kinds of barriers, which are independent and have separate epochs.
+ * myr_group_barrier() is a blocking barrier. The other kind is the split barrier, called fuzzy
+ * barrier in the papers: myr_group_arrive() announces the arrival of this process, and
+ * myr_arrival_test() tests whether all processes have arrived.
  *
- * Threads: one thread at a time uses a group, as MPI requires for collectives of a communicator.
- * myr_arrival_test() may run in any thread. */
+ * Only one thread at a time may use a group, as MPI requires for collectives of a communicator.
+ * However, any thread may call myr_arrival_test(). */
 #ifndef MYR_GROUP_H
 #define MYR_GROUP_H
 
@@ -59,8 +59,8 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* Adds this process to a counter, and returns true to the process that completes the counter. That
- * process also resets the counter, before it releases the other processes into the next epoch. */
+/* Adds this process to a counter, and returns true if it has completed the counter. In this case
+ * the counter is also reset, before this process releases the others into the next epoch. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
     if (myr_fetch_add(counter) + 1 != members) {
@@ -92,7 +92,7 @@ static inline void myr_group_barrier(struct myr_group *group)
     }
 }
 
-/* A split barrier under way, from the view of one process. */
+/* A split barrier in progress, from the point of view of one process. */
 struct myr_arrival {
     const myr_word *arrivals;
     uint32_t size;
@@ -101,9 +101,9 @@ struct myr_arrival {
     uint32_t seen;  /* all ranks below this one have arrived */
 };
 
-/* Arrives in the next split barrier. Any number of arrivals may be outstanding, and they complete
- * in order. A member need not make calls between its arrival and its test, because the other
- * members only read the word that this call writes. */
+/* Arrives in the next split barrier. Any number of split barriers may be outstanding, and they
+ * complete in order. A member need not make any calls between its arrival and its test, because the
+ * other members only read the word that this call writes. */
 void myr_group_arrive(struct myr_group *group, struct myr_arrival *arrival);
 
 static inline bool myr_arrival_test(struct myr_arrival *arrival)

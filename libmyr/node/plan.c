@@ -40,7 +40,7 @@ bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t 
     }
     plan->nsteps = 1;
     plan->steps[0] = (struct mcp_step){1, size - 1};
-    for (uint32_t i = 0; i < size; ++i) { /* own word first, then in rank order from there */
+    for (uint32_t i = 0; i < size; ++i) { /* own word first, then those of the ranks after it */
         plan->words[i] = word_at(slots, (size_t)((rank + i) % size) * stride);
     }
     return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Detection of oversubscribed CPUs; see segment.h.
  *
- * Each process publishes its affinity mask in its entry of the process table when it joins
- * (segment.c), and again when it finds that its binding has changed. Waiters check whether the CPUs
- * are oversubscribed.
+ * Each process publishes its affinity mask in its entry of the process table when it joins the
+ * segment (segment.c), and again when it finds that its binding has changed. Waiting processes
+ * check whether the CPUs are oversubscribed.
  *
  * Invariant: `population` changes whenever an entry does, so a process needs to count again only
  * when it has changed. */
@@ -55,8 +55,8 @@ const myr_word *myr_segment_population(const struct myr_segment *segment)
 }
 
 /* Counts of the processes, and of the CPUs that they may use: on the whole node, and restricted to
- * `within`. Masks are read without synchronisation, so a reader may read one that is being updated.
- * That is corrected when the owner increments `population`, because the reader then counts
+ * `within`. Masks are read without synchronisation, so a reader may see a mask that is being
+ * updated. This is corrected when the owner increments `population`, because the reader then counts
  * again. */
 struct census {
     uint32_t processes, processors; /* of the whole node */

@@ -29,9 +29,9 @@ void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment)
     myr_record_leave(segment, ring->record);
 }
 
-/* Faults the chunks in before they are used. Otherwise the first rounds take several times as long,
- * which would distort measurements of them. Other processes may be writing there already; the
- * values read are ignored. */
+/* Faults in the pages of the chunks before they are used. Otherwise the first rounds would take
+ * several times as long, which would distort measurements. Other processes may already be writing
+ * to the chunks; the values read are ignored. */
 __attribute__((no_sanitize("thread"))) static void touch_chunks(const uint8_t *chunks)
 {
     enum { PAGE = 4096 };
@@ -61,7 +61,7 @@ size_t myr_ring_taken(const struct myr_ring *ring)
            (NULL == ring->chunks ? 0 : MYR_LINE + (size_t)MYR_RING_WINDOW * MYR_RING_CHUNK);
 }
 
-/* Lowers `all_passed` to that process's progress, if it is less. */
+/* Lowers `all_passed` to the progress of that process, if this is less. */
 static void update_passed(struct myr_ring *ring, uint32_t rank)
 {
     const uint32_t passed = myr_load_acquire(&ring->lines->passed[rank].round);
@@ -70,8 +70,8 @@ static void update_passed(struct myr_ring *ring, uint32_t rank)
     }
 }
 
-/* Usually the readers have advanced well beyond the required round by the time all are checked, so
- * they are polled only once in many rounds. */
+/* By the time all readers are checked, they have usually advanced well beyond the required round,
+ * so the readers are polled only once in many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)
 {
     const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring on one node: in each round one process writes a small payload, and all others read it.
+/* A ring on one node: in each round one process writes a small payload, and all other processes
+ * read it.
  *
- * All processes agree on the writer of each round; rounds may have different writers. The writer
- * does not wait for its readers: a ring is *loosely synchronous*, like the MPI_Bcast of Zhang's
- * thesis. It may be MYR_RING_WINDOW rounds ahead of the slowest reader, and then waits. Memory is
+ * All processes agree on the writer of each round, and different rounds may have different writers.
+ * The writer does not wait for its readers until it is MYR_RING_WINDOW rounds ahead of the slowest
+ * one, so a ring is *loosely synchronous*, like the MPI_Bcast of Zhang's thesis. Memory is
  * therefore bounded, and nothing is lost, however long a reader sleeps. All processes share one
  * slot (slot.h) per round.
  *
- * For large payloads a ring may have *chunks*: further memory, one per slot. A chunk is
- * written before its slot, and read before its slot is passed.
+ * For large payloads a ring may have *chunks*, which are larger buffers, one for each slot. A chunk
+ * is written before its slot is published, and read before its slot is passed.
  *
- * Threads: one thread at a time uses a ring. Errors: none; a process that has died is waited for
- * like any other. */
+ * Only one thread at a time may use a ring. The functions do not fail: they also wait for a process
+ * that has died. */
 #ifndef MYR_RING_H
 #define MYR_RING_H
 
@@ -58,9 +59,9 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Allocates the chunks, 512 KiB for all processes together. Returns false if there is no memory for
- * them; all processes then get the same result, whenever they call this. Half of the segment stays
- * free for records. The call makes no progress, so a non-blocking call may use it without being
- * overtaken by another call. */
+ * them; all processes get the same result, whenever they call this function. Half of the segment is
+ * left free for records. This function does not call the progress engine, so a non-blocking call
+ * that uses it cannot be overtaken by another call. */
 bool myr_ring_get_chunks(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Returns the size of the shared memory that a ring uses (bytes). */
@@ -86,7 +87,8 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 
 /* ---- the writer of a round ---- */
 
-/* Waits until the next slot is free, that is, until all readers have passed its last round. */
+/* Waits until the next slot is free, that is, until all readers have passed the last round in this
+ * slot. */
 void myr_ring_await_room(struct myr_ring *ring);
 
 /* Loads the readers' progress without waiting, and returns whether the next slot is free now. */
@@ -97,8 +99,8 @@ static inline bool myr_ring_room(struct myr_ring *ring)
     return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_update(ring);
 }
 
-/* Returns the next round's payload, of MYR_SLOT_BYTES, once its slot is free, and with it the
- * chunk. */
+/* Returns the payload of the next round, which has MYR_SLOT_BYTES. Its slot must be free, and with
+ * it the chunk. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {
@@ -107,8 +109,8 @@ static inline void *myr_ring_next(struct myr_ring *ring)
     return myr_ring_slot(ring, ring->passed + 1)->payload;
 }
 
-/* Sets each reader's share of the bytes, before the slot is written. It is used only if the
- * processes have agreed on it. */
+/* Sets the number of bytes for each reader, before the slot is written. It is used only if the
+ * processes have agreed to do so. */
 static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
 {
     myr_word *word = &myr_ring_slot(ring, ring->passed + 1)->part;

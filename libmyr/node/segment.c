@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joining and leaving the node's shared segment. segment.h describes the interface, sram.h the
- * layout.
+ * Joins and leaves the shared segment of the node. segment.h describes the interface, and sram.h
+ * the layout.
  *
- * Invariant: an entry of the process table belongs to one process, however many copies of this
- * library have joined in it. Other files manage the segment's memory and content
- * (segment_inside.h).
- */
+ * Invariant: an entry of the process table belongs to one process, even if several copies of this
+ * library in the process have joined the segment. Other files manage the memory and the content of
+ * the segment (segment_inside.h). */
 #include "libmyr/node/segment_inside.h"
 
 #include <errno.h>
@@ -78,9 +77,9 @@ static enum myr_status map_segment(struct myr_segment *segment, size_t bytes,
 /* The minimum size of a segment. */
 static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
 
-/* Returns the size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. Beyond it ftruncate()
- * raises SIGXFSZ. The limit applies only to the file's size, so a process with a lower one can
- * still commit memory. */
+/* Returns the size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. For larger sizes
+ * ftruncate() would raise SIGXFSZ. RLIMIT_FSIZE applies only to the size of the file, so a process
+ * with a lower limit can still commit memory. */
 static uint32_t permitted_size(uint32_t limit)
 {
     struct rlimit files;
@@ -134,9 +133,9 @@ static enum myr_status map_existing(struct myr_segment *segment, struct myr_erro
     return MYR_OK;
 }
 
-/* The identity of a marker file: its inode and when it was written. The segment contains a copy.
- * Without it, a stale file of an earlier job could lead into another job's segment, if PID and
- * descriptor are in use again there. */
+/* The identity of a marker file, which consists of its inode and the time when it was written. The
+ * segment contains a copy of it. Otherwise a stale file of an earlier job could refer to the
+ * segment of another job, if the same PID and descriptor are in use there. */
 struct mark {
     uint64_t word[2];
 };
@@ -179,10 +178,10 @@ static enum myr_status attach_by_sign(struct myr_segment *segment, const char *p
         return MYR_ERR_NOT_THERE; /* no process has joined yet */
     }
     segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    /* A stale marker file may name a PID that belongs to another process now, whose descriptor is a
-     * socket (ENXIO), or which this process may not open for writing (EACCES). If the process is of
-     * this job after all, but not accessible, each of the two creates a segment, which is detected
-     * from the modex. */
+    /* The PID in a stale marker file may now belong to another process, whose descriptor may be a
+     * socket (ENXIO), or may not be opened for writing (EACCES). If that process belongs to this
+     * job, but is not accessible, both processes create a segment, which is detected from the
+     * modex. */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
         return MYR_ERR_NOT_THERE; /* all processes have ended */
@@ -193,8 +192,8 @@ static enum myr_status attach_by_sign(struct myr_segment *segment, const char *p
                         target, path);
     }
     /* The marker file may refer to another file, because its creator has left and the descriptor
-     * was reused, or because the creator is in another container. In the latter case each of the
-     * two creates a segment, which is detected from the modex. */
+     * was reused, or because the creator is in another container. In the latter case both processes
+     * create a segment, which is detected from the modex. */
     const enum myr_status status = map_existing(segment, error);
     const bool marked =
         MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
@@ -248,8 +247,8 @@ static void remove_sign(const struct myr_segment *segment)
     }
 }
 
-/* Returns the inode of a namespace, or 0 if unknown. It is part of the marker file's name because
- * members must agree on PIDs and clock. */
+/* Returns the inode of a namespace, or 0 if it is unknown. The name of the marker file contains
+ * this inode, because all members must have the same PIDs and the same clock. */
 static unsigned long namespace_of(const char *name)
 {
     char path[32];
@@ -260,8 +259,8 @@ static unsigned long namespace_of(const char *name)
 
 unsigned myr_dir_lock_ms = 30000;
 
-/* Finds or creates the segment, under the directory's lock. If the directory is /tmp, as with some
- * launchers, other users can take that lock as well. */
+/* Finds or creates the segment, while it holds the lock of the directory. If the directory is /tmp,
+ * as with some launchers, other users can take this lock as well. */
 static enum myr_status find_or_create(struct myr_segment *segment, const char *dir, uint32_t limit,
                                       struct myr_error *error)
 {
@@ -293,8 +292,8 @@ static enum myr_status find_or_create(struct myr_segment *segment, const char *d
     return status;
 }
 
-/* Returns the process's own entry if it has one, else a free one, else the next one that was never
- * used. Called with the lock held. */
+/* Returns the entry of this process if it has one, otherwise a free entry, or else the next entry
+ * that was never used. Called with the lock held. */
 static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
 {
     uint32_t found = sram->processes;
@@ -317,8 +316,8 @@ static uint32_t next_number(uint32_t last, uint32_t index)
     return (use < USES ? use : 1) * MYR_PROCESSES + index;
 }
 
-/* Allocates an entry in the process table. Each of nicbarr's components has its own copy of this
- * library, so if another copy in this process has an entry already, it is shared. */
+/* Allocates an entry in the process table. Each component of nicbarr contains a copy of this
+ * library. If another copy in this process already has an entry, this entry is shared. */
 static enum myr_status take_process_entry(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
@@ -420,8 +419,8 @@ void myr_segment_leave(struct myr_segment *segment)
     struct myr_sram_process *process = &segment->sram->process[segment->index];
     const int shown = (int)process->shown - 1;
     if (shown == segment->fd) {
-        /* Kept open, because the marker file refers to it while any copy of this library is
-         * attached. */
+        /* The descriptor is kept open, because the marker file refers to it while any copy of this
+         * library is attached. */
         segment->fd = -1;
     }
     if (1 == atomic_fetch_sub(&process->attached, 1)) {
@@ -522,19 +521,19 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
     return NULL == process ? 0 : myr_load_relaxed(&process->pid);
 }
 
-/* An entry is reused only after its owner has ended. If it is being overwritten, the result for a
- * dead process may be wrong, once. */
+/* An entry is reused only after its owner has ended. While it is being overwritten, the result for
+ * the dead process may be wrong once. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
 {
     const struct myr_sram_process *process = entry_of(segment, number);
     const struct myr_sram_process *self = &segment->sram->process[segment->index];
-    /* Without its own start time a process cannot compare those of others. */
+    /* A process that does not know its own start time cannot compare the start times of others. */
     return NULL == process ||
            myr_process_ended(myr_load_relaxed(&process->pid), atomic_load(&process->began),
                              thoroughly && 0 != atomic_load(&self->began));
 }
 
-/* Without the lock, because a process that is stopped may hold it. */
+/* The table is read without the lock, because a stopped process may hold it. */
 bool myr_segment_ended(const struct myr_segment *segment, uint32_t pid, bool thoroughly)
 {
     for (uint32_t i = 0; thoroughly && i < MYR_PROCESSES; ++i) {

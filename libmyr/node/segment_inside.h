@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The segment's internal interface, shared by these files; see segment.h for its users.
- *   segment.c      attaching and leaving; the table of processes
- *   processors.c   the placement of processes
- *   blocks.c       the memory: growth, allocation of blocks, the lock
- *   records.c      the shared state of a group's processes, found by its key
- *   kv.c           words by key that the job's processes share */
+/* The internal interface of the segment, shared by these files; see segment.h for the interface of
+ *   its users. segment.c      attaching and leaving; the table of processes processors.c   the
+ *   placement of processes blocks.c       the memory: growth, allocation of blocks, the lock
+ *   records.c      the shared state of a group's processes, found by its key kv.c           words
+ *   by key that the job's processes share */
 #ifndef MYR_SEGMENT_INSIDE_H
 #define MYR_SEGMENT_INSIDE_H
 
@@ -37,13 +36,13 @@ void myr_publish_processors(struct myr_sram_process *process);
 /* Initialises a new segment's first key-value table. */
 void myr_kv_begin(struct myr_segment *segment);
 
-/* The lock of everything that is not an atomic word. If a process dies while it holds the lock, the
- * segment counts as full from then on. */
+/* The lock that protects everything except atomic words. If a process dies while it holds the lock,
+ * the segment is considered full from then on. */
 void myr_segment_lock(struct myr_segment *segment);
 void myr_segment_unlock(struct myr_segment *segment);
 
-/* Blocks by their offsets; all functions require the lock. myr_take_block() returns 0 if there is
- * none. */
+/* These functions identify blocks by their offsets, and require the lock. myr_take_block() returns
+ * 0 if there is no block. */
 struct myr_record *myr_block_at(const struct myr_segment *segment, uint32_t offset);
 uint32_t myr_block_offset(const struct myr_segment *segment, const struct myr_record *record);
 size_t myr_block_bytes(uint32_t block_class);

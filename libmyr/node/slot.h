@@ -2,13 +2,15 @@
 /* A slot: a word with a payload, which carries the data of collectives on one node (exchange.h,
  * ring.h).
  *
- * Payload and epoch are adjacent. A payload of up to 48 bytes shares the epoch's cache line, so a
- * reader that finds the epoch gets the data with the same cache line transfer. (This is Hoefler's
- * array with data in it; Zhang's thesis has the payload in the barrier's own packet.)
+ * The payload is adjacent to the epoch. A payload of up to 48 bytes is in the same cache line as
+ * the epoch, so a reader that finds the epoch gets the data with the same cache line transfer.
+ * (This corresponds to Hoefler's array with additional data; in Zhang's thesis the packets of the
+ * barrier contain the payload.)
  *
- * Both users number their rounds from 1, and the numbers wrap around like epochs. A slot is reused
- * after a window of rounds. By then all processes must have passed the slot's last round, that is,
- * have finished reading it. Each process publishes how far it has passed in a word of its own. */
+ * Exchanges and rings number their rounds from 1, and the numbers wrap around like epochs. A slot
+ * is reused after a window of rounds. By then all processes must have passed the last round in the
+ * slot, that is, must have finished reading it. Each process publishes the last round that it has
+ * passed in a separate word. */
 #ifndef MYR_SLOT_H
 #define MYR_SLOT_H
 

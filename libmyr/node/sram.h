@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The SRAM: the layout of the memory that all processes of a job on one node share.
+/* The layout of the memory that all processes of a job on one node share, which is called SRAM
+ * after the memory of a NIC.
  *
- * Each job has one segment on each of its nodes. It consists of a header, a table of processes, and
- * blocks. A block is either free or a record (the shared state of one group's processes). Offsets
- * are in bytes from the segment's start; 0 means none. Except for atomic words, and unless a
- * comment says otherwise, the header's lock guards everything. Any change here must change
- * MYR_SRAM_LAYOUT, so that two builds with different layouts never share a segment. */
+ * Each job has one segment on each of its nodes. The segment consists of a header, a table of
+ * processes, and blocks. A block is either free or a record, which contains the shared state of a
+ * group's processes. Offsets are in bytes from the start of the segment; 0 means none. Except for
+ * atomic words, and unless a comment says otherwise, everything is protected by the lock in the
+ * header. Any change in this file must change MYR_SRAM_LAYOUT, so that two builds with different
+ * layouts never share a segment. */
 #ifndef MYR_SRAM_H
 #define MYR_SRAM_H
 
@@ -26,7 +28,7 @@ enum {
     MYR_KV_CAPACITY = 128,  /* capacity of the first key-value table; a power of two */
 };
 
-/* An entry of the table of processes. Only its process writes it. */
+/* An entry of the table of processes. Only the process that owns the entry writes it. */
 struct myr_sram_process {
     myr_word attached;      /* refcount: how often it has joined; 0 if the entry is free */
     myr_word number;        /* number of its process, see myr_segment_number() */
@@ -75,9 +77,9 @@ struct myr_sram {
     pthread_mutex_t lock; /* robust, because its owner may be killed */
     myr_word owner;       /* pid of the last holder of the lock, for diagnosis */
     myr_word stuck;       /* pid of the holder that was last reported as stuck */
-    /* once true, no more records are created, so that all ranks get the same result */
+    /* if true, no more records are created, so that all ranks get the same result */
     uint32_t full;
-    uint32_t end;       /* offset from which on memory was never used */
+    uint32_t end;       /* offset of the memory that was never used */
     uint32_t committed; /* memory is committed up to this offset, and never touched beyond it */
     uint32_t processes; /* high-water mark of entries in the table of processes */
     uint32_t free_block[MYR_BLOCK_CLASSES];

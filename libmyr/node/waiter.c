@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for a word in the three phases of waiting.h. A process sleeps by futex on the awaited
- * word itself. Messages for its other traffic do not wake it, so it runs progress at the end of
- * each slice. */
+/* Waiting for a word in the three phases of waiting.h. A process sleeps on the awaited word itself,
+ * by a futex. Other messages for the process do not wake it, so it calls the progress function at
+ * the end of each slice. */
 #include "libmyr/node/waiter.h"
 
 #include "libmyr/node/segment.h"
@@ -13,8 +13,8 @@
 enum {
     CHECK_EVERY = 256,   /* waits between two checks for oversubscription, a power of two */
     AFTER_SLEEP_US = 20, /* how long progress runs after each slice of sleep */
-    /* A call of progress has moved data if it takes at least BUSY_NS of CPU time, and BUSY_TIMES as
-     * much as the fastest call. */
+    /* A call of the progress function is assumed to have moved data if it takes at least BUSY_NS of
+     * CPU time, and at least BUSY_TIMES as much as the fastest call. */
     BUSY_NS = 3000,
     BUSY_TIMES = 2,
 };
@@ -38,7 +38,7 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
     waiter->oversubscribed = false;
 }
 
-/* Two threads may do this at once, with the same result. */
+/* Two threads may do this concurrently, with the same result. */
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter)
 {
     const uint32_t population = myr_load_acquire(myr_segment_population(waiter->segment));
@@ -71,7 +71,8 @@ static bool is_abandoned(struct myr_watch *watch)
     return watch->abandoned;
 }
 
-/* This phase and the next two return true if the word was reached, or the watch is abandoned. */
+/* The functions for this phase and the next two return true if the word has reached the epoch, or
+ * the watch is abandoned. */
 MYR_HOT static bool poll_word(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
@@ -107,11 +108,11 @@ static int64_t processor_time_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Returns whether this call of progress moved data. Open MPI does not report that, so it is
- * inferred from the CPU time used. It matters because a process that slept while its neighbour
- * sends large messages would let them through at one per slice. On some machines (sandboxes,
- * emulators) reading the clock alone exceeds the threshold, so the fastest call so far is the
- * baseline. */
+/* Returns whether this call of the progress function moved data. Open MPI does not report this, so
+ * it is inferred from the CPU time of the call. The answer matters because a process that sleeps
+ * while its neighbour sends large messages would receive only one of them per slice. On some
+ * machines (sandboxes, emulators) reading the clock alone exceeds the threshold, so the fastest
+ * call so far serves as the baseline. */
 static bool progress_moves(struct myr_waiter *waiter)
 {
     const int64_t start = processor_time_ns();
@@ -124,7 +125,8 @@ static bool progress_moves(struct myr_waiter *waiter)
     return took >= BUSY_NS && took / BUSY_TIMES >= idle;
 }
 
-/* Runs progress until it is time to sleep, which is postponed whenever data moved. */
+/* Calls the progress function until it is time to sleep. Sleeping is postponed whenever data have
+ * moved. */
 static bool progress_until_sleep(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     struct myr_waiter *waiter = watch->waiter;
@@ -143,8 +145,8 @@ static bool progress_until_sleep(struct myr_watch *watch, const myr_word *word, 
     return false;
 }
 
-/* Runs progress for a moment after each slice. Returns true if data moved. Slow machines may report
- * that every time, so the word is checked as well. */
+/* Calls the progress function for a moment after each slice. Returns true if data moved. On slow
+ * machines this may appear to be so every time, so the word is checked as well. */
 static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;
@@ -159,7 +161,7 @@ static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, ui
     return moved;
 }
 
-/* A wait that has lasted for a long time, counted from when it fell asleep. */
+/* A wait that has lasted for a long time since the process first slept. */
 struct long_wait {
     uint64_t next_us;
     uint32_t times;
@@ -180,7 +182,7 @@ static void sleep_on_word(struct myr_watch *watch, myr_word *word, uint32_t epoc
     struct myr_waiter *waiter = watch->waiter;
     struct long_wait wait = {.next_us = os_now_us() + MYR_LONG_WAIT_US};
     struct myr_slices slices = myr_slices_begin(&waiter->policy);
-    /* The process's binding may have changed, so publish it. */
+    /* The binding of the process may have changed, so publish it. */
     (void)myr_segment_oversubscribed(waiter->segment);
     for (;;) {
         atomic_fetch_add(watch->sleepers, 1);

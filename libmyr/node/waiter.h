@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for a word of the node's memory: spins, then yields, then sleeps, by the policy of
- * waiting.h.
+/* Waits for a word in the memory of the node: first spins, then yields, then sleeps, according to
+ * the policy of waiting.h.
  *
- * A waiter belongs to a process; several of its threads may use it at once. */
+ * A waiter belongs to a process; several threads of the process may use it concurrently. */
 #ifndef MYR_WAITER_H
 #define MYR_WAITER_H
 
@@ -19,17 +19,15 @@ struct myr_watch;
 struct myr_waiter {
     struct myr_segment *segment;
     /* advances the host's other traffic; called while waiting. It must not yield, because its CPU
-     * time is taken as the sign of whether it had work. */
+     * time indicates whether it had work to do. */
     void (*progress)(void);
     struct myr_wait_policy policy;
-    /* Called each time a wait has lasted for another MYR_LONG_WAIT_US; `times` is the number of
-     * these so far. The first call publishes the wait (waits.h) and returns its entry, which is
-     * hidden when the wait ends. The results of later calls are ignored. If NULL, it is not
-     * called. */
+    /* Called whenever a wait has lasted for another MYR_LONG_WAIT_US; `times` is the number of
+     * calls so far. The first call publishes the wait (waits.h) and returns its entry, which is
+     * hidden when the wait ends. The results of later calls are ignored. May be NULL. */
     struct myr_shown_wait *(*long_wait)(const struct myr_watch *watch, uint32_t times);
-    /* Called after each call of progress in a longer wait. If it returns true, the wait cannot end
-     * by itself and is abandoned, as are all later waits of its watch. If NULL, it is not
-     * called. */
+    /* Called in longer waits after each call of progress(). If it returns true, the wait cannot end
+     * by itself and is abandoned, as are all later waits of the same watch. May be NULL. */
     bool (*abandons)(const struct myr_watch *watch);
     myr_word population; /* the node's population word when `oversubscribed` was determined */
     _Atomic bool oversubscribed;
@@ -42,9 +40,9 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
 /* Returns whether this process shares its CPUs with other processes at present. */
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter);
 
-/* A watch: the state with which a group waits on the words of its record. The few fields that every
- * wait needs are together, because a process that shares its CPU finds cold caches and TLBs
- * whenever it is scheduled, so each page that a barrier touches costs time. */
+/* A watch is the state with which a group waits on the words of its record. The few fields that
+ * every wait needs are adjacent: a process that shares its CPU finds cold caches and TLBs whenever
+ * it is scheduled, so each page that a barrier touches costs time. */
 struct myr_watch {
     uint32_t polls;     /* polls before progress is called; updated from time to time */
     uint32_t waits;     /* number of waits that were not over at the first poll */
@@ -72,8 +70,8 @@ static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t ep
 void myr_wake_slow(myr_word *word);
 
 /* Wakes the processes that sleep on `word`, which was just stored. There is no fence between the
- * two accesses: in the worst case `sleepers` is read too early, and the sleeper finds the new value
- * at the end of its slice. */
+ * store and reading `sleepers`: in the worst case `sleepers` is read too early, and the sleeping
+ * process finds the new value at the end of its slice. */
 static inline void myr_wake(const struct myr_watch *watch, myr_word *word)
 {
     if (__builtin_expect(0 != atomic_load_explicit(watch->sleepers, memory_order_relaxed), 0)) {

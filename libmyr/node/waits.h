@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The long waits of a process, published in the segment for `nicbarr status` (nic_inspect.h), so
- * that the user of a hanging job can find out which ranks wait where.
+/* Publishes the long waits of a process in the segment, so that `nicbarr status` (nic_inspect.h)
+ * can show the user of a hanging job which ranks are waiting, and where.
  *
  * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter waits cost nothing. Only
- * the process itself writes its entries; a reader may get a mixture of an old and a new entry. The
- * memory is allocated with the first such wait; without memory nothing is published.
+ * the process itself writes its entries. A reader may get a mixture of an old and a new entry. The
+ * memory is allocated at the first long wait; if there is no memory, nothing is published.
  *
- * Threads: any, up to MYR_WAITS of a process at once. */
+ * Any thread may publish a wait; at most MYR_WAITS of a process are published at the same time. */
 #ifndef MYR_WAITS_H
 #define MYR_WAITS_H
 
@@ -42,9 +42,9 @@ static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
     return (struct myr_key){.scope = index, .id = 0x57 /* "W" */, .sequence = number};
 }
 
-/* Publishes a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` but since_ms are set.
- * Returns its entry, to be passed to myr_wait_hide() when the wait ends, or NULL, which may be
- * passed as well, if the wait was not published. */
+/* Publishes a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` except since_ms are set.
+ * Returns the entry, or NULL if the wait was not published. In either case the result is to be
+ * passed to myr_wait_hide() when the wait ends. */
 struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
                                      const struct myr_shown_wait *wait);
 void myr_wait_hide(struct myr_shown_wait *entry);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol between the daemon and its clients on their Unix socket (SOCK_SEQPACKET). The client
- * sends a connect request (struct myr_daemon_hello). The daemon replies with a welcome; if its
- * status is MYR_OK, the descriptors of memory and UDP socket are attached. The client sends a close
- * message (a "goodbye") before it closes the connection, so that the daemon can distinguish this
- * from a death. */
+/* The protocol between the daemon and its clients over a Unix socket (SOCK_SEQPACKET). The client
+ * sends a connect request (struct myr_daemon_hello). The daemon replies with a welcome message; if
+ * its status is MYR_OK, the descriptors of the memory and of the UDP socket are attached. The
+ * client sends a close message (a "goodbye") before it closes the connection, so that the daemon
+ * can distinguish this from the death of the client. */
 #ifndef MYR_DAEMON_WORDS_H
 #define MYR_DAEMON_WORDS_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The board of the soft NIC's control program (firmware/board.h): packets by UDP, clock, wake-ups,
+ * The board of the soft NIC's control program (firmware/board.h): UDP packets, the clock, wake-ups,
  * and links to other NICs. Its functions are called with the NIC locked, by the control program and
- * by code that opens groups and ports.
- */
+ * by the code that opens groups and ports. */
 #include "libmyr/soft/nic_parts.h"
 
 #include "os/clock.h"
@@ -42,7 +41,7 @@ static void drop_link(struct mcp_board *board, mcp_link link)
 static void wake_sleepers(struct mcp_board *board, myr_word *word)
 {
     (void)board;
-    /* The word behind a group's release counts its sleepers. */
+    /* The word after the release of a group counts the processes that sleep on the release. */
     if (0 != atomic_load_explicit(word + 1, memory_order_relaxed)) {
         os_futex_wake((const void *)word);
     }
@@ -78,8 +77,8 @@ static bool is_own_address(const struct myr_nic_name *own, const struct mcp_ip *
     return found;
 }
 
-/* Returns the address through which to reach the peer. Addresses of the peer that this host has as
- * well rank last, because container bridges often have the same address on all hosts. */
+/* Returns the address through which to reach the peer. An address of the peer that this host also
+ * has is the last resort, because container bridges often have the same address on all hosts. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
     const struct myr_nic_name *own = &nic->shared->name;
@@ -87,7 +86,8 @@ uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_nam
     if (name->count > MYR_NIC_ADDRESSES) {
         return MYR_NIC_ADDRESSES;
     }
-    for (uint32_t mine = own->count; mine > 0; --mine) { /* this NIC's first address has priority */
+    for (uint32_t mine = own->count; mine > 0;
+         --mine) { /* the first address of this NIC has priority */
         const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
             const struct mcp_ip *there = &name->address[theirs - 1].ip;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The soft NIC's client side of myrd; see nic_daemon.h. */
+/* The client side of myrd, for the soft NIC; see nic_daemon.h. */
 #include "libmyr/soft/nic_daemon.h"
 
 #include <errno.h>

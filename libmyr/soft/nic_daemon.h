@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NIC of the node's daemon, myrd, for its clients.
+/* The soft NIC of the daemon myrd: the interface for its clients.
  *
- * One daemon serves all jobs of one user on a node with one NIC. They share its memory and its
- * socket, and get both over a Unix socket. The trust boundary is the user, because a job could harm
- * the processes of another job of its user anyway. Daemons of different users share nothing.
+ * A daemon serves all jobs of a user on a node with a single NIC. The jobs share the memory and the
+ * UDP socket of this NIC, and get both over a Unix socket. The trust boundary is the user, because
+ * a job could harm the processes of another job of the same user anyway. Daemons of different users
+ * share nothing.
  *
- * A process that exits without closing the connection has died; the daemon then releases its
- * resources. The NIC does not need the daemon: when the daemon exits, waiting processes run the NIC
- * themselves. */
+ * If the connection to a process ends without a close message, the process has died, and the daemon
+ * releases its resources. The NIC does not depend on the daemon: when the daemon exits, waiting
+ * processes run the NIC themselves. */
 #ifndef MYR_SOFT_DAEMON_H
 #define MYR_SOFT_DAEMON_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running the NIC's control program; for libmyr's own files, not for users of libmyr. */
+/* Functions to run the control program of the NIC, for the files of libmyr and not for its
+ * users. */
 #ifndef MYR_SOFT_INSIDE_H
 #define MYR_SOFT_INSIDE_H
 
@@ -9,52 +10,54 @@
 #include "libmyr/soft/nic.h"
 #include "libmyr/soft/nic_inspect.h"
 
-/* Increment this with any change in the meaning of a NIC's shared state. A change of its size is
- * detected anyway. */
+/* Increment this with any change in the meaning of the NIC's shared state. Changes of its size are
+ * detected in any case. */
 enum { MYR_SOFT_LAYOUT = 15 };
 uint32_t myr_soft_layout(void);
 
 /* Locks the NIC to run the control program; returns its memory and board. myr_soft_leave() unlocks
- * the NIC and sends the packets; call it after myr_soft_enter() in any case. Do not nest.
+ * the NIC and sends the packets, and must always be called after myr_soft_enter(). These calls must
+ * not be nested.
  *
  * The result is NULL in two cases, which myr_soft_entered() distinguishes. If the NIC is broken,
- * its control program must not run any more, but the NIC is locked nevertheless, for cleanup. If
- * this process has given up waiting for the lock (struct myr_soft_bounds), the NIC is not locked,
- * and data that the lock guards must not be written or freed, because its holder may continue
- * later. */
+ * its control program must not run any more, but the NIC is still locked, for cleanup. If this
+ * process has given up waiting for the lock (struct myr_soft_bounds), the NIC is not locked, and
+ * the data that the lock protects must not be written or freed, because the holder of the lock may
+ * continue later. */
 struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **board);
 bool myr_soft_entered(const struct myr_soft_nic *nic);
 void myr_soft_leave(struct myr_soft_nic *nic);
 
 /* Does the same for an observer, which waits no longer than one run of the control program takes.
- * If the result is NULL, do not call myr_soft_leave(). */
+ * If the result is NULL, myr_soft_leave() must not be called. */
 struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic);
 
-/* Fails because the NIC is broken, or because this process has given up waiting for its lock. */
+/* Returns the error for a NIC that is broken, or for whose lock this process has given up
+ * waiting. */
 enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_error *error);
 
 /* Returns the index of the address through which this NIC reaches the NIC called `name`: an address
- * in one of its own networks if there is any, else the first of a family that this NIC has. An
- * address that this NIC has itself is used only if all of them are. Returns MYR_NIC_ADDRESSES if
- * there is none. */
+ * in one of the networks of this NIC if there is any, otherwise the first address of a family that
+ * this NIC supports. An address that this NIC also has is used only if there are no others. Returns
+ * MYR_NIC_ADDRESSES if there is no suitable address. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
-/* Gets a reference to the link to that address, to be released with the board's drop(). Returns
- * MCP_LINK_SENDER if there is no route, or the table has no space for another link. Call it between
- * enter() and leave(). */
+/* Gets a reference to the link to this address, to be released with the board's drop(). Returns
+ * MCP_LINK_SENDER if there is no route, or the table has no space for another link. To be called
+ * between enter() and leave(). */
 mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
 /* Formats a link's address. Call it between enter() and leave(). */
 void myr_soft_address_of(const struct myr_soft_nic *nic, mcp_link link,
                          char text[MCP_ADDRESS_TEXT]);
 
-/* Enables UDP GRO, because messages are expected. A NIC that only performs collectives does
- * without, because it receives single packets faster that way. */
+/* Enables UDP GRO, because messages are expected. A NIC that only performs collectives does not
+ * enable it, because it then receives single packets faster. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic);
 
 /* Makes this process the runner, which runs the NIC continuously, so that no other process has to
- * sleep on the network. Returns false if there is a runner already. A runner that dies is not
- * replaced: waiting processes poll again. */
+ * sleep on the network. Returns false if there already is a runner. A runner that dies is not
+ * replaced; waiting processes then poll again. */
 bool myr_soft_become_runner(struct myr_soft_nic *nic, enum myr_soft_runner as);
 void myr_soft_resign_runner(struct myr_soft_nic *nic);
 
@@ -63,12 +66,12 @@ void myr_soft_resign_runner(struct myr_soft_nic *nic);
 void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context), void *context);
 
 /* Makes this process the watch, which checks from time to time whether any process runs the NIC.
- * Returns false if there is one already.
+ * Returns false if there already is one.
  *
  * The result of myr_soft_polls() changes whenever a process has polled for packets.
  * myr_soft_catch_up() processes received packets and expired timers. It returns false if there may
- * be more; call it again without a pause, because packets of peers may be queued behind those of
- * unknown senders. */
+ * be more; it should then be called again without a pause, because packets of peers may be queued
+ * behind packets of unknown senders. */
 bool myr_soft_become_watch(struct myr_soft_nic *nic);
 void myr_soft_resign_watch(struct myr_soft_nic *nic);
 uint32_t myr_soft_polls(const struct myr_soft_nic *nic);
@@ -87,9 +90,9 @@ int myr_soft_socket(const struct myr_soft_nic *nic); /* the NIC keeps ownership 
 /* Releases the resources of a dead process in the NIC. (Groups: myr_soft_groups_reap().) */
 void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid);
 
-/* For a process that inspects a NIC from outside: the key of its record in the segment, the number
- * of bytes of the record to copy, and the decoding of that copy, which returns NULL if the layout
- * is different. */
+/* For a process that inspects a NIC from outside. The functions return the key of its record in the
+ * segment and the number of bytes of the record to copy, and decode this copy, which fails with
+ * NULL if the layout is different. */
 struct myr_key myr_soft_record_key(void);
 size_t myr_soft_shared_bytes(void);
 const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *view);
@@ -97,11 +100,11 @@ const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *
 /* Returns a link's address in such a copy. */
 struct mcp_ip myr_soft_ip_of(const void *copy, mcp_link link);
 
-/* Groups without a host that are not closed yet, the oldest first, as offsets of their records in
- * the segment. When the list is full, the oldest is closed, and a peer that still needs a message
- * of it fails. The list therefore has as many entries as a program may free at once: some dozens
- * for each communicator that has carried data of several sizes. Use it between enter() and
- * leave(). */
+/* Groups that no host uses any more, but that are not closed yet. The list contains the offsets of
+ * their records in the segment, the oldest first. When the list is full, the oldest group is
+ * closed, and a peer that still needs one of its messages fails. The list therefore has as many
+ * entries as a program may free at once: some dozens for each communicator that has carried data of
+ * several sizes. To be used between enter() and leave(). */
 enum { MYR_SOFT_LINGERING = 256 };
 struct myr_soft_lingering {
     uint32_t record[MYR_SOFT_LINGERING];
@@ -109,9 +112,10 @@ struct myr_soft_lingering {
 };
 struct myr_soft_lingering *myr_soft_lingering(struct myr_soft_nic *nic);
 
-/* For the inspection of a group of the NIC: the key of its record, and the size of its slots before
- * the NIC's own group (bytes). A copy of these bytes contains the processes' words: first the
- * epochs in which they have arrived, then their pids (0 if not joined yet, or left). */
+/* For the inspection of a group. The functions return the key of its record, and the number of
+ * bytes in the record's slots that precede the group of the NIC. These bytes contain words of the
+ * processes: first the epochs in which they have arrived, then their pids (0 if a process has not
+ * joined yet, or has left). */
 struct myr_key myr_soft_group_record_key(uint64_t key);
 size_t myr_soft_group_before(uint32_t locals);
 const myr_word *myr_soft_group_words(const void *copy);

@@ -18,10 +18,10 @@ enum {
     TABLE_MOST = 1 << 16, /* entries of a group's table or of the table of ports */
 };
 
-/* The segment to read, which is not trusted. Lists may change while they are read, or be corrupt
- * and have cycles, so the bytes and the list entries to be read are limited. The limit follows from
- * the memory that the file occupies (st_blocks), which is charged to its owner, and not from the
- * file's size, which may be arbitrary. */
+/* The segment to read, which is not trusted. Lists may change while they are read, or may be
+ * corrupt and have cycles, so the number of bytes and of list entries to be read is limited. The
+ * limit is derived from the memory that the file occupies (st_blocks), which is charged to its
+ * owner, and not from the size of the file, which may be arbitrary. */
 struct source {
     int fd;
     uint64_t left;
@@ -63,8 +63,8 @@ static bool read_source(struct source *from, size_t offset, void *to, size_t byt
     return true;
 }
 
-/* Returns a copy of the segment's header, to be freed by the caller. On failure it returns NULL,
- * and `status` contains the reason. */
+/* Returns a copy of the segment's header, to be freed by the caller. On failure returns NULL, with
+ * the reason in `status`. */
 static struct myr_sram *copy_head(struct source *from, enum myr_status *status,
                                   struct myr_error *error)
 {
@@ -141,7 +141,7 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
 /* ---- missing members of a group ---- */
 
 /* Returns a consistent copy of a group with its tables, to be freed by the caller. Returns NULL if
- * out of memory, or if there is no such group, which is also the result if it changes meanwhile. */
+ * out of memory, if there is no such group, or if the group changes meanwhile. */
 static struct mcp_group *copy_group(struct source *from, uint32_t offset,
                                     const struct mcp_group *head)
 {
@@ -185,8 +185,7 @@ static void view_missing(struct mcp_group *group, const void *shared, struct myr
     view->since_ns = 0 == group->backoff.ends_ns ? 0 : group->began_ns;
 }
 
-/* Lists the processes of this node that have not arrived in the epoch after `done`, if others
- * have. */
+/* If some processes of this node have arrived in the epoch after `done`, lists the others. */
 static void view_absent(struct source *from, uint32_t offset, const struct mcp_group *head,
                         struct myr_group_view *view)
 {

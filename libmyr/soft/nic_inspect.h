@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inspecting a segment and its NIC from outside, without joining.
  *
- * `nicbarr status` uses it for segments of other processes. It maps nothing and writes nothing: it
- * copies the relevant data with pread(), and at most 8 times the memory that the file occupies.
- * Neither a foreign or truncated file nor data that change meanwhile can therefore do any harm. A
- * copy may mix data of two points in time. */
+ * `nicbarr status` uses these functions for segments of other processes. They neither map nor write
+ * the segment, but copy the relevant data with pread(), and at most 8 times the memory that the
+ * file occupies. Therefore neither a foreign or truncated file nor data that change meanwhile can
+ * do any harm. A copy may contain data of different points in time. */
 #ifndef MYR_SOFT_INSPECT_H
 #define MYR_SOFT_INSPECT_H
 
@@ -34,10 +34,10 @@ enum { MYR_VIEW_NODES = 16, MYR_VIEW_LOCALS = 16 };
 /* Limit of list entries that one inspection visits, over all lists. */
 enum { MYR_VIEW_ENTRIES = 1 << 16 };
 
-/* A group in the NIC's state. The group waits if `nodes` or `absent` is not 0. `nodes` is the
- * number of nodes whose messages it waits for. If `absent` is not 0, the group cannot even start,
- * because that many processes of this node have not arrived while others have. The lists contain as
- * many as fit. */
+/* A group of the NIC. The group waits if `nodes` or `absent` is not 0. `nodes` is the number of
+ * nodes whose messages it waits for. If `absent` is not 0, the group cannot even start, because so
+ * many processes of this node have not arrived, whereas others have. The lists contain as many
+ * nodes and processes as fit. */
 struct myr_group_view {
     uint32_t offset;        /* unique among the NIC's groups at any time */
     uint32_t node;          /* the NIC's number in the group */
@@ -45,8 +45,9 @@ struct myr_group_view {
     bool failed;            /* whether no further epoch will complete */
     /* the missing node of a failed group; the NIC's own node if a process of that node has died */
     struct myr_node_view lost;
-    uint64_t since_ns;     /* when it began to wait for nodes (CLOCK_MONOTONIC); 0 if not known */
-    uint32_t nodes, named; /* number of nodes that it waits for, and how many of them are listed */
+    uint64_t since_ns; /* when it began to wait for nodes (CLOCK_MONOTONIC); 0 if not known */
+    uint32_t nodes,
+        named; /* number of nodes that the group waits for, and number of them that are listed */
     struct myr_node_view missing[MYR_VIEW_NODES];
     /* number of processes of this node, and of those that have not arrived */
     uint32_t locals, absent;

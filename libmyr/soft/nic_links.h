@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The soft NIC's table of links, which maps a link to a peer's address. nic_board.c uses it.
  *
- * The table is in the memory that the node's processes share; the process that runs the control
- * program reads and writes it. An address has one refcounted link. When its last holder drops it,
- * the link is free for another address. A NIC that communicates with many peers, one after the
- * other, therefore does not run out of links.
+ * The table is in the memory that the processes of the node share, and is accessed by the process
+ * that runs the control program. Each address has one link with a reference count. When the last
+ * reference is dropped, the link can be used for another address. Therefore a NIC that communicates
+ * with many peers, one after the other, does not run out of links.
  *
- * Invariant: each entry before `fresh` is in a bucket's list (held) or in the free list (not held).
- * Entry 0 is MCP_LINK_SENDER and never held. */
+ * Invariant: each entry before `fresh` is either in the list of a bucket (held) or in the free list
+ * (not held). Entry 0 is MCP_LINK_SENDER and is never held. */
 #ifndef MYR_SOFT_LINKS_H
 #define MYR_SOFT_LINKS_H
 

@@ -17,12 +17,12 @@ enum {
 };
 
 /* The default timeouts. The control program runs for microseconds, but a debugger may stop the
- * process in it for minutes. */
+ * process that runs it for minutes. */
 #define USUAL_WARN_NS (UINT64_C(30) * 1000 * 1000 * 1000)
 #define USUAL_GIVE_UP_NS (UINT64_C(900) * 1000 * 1000 * 1000)
 
-/* The longest interval between two checks that is charged to the holder. Longer ones mean that the
- * waiter itself was stopped, or that the machine was suspended. */
+/* The longest interval between two checks that is charged to the holder. A longer interval means
+ * that the waiting process itself was stopped, or that the machine was suspended. */
 #define CHECK_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Takes the lock of a broken NIC. */
@@ -57,9 +57,9 @@ bool myr_soft_ended(struct myr_soft_nic *nic, uint32_t pid)
     return myr_segment_ended(nic->segment, pid, is_thorough(nic));
 }
 
-/* Marks the lock as broken if the dead process `process` holds it. If that process released the
- * lock after it was found to be the holder, the exchange fails, because no other process has its
- * number. */
+/* Marks the lock as broken if the dead process `process` holds it. If that process has released the
+ * lock after it was found to be the holder, the exchange fails, because no other process has the
+ * same number. */
 static void break_lock_of(struct myr_shared_nic *shared, uint32_t process)
 {
     uint32_t sound = process, broken = MYR_SOFT_BROKEN | process;
@@ -142,7 +142,7 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
 }
 
 /* Checks the progress of `holder`, which has the lock and is alive. If the lock is free, or held by
- * a thread of this process, then the previous holder has released it. */
+ * a thread of this process, the holder has released it meanwhile. */
 static void check_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;
@@ -212,8 +212,8 @@ void myr_soft_leave(struct myr_soft_nic *nic)
     pthread_mutex_unlock(&nic->mutex);
 }
 
-/* A trylock with a limited number of attempts, because another thread may hold the mutex while it
- * waits for the lock. */
+/* Tries to take the mutex a limited number of times, because another thread may hold the mutex
+ * while it waits for the lock. */
 struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic)
 {
     for (uint32_t i = 0; i < OBSERVER_TRIES; ++i) {
@@ -245,8 +245,8 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
 
 bool myr_soft_broken(struct myr_soft_nic *nic)
 {
-    /* A process that waits without receiving packets never takes the lock, so it is checked here.
-     */
+    /* A process that waits without receiving packets never takes the lock, so the lock is checked
+     * here. */
     myr_soft_check_lock(nic);
     return 0 != (myr_load_acquire(&nic->shared->lock) & MYR_SOFT_BROKEN) ||
            0 != myr_soft_given_up(nic);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creating, opening and closing the soft NIC, and sharing its socket.
+/* Creates, opens and closes the soft NIC, and shares its socket.
  *
- * The first process creates the NIC and its socket. All others fetch a descriptor of the socket
- * from a process that has one (pidfd_getfd()); the NIC lists these processes. If all of them have
- * closed it or exited, the socket is gone, and the next process creates the NIC again, with
- * another name. */
+ * The first process creates the NIC and its socket. Each other process fetches a descriptor of the
+ * socket by pidfd_getfd() from a process that has one; the NIC contains a list of these processes.
+ * If all of them have closed the socket or exited, it no longer exists, and the next process
+ * creates the NIC again, with another name. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <errno.h>
@@ -25,12 +25,12 @@ enum {
     NIC_MEMBERS = UINT32_MAX /* never left, so that it exists as long as the segment */
 };
 
-/* The limit for opening a daemon's NIC: if a stopped process of another job holds its lock for this
- * long, another NIC is used. */
+/* The timeout for opening the NIC of a daemon: if a stopped process of another job holds its lock
+ * for this long, another NIC is used. */
 #define OPEN_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 
-/* Permits peers to call pidfd_getfd(), which they need if Yama restricts ptrace access to
- * ancestors. Open MPI sets this permission for its copies between processes as well. */
+/* Permits peers to call pidfd_getfd(). This is necessary if Yama restricts ptrace access to
+ * ancestors. Open MPI sets the same permission for its copies between processes. */
 static void allow_peers(void)
 {
 #ifdef PR_SET_PTRACER
@@ -114,9 +114,9 @@ static enum myr_status create_nic(struct myr_soft_nic *nic, const struct myr_sof
     return MYR_OK;
 }
 
-/* Duplicates one descriptor of the other process. Returns -1, with `err`, if that fails or it is
- * not the NIC's socket, for example because the PID has been reused. A process that has ended is no
- * failure: others may have the socket. */
+/* Duplicates one descriptor of the other process. Returns -1, with `err`, if this fails, or if the
+ * descriptor is not the socket of the NIC, for example because the PID has been reused. It is not
+ * an error if the process has ended, because other processes may have the socket. */
 static int fetch_descriptor(const struct myr_soft_nic *nic, int process, int theirs, int *err)
 {
     const int socket = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
@@ -129,8 +129,8 @@ static int fetch_descriptor(const struct myr_soft_nic *nic, int process, int the
     return socket;
 }
 
-/* Returns a descriptor of the NIC's socket, from any process that has one; -1 with errno on
- * failure, which is ESRCH if no living process has it. */
+/* Returns a descriptor of the NIC's socket, from any process that has one. On failure returns -1
+ * with errno, which is ESRCH if no living process has the socket. */
 static int fetch_socket(const struct myr_soft_nic *nic)
 {
     int err = ESRCH, socket = -1;
@@ -170,7 +170,8 @@ static const char *why_not_fetched(int err)
     }
 }
 
-/* Attaches to the existing NIC through `socket`, one of `given` by the caller or fetched. */
+/* Attaches to the existing NIC through `socket`, which was either `given` by the caller or
+ * fetched. */
 static enum myr_status attach_nic(struct myr_soft_nic *nic, int socket, bool given,
                                   struct myr_error *error)
 {
@@ -194,7 +195,8 @@ static size_t tables_bytes(void)
 }
 
 /* Resets a NIC that no process has open any more to its state before creation. The lock is kept,
- * because other processes may be waiting for it. `left` gets the groups that lingered in it. */
+ * because other processes may be waiting for it. `left` gets the groups that were still lingering
+ * in the NIC. */
 static void reset_nic(struct myr_shared_nic *shared, struct myr_soft_lingering *left)
 {
     *left = shared->lingering;
@@ -311,15 +313,16 @@ enum myr_status myr_soft_open_in(const char *dir, uint32_t bytes,
 enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
                                     struct myr_soft_nic **nic, struct myr_error *error)
 {
-    /* No interface has this name, so this process cannot create a NIC in place of the given one. */
+    /* No interface has this name, so this process cannot create a NIC instead of opening the given
+     * one. */
     static const struct myr_soft_options nowhere = {.network = "none"};
     return open_nic(segment, &nowhere, socket, nic, error);
 }
 
 void myr_soft_close(struct myr_soft_nic *nic)
 {
-    /* A process that opens the NIC finds the socket either in the list, or closed: if it was the
-     * last one, another socket can have its port. */
+    /* A process that opens the NIC meanwhile must find the socket either in the list or closed. If
+     * the last descriptor is closed, another socket can use its port. */
     const bool locked = myr_soft_lock(nic);
     if (locked) {
         unlist_socket(nic);

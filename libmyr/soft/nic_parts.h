@@ -8,18 +8,19 @@
  *   nic_sleep.c   sleeping; the runner, and the watch
  *   nic_links.c   the table of links
  *
- * The NIC's memory is a record of the segment. One word of it is the lock, whose holder runs the
- * control program. The holder gathers packets and sends them after unlocking, so that no process
- * waits for another process's system calls. Each process has its own descriptor of the common
+ * The memory of the NIC is a record of the segment. One of its words is the lock, whose holder runs
+ * the control program. The holder collects packets and sends them after unlocking, so that no
+ * process waits for system calls of another. Each process has its own descriptor of the common
  * socket.
  *
  * Invariants: the lock contains the number of the process that holds it. If a holder is killed, the
- * control program's state is undefined, and the NIC is permanently broken. The lock itself has a
- * bit for that, so a single step takes it from the dead process and breaks the NIC, and no process
- * runs the control program of a broken NIC. From then on the lock serialises the cleanup.
+ * state of the control program is undefined, and the NIC is permanently broken. This is recorded by
+ * a bit of the lock itself, so a single atomic operation both takes the lock from the dead process
+ * and marks the NIC as broken, and no process runs the control program of a broken NIC. From then
+ * on the lock serialises the cleanup.
  *
  * A holder that is stopped is alive and may continue at any time, so the lock cannot be taken from
- * it. Instead, the other processes stop waiting, each for itself (struct myr_soft_bounds).
+ * it. Instead, each of the other processes stops waiting after a timeout (struct myr_soft_bounds).
  * Resources that they cannot release without the lock remain allocated. */
 #ifndef MYR_SOFT_PARTS_H
 #define MYR_SOFT_PARTS_H
@@ -47,7 +48,7 @@ struct myr_shared_nic {
     uint32_t layout; /* the creator's myr_soft_layout() */
     myr_word chains; /* whether to receive with UDP GRO, because messages are sent */
     /* `lock`, `sleeper`, `runner` and `watch` are numbers of processes in the segment, or 0. `lock`
-     * is the process that runs the control program; it also contains the bit MYR_SOFT_BROKEN. */
+     * is the process that runs the control program, and also contains the bit MYR_SOFT_BROKEN. */
     _Alignas(MYR_LINE) myr_word lock;
     myr_word polls;                      /* number of polls for packets; guarded by the lock */
     _Alignas(MYR_LINE) myr_word sleeper; /* the process that sleeps on the socket */
@@ -59,9 +60,9 @@ struct myr_shared_nic {
     uint32_t status;     /* enum myr_status of the NIC's creation */
     char why[sizeof(((struct myr_error *)0)->text)]; /* the error, if the creation failed */
     struct myr_nic_name name;
-    /* The processes that hold the socket, each at its index in the segment's table, so that
-     * newcomers find it as long as any process has it. An entry whose `process` does not match the
-     * present owner of the index is ignored. */
+    /* The processes that have the socket open, each at its index in the segment's table, so that
+     * new processes can get the socket as long as any process has it. An entry is ignored if its
+     * `process` is not the present owner of the index. */
     struct {
         uint32_t process;
         int socket[MYR_SOFT_SOCKETS]; /* -1 if none */
@@ -71,7 +72,7 @@ struct myr_shared_nic {
     _Alignas(MYR_LINE) struct mcp_nic mcp; /* last, because its tables follow it */
 };
 
-/* The observation of a lock holder that makes no progress. */
+/* What has been observed of a lock holder that makes no progress. */
 struct myr_soft_stuck {
     pthread_mutex_t mutex; /* held by the observing thread; other threads do not wait for it */
     myr_word holder;       /* 0 if none */
@@ -120,9 +121,9 @@ static inline bool myr_soft_sound(const struct myr_soft_nic *nic)
     return 0 == nic->vacant;
 }
 
-/* Tries to take the lock, which fails on a broken NIC. It has release semantics as well, because a
- * process that finds this one in the lock must find it in the segment's table
- * (tests/litmus/lock.pml). */
+/* Tries to take the lock; fails on a broken NIC. This also has release semantics, because a process
+ * that finds the number of this process in the lock must also find this process in the segment's
+ * table (tests/litmus/lock.pml). */
 static inline bool myr_soft_try_lock(struct myr_soft_nic *nic)
 {
     uint32_t nobody = 0;
@@ -145,12 +146,12 @@ static inline void myr_soft_flush(struct myr_soft_nic *nic)
     }
 }
 
-/* Checks the lock's holder. If it has died, this process takes the lock from it, and the NIC is
- * broken. If it is alive, this checks whether it makes progress. */
+/* Checks the holder of the lock. If it has died, this process takes over the lock, and the NIC is
+ * broken. If it is alive, its progress is checked. */
 void myr_soft_check_lock(struct myr_soft_nic *nic);
 
-/* Returns whether the process with this number, which is not 0 and not this process's, has left or
- * died. */
+/* Returns whether the process with this number has left or died. The number must not be 0 or that
+ * of the calling process. */
 bool myr_soft_gone(struct myr_soft_nic *nic, uint32_t process);
 
 /* Returns whether the process with this pid has ended. */

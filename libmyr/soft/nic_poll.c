@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polling the soft NIC: receiving packets and running timers. This is on the path of a barrier. It
- * is called by waiting processes, progress functions, and the threads that run a NIC (nic_sleep.c).
- */
+ * Polls the soft NIC: receives packets and runs timers. This is on the path of a barrier. It is
+ * called by waiting processes, by progress functions, and by the threads that run a NIC
+ * (nic_sleep.c). */
 #include "libmyr/soft/nic_parts.h"
 
 #include "os/clock.h"
@@ -29,15 +29,15 @@ static bool is_timer_due(struct myr_soft_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/* Receives pending packets and runs the control program on them. The lock keeps them in order of
- * arrival. After a message's packet more are likely to follow; packets of collectives arrive one at
- * a time. */
+/* Receives pending packets and runs the control program on them. The lock keeps them in their order
+ * of arrival. The packet of a message is likely to be followed by more, whereas packets of
+ * collectives arrive one at a time. */
 static uint32_t take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
     uint32_t taken = 0;
     long bytes;
-    /* This word is in the cache line of the lock, which is written in any case. */
+    /* This word is in the same cache line as the lock, which is written in any case. */
     myr_store_release(&nic->shared->polls, myr_load_relaxed(&nic->shared->polls) + 1);
     do {
         bytes = mcp_udp_take(&nic->udp, chains, receive_packet, nic);
@@ -73,7 +73,7 @@ uint32_t myr_soft_poll(struct myr_soft_nic *nic)
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic)
 {
     const uint64_t now = os_now_ns();
-    /* Two threads may poll at once, which is harmless. */
+    /* Two threads may poll concurrently, which is harmless. */
     if (now - atomic_load_explicit(&nic->polled_ns, memory_order_relaxed) < IDLE_NS) {
         return 0;
     }
@@ -97,7 +97,7 @@ uint32_t myr_soft_polls(const struct myr_soft_nic *nic)
     return myr_load_acquire(&nic->shared->polls);
 }
 
-/* A process that does not expect chains yet drops one as a damaged packet, and the sender
+/* A process that does not expect chains yet drops a chain as a damaged packet, and the sender
  * retransmits it. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleeping on the soft NIC, and the roles of processes that run it on behalf of others: the runner
- * runs it continuously, the watch periodically. The socket has one sleeper, which is the runner or
- * one of the node's processes; all others sleep on their words.
+ * runs the NIC continuously, and the watch periodically. Only one process, the runner or any other
+ * process of the node, sleeps on the socket; all others sleep on their words.
  *
- * Invariant: a role is held by the process whose number is in its word; 0 means that the role is
- * free. A process that finds that the holder is dead clears the word. */
+ * Invariant: a role is held by the process whose number is in the word of the role; 0 means that
+ * the role is free. A process that finds that the holder of a role is dead clears the word. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <poll.h>

@@ -2,9 +2,8 @@
 /*
  * Threads that run a NIC; see nic_thread.h.
  *
- * Invariant: such a thread exists only in the process that holds the role of runner or of watch, or
- * that must become the watch at once if there is none (myr_soft_watch_stay()).
- */
+ * Invariant: such a thread exists only in a process that holds the role of runner or of watch, or
+ * that must become the watch as soon as there is none (myr_soft_watch_stay()). */
 #include "libmyr/soft/nic_thread.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@
 
 enum {
     /* A host that arrives sets a deadline without waking the thread. The deadline is at least 1 ms
-     * away and matters only after a packet loss, so it may be missed by this much. */
+     * away and matters only after a packet loss, so it may be exceeded by this time. */
     LONGEST_NS = 20 * 1000 * 1000,
     CHECK_EVERY = 16 /* wake-ups between two checks whether a process is stopped inside the NIC */
 };
@@ -144,7 +143,8 @@ static void *keep_watch(void *opaque)
         if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
-            /* Packets of a NIC whose lock cannot be taken would wake the thread all the time. */
+            /* If the lock of the NIC cannot be taken, packets would wake the thread all the
+             * time. */
             runs = polls != myr_soft_polls(watch->nic);
         }
         polls = myr_soft_polls(watch->nic);
@@ -159,7 +159,7 @@ static void resign_watch(struct myr_soft_watch *watch)
     }
 }
 
-/* Becomes the watch if there is none, and starts the thread if it is needed. Returns 0 or an error
+/* Becomes the watch if there is none, and starts the thread if necessary. Returns 0 or an error
  * number. */
 static int start_thread_if_needed(struct myr_soft_watch *watch, bool stays)
 {
@@ -180,8 +180,8 @@ static int start_thread_if_needed(struct myr_soft_watch *watch, bool stays)
     return rc;
 }
 
-/* Becomes the watch if there is none. On failure another process may become the watch, or this one
- * at its next sleep. */
+/* Becomes the watch if there is none. If this fails, another process may become the watch, or this
+ * process when it next sleeps. */
 static void about_to_sleep(void *opaque)
 {
     (void)start_thread_if_needed(opaque, false);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asynchronous progress: a thread that runs the NIC, so that barriers advance while all hosts
+/* Asynchronous progress by a thread that runs the NIC, so that barriers advance while all hosts
  * compute.
  *
- * The component starts the thread if the user requests it, and so does the daemon. One thread
+ * The component starts the thread if the user requests it; the daemon always does. One thread
  * serves all processes of the node. It sleeps on the network until a packet arrives or a timer
- * expires. Meanwhile, processes that wait for a barrier sleep on the release. When the thread's
- * process leaves or dies, waiting processes run the NIC, as they do without a thread.
+ * expires. Meanwhile, processes that wait for a barrier sleep on the release. When the process of
+ * the thread leaves or dies, waiting processes run the NIC, as they do without a thread.
  *
- * A watch does much less. All processes of a node may compute for hours without a call, and their
- * peers must find out that they are late and not dead; and what was lost must be retransmitted. A
- * watch is a thread of one process of the node that wakes up periodically. If no process has run
- * the NIC since the last time, the watch runs it, until another process does. The watch is not a
- * runner: waiting processes poll as they do without it. When its process leaves or dies, another
- * process that has requested a watch takes over when it is about to sleep, or within an interval if
- * it keeps a thread for that (myr_soft_watch_stay()). */
+ * A watch does much less. All processes of a node may compute for hours without making a call.
+ * Their peers must still be able to find out that these processes are late and not dead, and lost
+ * messages must be retransmitted. Therefore a thread of one process of the node, the watch, wakes
+ * up periodically. If no process has run the NIC since the last time, the watch runs it until
+ * another process does. The watch is not a runner: waiting processes poll as they do without it.
+ * When the process of the watch leaves or dies, another process that has requested a watch takes
+ * over when it is about to sleep, or within one interval if it keeps a thread for this purpose
+ * (myr_soft_watch_stay()). */
 #ifndef MYR_SOFT_THREAD_H
 #define MYR_SOFT_THREAD_H
 
@@ -21,8 +22,8 @@
 
 struct myr_soft_thread;
 
-/* Starts a thread that runs the NIC, until it is stopped. *thread is NULL if another process of the
- * node has one already. Stop it before closing the NIC. */
+/* Starts a thread that runs the NIC until it is stopped. *thread is NULL if another process of the
+ * node already has such a thread. The thread must be stopped before the NIC is closed. */
 enum myr_status myr_soft_thread_start(struct myr_soft_nic *nic, enum myr_soft_runner as,
                                       struct myr_soft_thread **thread, struct myr_error *error);
 void myr_soft_thread_stop(struct myr_soft_thread *thread); /* may be NULL */
@@ -33,9 +34,9 @@ struct myr_soft_watch;
 #define MYR_SOFT_WATCH_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Registers this process as a candidate for the watch of the NIC. One candidate of each node runs
- * the watch, a thread that checks the NIC every `every_ns` (more than 0); if that process leaves or
+ * the watch, a thread that checks the NIC every `every_ns` (more than 0). If this process leaves or
  * dies, another candidate takes over. A process registers at most once per NIC that it has opened,
- * and must stop the watch before closing the NIC. */
+ * and must stop the watch before it closes the NIC. */
 enum myr_status myr_soft_watch_start(struct myr_soft_nic *nic, uint64_t every_ns,
                                      struct myr_soft_watch **watch, struct myr_error *error);
 void myr_soft_watch_stop(struct myr_soft_watch *watch); /* may be NULL */

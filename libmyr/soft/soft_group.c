@@ -15,16 +15,16 @@
 
 enum { GROUP_RECORD = 0x67 /* id of the records' keys: "g" */ };
 
-/* The state that the node's processes share in addition to the NIC's group. The arrivals follow,
- * then the PIDs (0 if not joined yet, or left). */
+/* The state that the processes of the node share in addition to the group of the NIC. It is
+ * followed by the arrivals, then by the PIDs (0 if a process has not joined yet, or has left). */
 struct shared_group {
     uint32_t state; /* enum group_state */
     uint32_t left;  /* number of processes that have left, or that could not join */
-    myr_word held;  /* not 0 if the NIC has not started all epochs that the node has arrived in */
+    myr_word held;  /* not 0 if the NIC has not started all epochs in which the node has arrived */
     myr_word again_at; /* the epoch after which the NIC accepts more of these */
 };
 
-/* The result of the node's first process, which the others adopt. */
+/* The result of the first process of the node, which the others adopt. */
 enum group_state { GROUP_NEW, GROUP_OPEN, GROUP_NO_MEMORY, GROUP_NO_WAY };
 
 size_t myr_soft_group_before(uint32_t locals)
@@ -60,7 +60,7 @@ static struct mcp_group *mcp_of(const struct myr_nic_group *group)
 
 /* ---- executing ---- */
 
-/* Starts the epoch of a group without data, as far as the NIC permits. */
+/* Starts the epoch of a group without data, if the NIC accepts it. */
 static void begin_epoch(const struct myr_nic_group *group, uint32_t epoch)
 {
     struct mcp_board *board;
@@ -129,8 +129,8 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_soft_poll(group->nic);
 }
 
-/* The control program's own timers handle retransmission. Only epochs that exceeded its window need
- * another call. */
+/* The timers of the control program handle retransmission. Only epochs that exceeded its window
+ * need another call. */
 static void remind_soft_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
@@ -147,8 +147,8 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_soft_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
-/* If another process is stuck in the NIC, the missing nodes are unknown. That is reported
- * separately; see myr_soft_set_bounds(). */
+/* If another process is stopped while it runs the NIC, the missing nodes are unknown. This case is
+ * reported separately; see myr_soft_set_bounds(). */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     const struct mcp_nic *mcp = myr_soft_enter_to_inspect(group->nic);
@@ -203,9 +203,10 @@ static struct mcp_group *group_in(struct myr_record *record)
     return (struct mcp_group *)(record->slots + myr_soft_group_before(record->members));
 }
 
-/* Removes an entry from the list of lingering groups, whose hosts have left but which still run the
- * farewell epoch for their peers. Groups that are done are removed by the next process that joins
- * or leaves a group, and their records are freed without the NIC's lock. */
+/* Removes an entry from the list of lingering groups. The hosts of such a group have left, but it
+ * still runs the farewell epoch for its peers. Groups whose farewell epoch is complete are removed
+ * by the next process that joins or leaves a group, and their records are freed without the lock of
+ * the NIC. */
 static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
                                            struct mcp_board *board, uint32_t index)
 {
@@ -217,7 +218,8 @@ static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
     return record;
 }
 
-/* Appends a record. If the list is full, removes and returns the oldest one, else returns NULL. */
+/* Appends a record. If the list is full, removes and returns the oldest record; otherwise returns
+ * NULL. */
 static struct myr_record *add_lingering(struct myr_soft_nic *nic, struct mcp_board *board,
                                         struct myr_record *record)
 {
@@ -258,10 +260,11 @@ static void close_lingering(struct myr_soft_nic *nic)
     } while (NULL != record);
 }
 
-/* Counts out a process that leaves the group in `record`; the last one closes the group or starts
- * its farewell epoch. Called with the NIC entered. Returns a record for the caller to release, if
- * any: its own, or the oldest lingering one if there are too many. Without the lock nothing is
- * counted and the record is leaked, because the lock's holder may still use it. */
+/* Records that a process leaves the group in `record`; the last process closes the group or starts
+ * its farewell epoch. Called after myr_soft_enter(). Returns a record that the caller must release,
+ * if any: the given one, or the oldest lingering one if there are too many. If the lock could not
+ * be taken, nothing is recorded and the record is leaked, because the holder of the lock may still
+ * use it. */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {
@@ -310,7 +313,8 @@ static const struct myr_player soft_player = {
 
 /* ---- joining ---- */
 
-/* Takes references on links to all peers. On failure (no route, or too many links) none is held. */
+/* Takes references to links to all peers. On failure (no route, or too many links) no reference is
+ * held. */
 static bool hold_links(struct myr_soft_nic *nic, struct mcp_board *board, struct mcp_group *group,
                        const struct myr_nic_members *members)
 {
@@ -340,10 +344,10 @@ static enum group_state open_group(struct myr_nic_group *group, struct mcp_nic *
     return GROUP_OPEN;
 }
 
-/* Opens the group on the NIC in the node's first process; if that fails, the others fail without
- * trying. An open group must be closed before the last process leaves its record, so a process that
- * fails leaves at once. `counted` is false if the lock could not be taken; the record is leaked
- * then. */
+/* Opens the group on the NIC in the first process of the node. If this fails, the other processes
+ * fail without trying. An open group must be closed before the last process leaves its record, so a
+ * process that fails leaves immediately. `counted` becomes false if the lock could not be taken; in
+ * this case the record is leaked. */
 static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                                  const void *context, bool *counted, struct myr_error *error)
@@ -378,8 +382,8 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     }
 }
 
-/* Counts this process, which has no memory to join, as having left, so that the record can be
- * released. If it is the first, the others fail in the same way. */
+/* Records that this process, which has no memory to join, has left, so that the record can be
+ * released. If it is the first process, the others fail in the same way. */
 static void decline_group(struct myr_soft_nic *nic, const struct myr_nic_members *members)
 {
     const struct myr_key key = myr_soft_group_record_key(members->key);
@@ -494,7 +498,7 @@ static void find_member(struct myr_record *record, void *context)
     }
 }
 
-/* The record exists until this function leaves it on behalf of the dead process. */
+/* The record exists until this function has left it on behalf of the dead process. */
 static void fail_and_leave(struct myr_soft_nic *nic, struct myr_record *record, uint32_t local)
 {
     struct mcp_group *group = group_in(record);

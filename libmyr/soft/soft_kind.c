@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The soft NIC as a kind (nic_kind.h): that of the user's daemon, or the job's own.
+/* The soft NIC as a kind of NIC (nic_kind.h): either the NIC of the user's daemon, or a NIC of the
+ * job itself.
  *
- * Groups are in the NIC's segment, which is the daemon's or the job's. If the daemon starts or ends
- * while a job starts, some processes of a node may find it and others not. In that case the node
- * has two NICs, and counts as two nodes. */
+ * Groups are in the segment of the NIC, which belongs to the daemon or to the job. If the daemon
+ * starts or ends while a job starts, some processes of a node may find the daemon, and others may
+ * not. The node then has two NICs, and is treated as two nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static const char *const ways[] = {daemon_way, NULL};
 
 struct soft {
     struct myr_soft_nic *nic;
-    struct myr_soft_daemon daemon;  /* its `nic` is NULL if the NIC is the job's own */
+    struct myr_soft_daemon daemon;  /* its `nic` is NULL if the NIC belongs to the job */
     struct myr_soft_thread *thread; /* NULL if another process runs the NIC, or none does */
     struct myr_soft_watch *watch;   /* NULL if there is none */
 };
@@ -68,7 +69,7 @@ static enum myr_status open_nic(const struct myr_site *site, const char *way,
     return status;
 }
 
-/* Without threads, waiting processes run the NIC, so a failure here is not fatal. */
+/* Without threads, waiting processes run the NIC, so it is not fatal if this fails. */
 static void start_threads(const struct myr_site *site, bool wanted, struct soft *soft)
 {
     struct myr_error error = {0};

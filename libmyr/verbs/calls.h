@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions of libibverbs that nicbarr calls, as a table.
  *
- * The library is loaded on demand, so that an MPI program starts on a node without RDMA, and the
+ * The library is loaded on demand, so that an MPI program can start on a node without RDMA, and
  * tests can replace the table with a mock. (Posting and polling, which happen for each message, are
- * inline functions of libibverbs that call through the device's own table.) */
+ * inline functions of libibverbs that call through the table of the device.) */
 #ifndef MYR_VERBS_CALLS_H
 #define MYR_VERBS_CALLS_H
 
@@ -11,8 +11,9 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* Pairs of the name here and the symbol of libibverbs. (Some of the symbols are macros as well.)
- * getifaddrs() is libc's, and libibverbs comes with it; tests replace it. */
+/* Pairs of the name of the table's entry and the symbol in libibverbs. (Some of the symbols are
+ * also macros.) getifaddrs() is a function of libc, which libibverbs depends on; it is in the table
+ * so that tests can replace it. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \
     entry(fork_init, ibv_fork_init)                                                                \
@@ -46,8 +47,8 @@ struct myr_verbs_calls {
     const struct myr_cm_calls *cm; /* librdmacm's (cm.h); NULL if not available */
 };
 
-/* Returns the table of the machine's libraries, or NULL if there is no libibverbs. The libraries
- * stay loaded. */
+/* Returns the table of the libraries on this machine, or NULL if there is no libibverbs. The
+ * libraries stay loaded. */
 const struct myr_verbs_calls *myr_verbs_load(void);
 
 /* Load the library `soname`, and look up functions in it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions of librdmacm that nicbarr calls, as a table; see calls.h. The table is separate
- * because librdmacm is a library of its own with its own headers, and a machine may have only
+ * because librdmacm is another library with its own headers, and a machine may have only
  * libibverbs. */
 #ifndef MYR_VERBS_CM_H
 #define MYR_VERBS_CM_H

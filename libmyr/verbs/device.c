@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Selection of an RDMA port and of its address; see verbs.h.
+/* Selects an RDMA port and its address; see verbs.h.
  *
- * A process uses one port. The best port is the first one that the user names, or else the fastest,
- * and among equally fast ones the first, so that nodes with equal hardware choose the same. Another
- * port is equivalent if it is also named, or as fast, and if it is on the best port's network, from
- * where all nodes can be reached as well. The node's processes are spread over the equivalent ports
- * round-robin. Unless the user names ports, those close to the CPUs that the process is bound to
- * take precedence.
+ * A process uses one port. The best port is the first one that the user names. If the user names
+ * none, it is the fastest port and, among equally fast ports, the first one, so that nodes with
+ * equal hardware choose the same. Another port is equivalent to the best port if it is also named,
+ * or as fast, and if it is on the same network, from which all nodes can be reached as well. The
+ * processes of the node are distributed over the equivalent ports round-robin. Unless the user
+ * names ports, ports close to the CPUs to which the process is bound take precedence.
  *
- * A network is identified by its IP network or its InfiniBand subnet prefix. The default subnet
- * prefix may stand for several separate networks; in that case the user has to name the ports.
+ * A network is identified by its IP network or by its InfiniBand subnet prefix. Several separate
+ * networks may use the default subnet prefix; in this case the user has to name the ports.
  *
- * A RoCE port uses its first RoCE v2 GID with an IPv4 address, else its first RoCE v2 GID. An
- * InfiniBand port uses its first GID. */
+ * A RoCE port uses its first RoCE v2 GID with an IPv4 address or, if there is none, its first RoCE
+ * v2 GID. An InfiniBand port uses its first GID. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,7 +22,8 @@
 
 #include "libmyr/verbs/verbs.h"
 
-/* The maximum of pending completions: those of a few hundred queue pairs that fail together. */
+/* The maximum number of pending completions, sufficient for a few hundred queue pairs that fail
+ * together. */
 enum { COMPLETIONS = 16384 };
 
 /* ---- the user's list ---- */
@@ -47,8 +48,8 @@ bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes)
     return true;
 }
 
-/* Returns the port's priority in the list, higher for earlier words; ANY if all ports are wanted; 0
- * if it is not named. */
+/* Returns the priority of the port according to the list, which is higher for earlier words.
+ * Returns ANY if all ports are wanted, and 0 if the port is not named. */
 static uint32_t rank_of(const char *wanted, const char *name, uint32_t port)
 {
     if (NULL == wanted || '\0' == *wanted || 0 == strcmp(wanted, "all")) {
@@ -77,8 +78,8 @@ static bool has_ipv4(const union ibv_gid *gid)
     return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
-/* Selects the port's address, of those whose index fits into an address handle. Returns false if it
- * has no suitable one. */
+/* Selects the address of the port, among those whose index fits into an address handle. Returns
+ * false if there is no suitable address. */
 static bool find_gid(struct myr_verbs_device *device, int count)
 {
     bool found = false;
@@ -335,8 +336,9 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
                                       struct myr_error *error)
 {
     int count = 0;
-    /* After a fork the child must not share the queues' memory, which older kernels do not prevent
-     * by themselves. This fails if other code in the process has registered memory already. */
+    /* After a fork the child must not share the memory of the queues, which older kernels do not
+     * prevent by themselves. This call fails if other code in the process has already registered
+     * memory. */
     (void)calls->fork_init();
     struct ibv_device **list = calls->get_device_list(&count);
     *device = (struct myr_verbs_device){.calls = calls};

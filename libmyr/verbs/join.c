@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joining groups that use RDMA writes; see verbs.h.
+/* Joins groups that use RDMA writes; see verbs.h.
  *
- * A group is in the node's segment. The node's first process registers that memory, creates queue
- * pairs to its peers, and publishes both in the blob. It connects the queue pairs with the other
- * nodes' blobs. */
+ * A group is in the segment of the node. The first process of the node registers this memory,
+ * creates queue pairs to its peers, and describes both in the blob. Then it connects the queue
+ * pairs according to the blobs of the other nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ static struct myr_verbs_peer *peer_of(struct myr_verbs_group *own, uint32_t node
     return &own->peer[p];
 }
 
-/* Offsets of a group's parts in its record. All processes of the node compute the same. */
+/* Offsets of the parts of a group in its record. All processes of the node compute the same
+ * layout. */
 struct layout {
     size_t landing, staging, group, behind, end;
     uint32_t stride;
@@ -138,7 +139,7 @@ static enum myr_status register_group_memory(struct myr_verbs *nic, struct myr_v
     return MYR_OK;
 }
 
-/* Takes references on links to all peers, and enters their queue pairs in the blob. */
+/* Takes references to links to all peers, and enters their queue pairs in the blob. */
 static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
                                   const struct myr_nic_members *members, const struct peers *peers,
                                   struct myr_verbs_blob *blob, struct myr_error *error)
@@ -156,8 +157,8 @@ static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group 
     return MYR_OK;
 }
 
-/* Does the work of the node's first process: fills in the group, and registers memory and links in
- * the blob. */
+/* Does the work of the node's first process: fills in the group, registers its memory, creates
+ * links, and enters both in the blob. */
 static enum myr_status make_part(const struct myr_nic_group *group,
                                  const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
@@ -259,7 +260,8 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
     return status;
 }
 
-/* Returns the queue pair that node `of` has for this node, from its blob, or 0 if there is none. */
+/* Returns the queue pair that node `of` has created for this node, according to its blob, or 0 if
+ * there is none. */
 static uint32_t pair_for(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                          const void *context, uint32_t of, const struct myr_verbs_blob *blob)
 {

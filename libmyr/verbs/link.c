@@ -2,10 +2,10 @@
 /*
  * Queue pairs to other processes; see verbs.h.
  *
- * Words are sent inline, and so are parcels if the device permits. Each request yields a completion
- * once the peer has acknowledged it. Only a process that disconnects waits for these, because
- * destroying a queue pair would cancel the retransmission of its last words.
- */
+ * Words are sent inline, and so are parcels if the device supports this. Each request generates a
+ * completion once the peer has acknowledged it. Only a process that disconnects waits for
+ * completions, because destroying a queue pair would cancel the retransmission of the last
+ * words. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 
 enum {
     DEPTH = 128, /* outstanding requests of a queue pair */
-    /* Requests of all queue pairs between two polls, so that the completion queue does not
-     * overflow. */
+    /* Number of requests, of all queue pairs, after which the completion queue is polled, so that
+     * it does not overflow. */
     COLLECT_EVERY = 64,
     REPORTS = 32, /* polled at once */
     INLINE = 96,  /* bytes sent inline: a parcel with 64 bytes of data */
-    /* The acknowledgement timeout is 4 us * 2^18, 1 s, and the request fails after seven
-     * retransmissions. A rebooting switch is away for seconds. */
+    /* The acknowledgement timeout is 4 us * 2^18, about 1 s, and a request fails after seven
+     * retransmissions. This tolerates a switch that reboots within seconds. */
     TIMEOUT = 18,
     RETRIES = 7,
     HOPS = 64 /* hop limit */
@@ -36,8 +36,8 @@ static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 
 /* ---- creating links ---- */
 
-/* Creates a queue pair with `*inline_most` bytes of inline data, which gets the device's actual
- * limit. */
+/* Creates a queue pair with `*inline_most` bytes of inline data; `*inline_most` becomes the actual
+ * limit of the device. */
 static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_t *inline_most)
 {
     struct ibv_qp_init_attr how = {
@@ -54,7 +54,7 @@ static struct ibv_qp *create_pair(const struct myr_verbs_device *device, uint32_
     *inline_most = how.cap.max_inline_data;
     if (NULL != qp && *inline_most < sizeof(uint32_t)) {
         (void)device->calls->destroy_qp(qp);
-        errno = EOPNOTSUPP; /* without inline data a word would have to be kept until it was sent */
+        errno = EOPNOTSUPP; /* without inline data, a word would have to be kept until it is sent */
         qp = NULL;
     }
     return qp;
@@ -176,8 +176,8 @@ static int find_path(struct myr_verbs *nic, const struct myr_verbs_address *addr
     return 0;
 }
 
-/* Makes the queue pair ready. Both sides use the sender's queue pair number as the initial packet
- * sequence number. */
+/* Makes the queue pair ready. In each direction, both sides use the queue pair number of the sender
+ * as the initial packet sequence number. */
 static int make_pair_ready(const struct myr_verbs_device *device, struct ibv_qp *qp,
                            const struct myr_verbs_way *way, uint32_t remote)
 {
@@ -262,7 +262,7 @@ void myr_verbs_collect(struct myr_verbs *nic)
     } while (REPORTS == count);
 }
 
-/* Waits until the queue has space for another request. It usually has, because a peer is at most
+/* Waits until the queue has space for another request. Usually it has, because a peer is at most
  * one epoch behind. */
 static bool await_queue_space(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
@@ -304,7 +304,7 @@ void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_
     post_request(nic, link, &request, false);
 }
 
-/* Probes the peer by an empty write, which touches no memory but is acknowledged. */
+/* Probes the peer by an empty write, which accesses no memory but is acknowledged. */
 void myr_verbs_probe(struct myr_verbs *nic, struct myr_verbs_link *link)
 {
     struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a device is close to the CPUs that this process is bound to; see verbs.h. */
+/* Determines whether a device is close to the CPUs to which this process is bound; see verbs.h. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages with data, and broadcasts; see verbs.h.
  *
- * As with every NIC, the engine decides what to send and where payloads are stored (engine.h,
- * bcast.h). This file writes parcels into the landing places of peers, and takes parcels from its
- * own.
+ * As for every NIC, the engine decides what to send and where payloads are stored (engine.h,
+ * bcast.h). This file writes parcels into the landing places of peers, and takes parcels from the
+ * landing places of this node.
  *
- * A parcel is at the end of its landing place, with its header behind the payload, so that the
- * epoch is in the last packet of the RDMA write. Once the epoch is visible, the device has received
- * all of the write, and the memory may be reused.
+ * A parcel is stored at the end of its landing place, with the header behind the payload, so that
+ * the epoch is in the last packet of the RDMA write. Once the epoch is visible, the device has
+ * received the whole write, and the memory may be reused.
  *
- * Broadcasts are forwarded in the order of their numbers. Blocks of different roots may arrive out
- * of order, but the hosts read them in order as well. A root on this node stores its parcel where
- * one from another node would arrive. */
+ * Broadcasts are forwarded in the order of their numbers, in which the hosts also read them,
+ * although blocks of different roots may arrive out of order. A root on this node stores its parcel
+ * where a parcel from another node would arrive. */
 #include <string.h>
 
 #include "firmware/bcast.h"
@@ -40,8 +40,8 @@ static void pack_parcel(const struct myr_verbs_group *own, uint8_t *area,
     memcpy(header_in(own, area), &message->header, MCP_COLLECTIVE_BYTES);
 }
 
-/* Returns the payload of this epoch's or broadcast's parcel if it has arrived completely, else
- * NULL. */
+/* Returns the payload of the parcel for this epoch or broadcast if it has arrived completely,
+ * otherwise NULL. */
 static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_t *area,
                                  uint8_t type, uint32_t number, struct mcp_header *header)
 {
@@ -58,7 +58,7 @@ static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
-/* Writes the parcel in this landing place to one of a peer. */
+/* Writes the parcel in this landing place to a landing place of a peer. */
 static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
                          struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *area,
                          uint32_t payload)
@@ -131,7 +131,7 @@ static uint32_t landing_of(const struct myr_verbs_group *own, uint32_t number)
     return number & (own->mcp->window - 1);
 }
 
-/* Stores a block where this node's processes read it. */
+/* Stores a block where the processes of this node read it. */
 static void publish_block(struct mcp_bcast_slot *slot, uint32_t number, const void *block,
                           uint32_t bytes)
 {
@@ -191,7 +191,7 @@ static bool forward_next_block(struct myr_verbs *nic, struct myr_verbs_group *ow
 
 void myr_verbs_forward_blocks(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    /* Earlier broadcasts have been forwarded, or a barrier skipped them. */
+    /* Earlier broadcasts have been forwarded, or were skipped by a barrier. */
     const uint32_t over = own->mcp->started * (own->mcp->window / 2);
     if (myr_epoch_reached(over, own->next_bcast)) {
         own->next_bcast = over + 1;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Path resolution by librdmacm; see verbs.h.
  *
- * The kernel first resolves the address and then the route, as for any program that connects by
- * librdmacm. For RoCE v2 it uses the routing and neighbour tables; for InfiniBand it queries the
- * subnet manager, because only that has the routes to other subnets. The result is a path record:
- * the fields of the packet headers, service level and traffic class as the administrator configured
- * them, and the MTU. iWARP has no path records and is not supported.
+ * As for any program that connects by librdmacm, the kernel resolves first the address and then the
+ * route. For RoCE v2 it uses the routing and neighbour tables. For InfiniBand it queries the subnet
+ * manager, which knows the routes to other subnets. The result is a path record. It contains the
+ * fields of the packet headers, including the service level and the traffic class that the
+ * administrator has configured, and the MTU. iWARP has no path records and is not supported.
  *
- * This needs no additional exchange of data, because a RoCE port's GID is its IP address, and
+ * No additional data need to be exchanged, because the GID of a RoCE port is its IP address, and
  * InfiniBand GIDs are addresses themselves (AF_IB).
  *
- * Queue pairs are still connected by the numbers in the blobs, not by librdmacm's handshake
- * (listen, connect, accept). The handshake would only exchange the same numbers, but would make two
- * processes wait for each other in the second phase of joining, whereas resolution involves no
- * other process. Joining therefore takes as long as the network takes to reply, and no process
- * waits for one that has failed meanwhile. */
+ * Queue pairs are still connected by the numbers in the blobs, and not by the handshake of
+ * librdmacm (listen, connect, accept). The handshake would only exchange the same numbers, but two
+ * processes would have to wait for each other in the second phase of joining. Resolution, in
+ * contrast, involves no other process. Joining therefore takes only as long as the network takes to
+ * reply, and no process waits for a process that has failed meanwhile. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -26,8 +26,8 @@
 
 enum { WAIT_MS = 2000 /* for each of the two resolutions */ };
 
-/* The device file is checked first, because librdmacm waits for seconds if it is missing, for
- * example in a container that was given only the devices. */
+/* The device file is checked first, because librdmacm waits for seconds if this file is missing,
+ * for example in a container that has access to the RDMA devices only. */
 const struct myr_cm_calls *myr_verbs_load_cm(void)
 {
     static struct myr_cm_calls calls;
@@ -48,8 +48,8 @@ union endpoint {
     struct sockaddr_ib ib;
 };
 
-/* Converts the GID to a socket address for librdmacm. Returns false if the device needs more than a
- * GID. */
+/* Converts the GID to a socket address for librdmacm. Returns false if a GID alone is not
+ * sufficient for this device. */
 static bool endpoint_of(const struct myr_verbs_device *device, const uint8_t *gid,
                         union endpoint *endpoint)
 {
@@ -86,8 +86,8 @@ static int bind_own(const struct myr_verbs_device *device, struct rdma_cm_id **i
     return 0;
 }
 
-/* Returns whether librdmacm finds this device. Two devices on separate networks may have the same
- * address. */
+/* Returns whether librdmacm finds this device by its address. It may find another device, because
+ * two devices on separate networks may have the same address. */
 bool myr_verbs_can_route(const struct myr_verbs_device *device)
 {
     struct rdma_cm_id *id;

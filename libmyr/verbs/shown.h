@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a process's RDMA NIC in the segment, for `nicbarr status` (nic_inspect.h). Only its
- * owner writes it. It does not need libibverbs. */
+/* The state of a process's RDMA NIC that is published in the segment for `nicbarr status`
+ * (nic_inspect.h). Only its owner writes it. This file does not need libibverbs. */
 #ifndef MYR_VERBS_SHOWN_H
 #define MYR_VERBS_SHOWN_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that advances the process's groups while the process computes; see verbs.h.
+/* A thread that advances the groups of the process while the process computes; see verbs.h.
  *
- * Incoming RDMA writes raise no event, so the thread polls: continuously while there is progress,
- * and with sleeps of increasing length once there is none. */
+ * Incoming RDMA writes raise no event, so the thread has to poll. It polls continuously while there
+ * is progress; when there is none, it sleeps between polls, for increasing times. */
 #include <stdatomic.h>
 #include <stdlib.h>
 

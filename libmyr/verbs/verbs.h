@@ -17,32 +17,33 @@
  * There are no receives, and no process waits for a completion. A process that waits polls its own
  * memory.
  *
- * Of a node's processes in a group, only the first one executes the schedule, and it has the queue
- * pairs. The others arrive in the node's memory, and wait for the release there.
+ * Only the first process of a node in a group executes the schedule and has queue pairs. The other
+ * processes arrive in the memory of the node, and wait for the release there.
  *
  * The code relies on three ordering guarantees of a reliable connection:
  * - Completions are reported in the order in which requests were posted.
- * - Of two writes to the same bytes, the second one remains (ibv_reg_mr(3), "ordering semantics",
- *   for memory registered without a relaxed ordering flag). A record therefore never goes back, and
- *   needs no second word for odd epochs.
+ * - After two writes to the same bytes, the bytes have the value of the second write
+ *   (ibv_reg_mr(3), "ordering semantics", for memory registered without a relaxed ordering flag). A
+ *   record therefore never returns to an older epoch, and needs no second word for odd epochs.
  * - A NIC processes the packets of a write in order. Once a process has found the word that the
- *   last packet writes, it may free the memory (parcels.c).
+ *   last packet writes, it may reuse the memory (parcels.c).
  *
- * The code does not rely on an order between writes to different words, or to different processes.
- * InfiniBand does not guarantee that a process sees a write by polling its memory, but other
- * software relies on this on many NICs and machines.
+ * The code does not assume any order between writes to different words or to different processes.
+ * InfiniBand does not guarantee that a process can detect a write by polling its memory, but other
+ * software relies on this with many NICs and machines.
  *
- * Connections are reliable, so there is no retransmission here. A process that waits for a long
- * time posts empty writes from time to time to the peers that it waits for. Their NICs acknowledge
- * these as long as the peers are alive.
+ * Connections are reliable, so this code need not retransmit. A process that waits for a long time
+ * posts empty writes to the peers that it waits for, from time to time. The NICs of these peers
+ * acknowledge them as long as the peers are alive.
  *
- * A message that carries data is called a parcel: it is the packet that a soft NIC would send, with
- * its header and the check over all of it (firmware/wire.h). One write puts it into a buffer at the
- * peer, its landing place. The peer polls the epoch in the header, and then verifies the check;
- * until it matches, the parcel has not arrived. The code thus does not depend on the order in which
- * a NIC delivers the bytes of one write, or two writes, which InfiniBand does not guarantee to a
- * process that polls memory. The check takes about a nanosecond for two bytes, whereas on soft-RoCE
- * a second write would take as long as the first. */
+ * A message that carries data is called a parcel. It is identical to the packet that a soft NIC
+ * would send, with the same header and with a check over all of its bytes (firmware/wire.h). A
+ * single write stores it in a buffer of the peer, the landing place. The peer polls the epoch in
+ * the header, and then verifies the check; the parcel has not arrived until the check matches.
+ * Therefore the code does not depend on the order in which a NIC delivers the bytes of one write,
+ * or of two writes, which InfiniBand does not guarantee to a process that polls memory. The check
+ * takes about a nanosecond per two bytes, whereas with soft-RoCE a second write would take as long
+ * as the first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -107,13 +108,14 @@ struct myr_verbs_shared {
                         the schedule */
 };
 
-/* Words through which other nodes report a missing node, one for each group whose schedule this
- * process executes.
+/* Words into which other nodes write to report a missing node, one for each group whose schedule
+ * this process executes.
  *
- * A node that reports cannot know whether this node has completed and left the group. These words
- * are therefore not in a group's memory, but registered as long as the NIC is open; otherwise a
- * late write would break a connection that other groups need. A freed word is eventually reused by
- * another group, with another generation, which is part of the reported value. */
+ * A node that reports cannot know whether this node has already completed and left the group, and a
+ * late write to memory that is no longer registered would break a connection that other groups
+ * need. Therefore these words are not in the memory of a group, but are registered as long as the
+ * NIC is open. A freed word is eventually reused by another group, with another generation, which
+ * is part of the reported value. */
 enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_GENERATIONS = 1 << 15 };
 struct myr_verbs_words {
     struct ibv_mr *memory;
@@ -138,13 +140,13 @@ struct myr_verbs_peer {
     uint32_t posted; /* the link's last request that reads this group's memory; 0 if none */
 };
 
-/* This process's part of a group. A process that does not execute the schedule has no peers.
+/* The part of a group in this process. A process that does not execute the schedule has no peers.
  *
  * In a group that carries data, each message that a node waits for has two landing places, for even
- * and odd epochs, like the buffers (engine.h), and the sender keeps its parcels for as long. In a
- * group that broadcasts, landing places form a window like that of the slots (bcast.h), from which
- * blocks are forwarded. In both cases no landing place is overwritten before the NIC is done with
- * it. */
+ * and odd epochs, like the buffers (engine.h), and the sender keeps its parcels for the same time.
+ * In a group that broadcasts, the landing places form a window like the slots (bcast.h), from which
+ * blocks are forwarded. In both cases no landing place is overwritten before the NIC has finished
+ * with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
@@ -168,10 +170,11 @@ struct myr_verbs_group {
 struct myr_verbs {
     struct myr_verbs_device device;
     struct myr_segment *segment;
-    pthread_mutex_t mutex; /* guards all that follows, and the groups' engines */
+    pthread_mutex_t mutex; /* protects all of the following, and the engines of the groups */
     struct myr_verbs_link **link;
     struct myr_verbs_group **group; /* groups whose schedule this process executes */
-    struct myr_verbs_group *left; /* left by this process, but NICs may still access their memory */
+    struct myr_verbs_group
+        *left; /* groups that this process has left, but whose memory NICs may still access */
     uint32_t links, groups;
     uint32_t next; /* the next group to poll, see verbs_group.c */
     struct myr_verbs_words words;
@@ -192,9 +195,9 @@ void myr_verbs_close(struct myr_verbs *nic);
 /* ---- device.c ---- */
 
 /* Opens an active port that the user wants. `wanted` lists devices, or device:port, separated by
- * commas, in order of preference; NULL, "" and "all" select the fastest one. Among equally good
- * devices in one network, process number `process` of the node takes its share. Returns
- * MYR_ERR_NOT_THERE if the machine has none. */
+ * commas, in order of preference; NULL, "" and "all" select the fastest device. If several devices
+ * in one network are equally good, the number of the process on the node, `process`, selects one of
+ * them. Returns MYR_ERR_NOT_THERE if the machine has no such port. */
 enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const char *wanted,
                                       uint32_t process, struct myr_verbs_device *device,
                                       struct myr_error *error);
@@ -226,30 +229,30 @@ const struct myr_cm_calls *myr_verbs_load_cm(void);
 /* Returns whether librdmacm finds the device by its address. */
 bool myr_verbs_can_route(const struct myr_verbs_device *device);
 
-/* Resolves the route to a device with that address through librdmacm. `way->mtu` is initially the
- * MTU of both devices, and is reduced to that of the path. Returns 0, or an error number; a failure
- * may take seconds. */
+/* Resolves the route to a device with this address by librdmacm. `way->mtu` is initially the MTU of
+ * both devices, and is reduced to the MTU of the path. Returns 0, or an error number; a failure may
+ * take seconds. */
 int myr_verbs_route(const struct myr_verbs_device *device, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way);
 
 /* ---- link.c; requires the mutex ---- */
 
-/* Returns the link to a process, and creates it if there is none. Returns NULL with a message on
- * failure. It remains until the NIC closes all links, because other communicators of the job are
- * likely to need it. */
+/* Returns the link to a process, which is created if there is none. Returns NULL with a message on
+ * failure. The link remains until the NIC closes all links, because other communicators of the job
+ * are likely to need it. */
 struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
                                       struct myr_error *error);
 
-/* Connects to the other side's device and queue pair number. Does nothing if the link is
- * connected. */
+/* Connects the link to the device and the queue pair number of the other side. Does nothing if the
+ * link is already connected. */
 enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *link,
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/* Writes to the other process's memory. Errors are reported later, in `broken`. Up to inline_most
- * bytes are copied before this returns; longer data must not change until the request has
- * completed, or until the end of the data is known to have arrived. `local_key` is the key of the
- * local memory, and is not used for a single word. */
+/* Writes to the memory of the other process. Errors are reported later, in `broken`. Up to
+ * inline_most bytes are copied before this function returns. Longer data must not change until the
+ * request has completed, or until the end of the data is known to have arrived. `local_key` is the
+ * key of the local memory; it is not used for a single word. */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
                      uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
 
@@ -286,8 +289,8 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own,
 /* Takes a parcel that the present step waits for. Returns false if there is none. */
 bool myr_verbs_take(struct myr_verbs_group *own);
 
-/* Stores the block of a broadcast whose root is on this node, where the node's processes and the
- * one that executes the schedule expect it. */
+/* Stores the block of a broadcast whose root is on this node, at the place where the processes of
+ * the node and the process that executes the schedule expect it. */
 void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *block,
                      uint32_t bytes);
 
@@ -318,7 +321,7 @@ void myr_verbs_thread_stop(struct myr_verbs *nic);
 
 extern const struct myr_player myr_verbs_player;
 
-/* Wakes the processes that sleep on this word, which the word after it counts. */
+/* Wakes the processes that sleep on this word. The word after it contains their number. */
 static inline void myr_verbs_wake(const myr_word *word)
 {
     if (0 != myr_load_relaxed(word + 1)) {
@@ -346,7 +349,7 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
                                myr_schedule_fn schedule_of, const void *context, const void *blobs,
                                struct myr_nic_group *group, struct myr_error *error);
 
-/* A node's description of its part of a group, which the other nodes get as a blob. */
+/* The description of a node's part of a group, which the other nodes get as a blob. */
 enum { MYR_VERBS_PEERS = 52 };
 struct myr_verbs_blob {
     struct myr_verbs_address address;

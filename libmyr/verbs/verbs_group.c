@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups that use RDMA writes; see verbs.h.
  *
- * Peers write their epochs into the arrival records, or parcels into landing places. The node's
- * first process executes the schedule whenever it waits or makes progress: the engine processes
- * what has arrived and determines what to send next.
+ * Peers write their epochs into the arrival records, or parcels into landing places. Whenever the
+ * first process of the node waits or makes progress, it executes the schedule: the engine processes
+ * the messages that have arrived and determines what to send next.
  *
- * A node that finds that another node is missing notifies its peers by writing that node's number
- * into a word of theirs (words.c), and they do the same. */
+ * A node that finds that another node is missing notifies its peers by writing the number of this
+ * node into words at the peers (words.c), which then do the same. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -112,8 +112,8 @@ static uint32_t reported_missing(const struct myr_verbs_group *own)
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 
-/* Starts the epochs that the node has arrived in, and makes progress. Blocks are forwarded before
- * their epoch is started, because a root of this node arrives right after it has stored its
+/* Starts the epochs in which the node has arrived, and makes progress. Blocks are forwarded before
+ * their epoch is started, because a root on this node arrives immediately after it has stored its
  * block. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
@@ -149,9 +149,9 @@ static void remove_group(struct myr_verbs *nic, const struct myr_verbs_group *ow
     }
 }
 
-/* Returns whether no device accesses the group's memory any longer. Once all epochs are complete,
- * all of the peers' writes have arrived, because a process has read all broadcasts when it leaves.
- * This node's own writes are done when they are acknowledged. */
+/* Returns whether no device accesses the memory of the group any longer. Once all epochs are
+ * complete, all writes of the peers have arrived, because a process has read all broadcasts before
+ * it leaves. The writes of this node are complete when they have been acknowledged. */
 static bool is_quiet(const struct myr_verbs_group *own)
 {
     bool quiet =
@@ -174,8 +174,8 @@ static void free_group(struct myr_verbs *nic, struct myr_verbs_group *own)
     free(own);
 }
 
-/* Continues to advance groups that were left, and frees those without outstanding writes. A failed
- * group is kept until no peer can write to it. */
+/* Continues to advance groups that were left, and frees groups without outstanding writes. A failed
+ * group is kept until no peer can write to it any more. */
 static void finish_left_groups(struct myr_verbs *nic)
 {
     struct myr_verbs_group **previous = &nic->left;
@@ -317,8 +317,8 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     myr_verbs_probe(nic, peer->link);
 }
 
-/* A process that does not execute the schedule can only detect that the node's first process is
- * late. */
+/* A process that does not execute the schedule can only detect that the first process of its node
+ * is late. */
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
     struct myr_verbs *nic = group->nic;
@@ -345,8 +345,8 @@ static void sleep_between_polls(struct myr_nic_group *group, uint32_t seen, uint
     }
 }
 
-/* This reads without the lock, as a snapshot, because another process of the node may be executing
- * the schedule. */
+/* The state is read without the lock, as a snapshot, because another process of the node may be
+ * executing the schedule. */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     uint32_t count = 0, cursor = 0;
@@ -356,8 +356,8 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
     return count;
 }
 
-/* A process that does not execute the schedule notifies the one that does in the same way as other
- * nodes do. */
+/* A process that does not execute the schedule notifies the process that does, in the same way as
+ * other nodes do. */
 static void give_up_node(struct myr_nic_group *group, uint32_t node)
 {
     struct myr_verbs *nic = group->nic;
@@ -381,7 +381,7 @@ static bool is_verbs_group_over(const struct myr_nic_group *group)
     return 0 != get_verbs_failure(group);
 }
 
-/* Memory that a device may still access is kept until none does. */
+/* Memory that a device may still access is kept until no device accesses it. */
 static void end_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     remove_group(nic, own);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RDMA NIC as a kind (nic_kind.h); see verbs.h.
+/* The RDMA NIC as a kind of NIC (nic_kind.h); see verbs.h.
  *
- * Its name is the node's segment, because the processes that share a segment are a node. Addresses
- * and queue pairs are exchanged when a group is joined. */
+ * The name of the NIC identifies the segment of the node, because the processes that share a
+ * segment form a node. Addresses and queue pairs are exchanged when a group is joined. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

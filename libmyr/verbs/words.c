@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words by which other nodes report a missing node; see verbs.h.
+/* Words into which other nodes write to report a missing node; see verbs.h.
  *
- * Freed words are reused in FIFO order. Thousands of groups are therefore opened and closed before
- * a word belongs to another group, and by then a late report has arrived or is recognised by its
+ * Freed words are reused in FIFO order. Therefore thousands of groups are opened and closed before
+ * a word is reused. By then a late report has arrived; otherwise it is recognised by its
  * generation. */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ enum { PAGE = 4096, BYTES = MYR_VERBS_WORDS * sizeof(myr_word) };
 enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error)
 {
     struct myr_verbs_words *words = &nic->words;
-    /* The words are on pages of their own, which a forked child does not inherit. */
+    /* The words are on separate pages, which a forked child does not inherit. */
     words->word = aligned_alloc(PAGE, BYTES);
     if (NULL == words->word) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");

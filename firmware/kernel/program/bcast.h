@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Broadcasts of a group in the kernel: slots and messages; see firmware/bcast.h. */
+/* Implements the broadcasts of a group in the kernel: slots and messages; see firmware/bcast.h. */
 #ifndef MCP_PROGRAM_BCAST_H
 #define MCP_PROGRAM_BCAST_H
 
@@ -37,8 +37,9 @@ static __always_inline void fill_in_child(struct forwarding *forwarding)
                       forwarding->number, forwarding->bytes, &forwarding->play.message);
 }
 
-/* Sends the pending message and makes this one pending, if `index` is a child. The last message
- * thus remains pending, so that the packet itself can become it instead of a clone. */
+/* If the message at `index` goes to a child, sends the pending message and makes this one pending.
+ * The last message thus remains pending, so that the packet itself can be rewritten into it, which
+ * saves a clone. */
 static __always_inline long forward_block(uint32_t index, void *context)
 {
     struct forwarding *forwarding = context;
@@ -54,7 +55,7 @@ static __always_inline long forward_block(uint32_t index, void *context)
 WALKED(forward_block)
 
 /* Stores the block in its slot. A host that sees the number reads the block, so the number is
- * written last, by an atomic exchange, which is a full barrier. */
+ * written last, by an atomic exchange, which acts as a full memory barrier. */
 static __always_inline enum mcp_recorded store_block(struct forwarding *forwarding)
 {
     struct mcp_kernel_group *group = forwarding->play.group;
@@ -76,8 +77,8 @@ static __always_inline enum mcp_recorded store_block(struct forwarding *forwardi
     return recorded;
 }
 
-/* Stores and forwards the block that the packet has brought, which is in this CPU's payload buffer.
- * `incoming` is as for play_group(). */
+/* Stores and forwards the block that has arrived in the packet, which is in the payload buffer of
+ * this CPU. `incoming` is as for play_group(). */
 static __always_inline int accept_block(struct forwarding *forwarding, bool incoming)
 {
     const struct mcp_kernel_group *group = forwarding->play.group;
@@ -176,7 +177,7 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
                                                : receive_bcast_later(&forwarding.play, &part);
 }
 
-/* Handles a doorbell of the host, which is the root of a broadcast or misses one. */
+/* Handles a doorbell of a host that is the root of a broadcast or misses its block. */
 static __always_inline int ring_bcast(struct forwarding *forwarding,
                                       const struct mcp_doorbell *bell)
 {

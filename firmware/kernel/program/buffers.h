@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Access to the buffers of groups that carry data, which hosts map, and to this CPU's payload
- * buffer. */
+/* Accesses the buffers of groups that carry data, which hosts may map, and the payload buffer of
+ * this CPU. */
 #ifndef MCP_PROGRAM_BUFFERS_H
 #define MCP_PROGRAM_BUFFERS_H
 
@@ -21,8 +21,8 @@ static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint3
     return &buffer->word[0][0] + word % BUFFER_WORDS;
 }
 
-/* Returns the cache line that begins with this word. There is one bounds check per line, because a
- * check per word would take longer than copying it. */
+/* Returns the cache line that begins with this word. Bounds are checked once per line, because a
+ * check per word would take longer than copying the word. */
 static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
     const uint32_t index = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
@@ -42,9 +42,9 @@ static __always_inline uint32_t epoch_word(uint32_t epoch)
     return epoch % 2 * (MCP_KERNEL_BUFFER / 8);
 }
 
-/* Copies this CPU's payload into the buffer, from word `first` on. While the group is locked, the
- * buffer belongs to it, because the owner removes the key of a closed group before it reassigns the
- * buffer. */
+/* Copies the payload of this CPU into the buffer, from word `first` on. The buffer belongs to the
+ * group as long as the group is locked, because the owner removes the key of a closed group before
+ * it reassigns the buffer. */
 static __always_inline void store_payload(struct mcp_kernel_buffer *buffer, uint32_t first,
                                           const struct payload *payload, uint32_t bytes)
 {
@@ -58,10 +58,10 @@ static __always_inline void store_payload(struct mcp_kernel_buffer *buffer, uint
     }
 }
 
-/* Copies from the buffer, from word `first` on, into this CPU's payload. If another CPU is far
- * ahead, the buffer may change meanwhile. In that case no peer misses this message any more, and
- * its receivers drop it as a duplicate. The message is sealed as copied, so it is valid in any
- * case. */
+/* Copies from the buffer, from word `first` on, into the payload buffer of this CPU. If another CPU
+ * is far ahead, the buffer may change meanwhile. In this case no peer misses this message any more,
+ * and receivers drop it as a duplicate. The message is sealed after it was copied, so it is valid
+ * in any case. */
 __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
                                         uint32_t first, uint32_t words)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Checksums of the Internet protocols, and nicbarr's own check, which seals a message (wire.h). */
+/* Computes the checksums of the Internet protocols, and the check with which nicbarr seals a
+ * message (wire.h). */
 #ifndef MCP_PROGRAM_CHECKS_H
 #define MCP_PROGRAM_CHECKS_H
 
@@ -22,16 +23,16 @@ static __always_inline uint16_t ip_check(uint32_t from, uint32_t to, uint16_t le
     return internet_check((uint64_t)parts + from + to);
 }
 
-/* Returns whether the checksum of the IP header is correct. For outgoing packets the kernel ensures
- * that. */
+/* Returns whether the checksum of the IP header is correct. For outgoing packets, the kernel
+ * ensures this. */
 static __always_inline bool ip_fits(const void *ip)
 {
     const any_word *words = ip;
     return 0 == internet_check((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* Returns the sum over everything that UDP's checksum over IPv6 covers except the payload: the two
- * addresses, which are adjacent, and the body. */
+/* Returns the sum over everything that the UDP checksum covers over IPv6 except the payload: the
+ * two addresses, which are adjacent, and the body. */
 static __always_inline uint64_t sum_of(const void *addresses, const struct body *body)
 {
     const any_word *ips = addresses, *words = (const void *)body;
@@ -45,8 +46,8 @@ static __always_inline uint64_t sum_of(const void *addresses, const struct body 
     return sum;
 }
 
-/* Returns the sum over a payload for UDP's checksum. A global function, like mcp_sum(), so that the
- * verifier checks it only once. */
+/* Returns the sum over a payload for the UDP checksum. Like mcp_sum(), this is a global function,
+ * so that the verifier checks it only once. */
 __attribute__((noinline)) uint64_t mcp_sum_for_udp(const struct payload *payload, uint32_t words)
 {
     uint64_t sum = 0;
@@ -66,9 +67,9 @@ static __always_inline uint16_t udp_check(uint64_t sum, uint32_t bytes)
     return internet_check(0 == bytes ? sum : sum + mcp_sum_for_udp(own_payload(), bytes / 8));
 }
 
-/* Returns the check of a header of two words. A global function with scalar arguments is verified
- * once for all callers. It also has a stack frame of its own, which matters because BPF stacks are
- * small. */
+/* Returns the check of a header of two words. This is a global function with scalar arguments,
+ * which the verifier checks once for all callers. Its separate stack frame also matters, because
+ * BPF stacks are small. */
 __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, uint64_t word,
                                            uint64_t last)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The program's maps, the constants that its owner sets before loading, its return codes, and its
- * counters.
- */
+ * The maps of the program, the constants that its owner sets before loading, its return codes, and
+ * its counters. */
 #ifndef MCP_PROGRAM_MAPS_H
 #define MCP_PROGRAM_MAPS_H
 
@@ -12,8 +11,8 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* Return codes, which mean the same for tcx and clsact. NEXT runs the next program, if any; PASS
- * passes the packet without running further programs; DROP drops it. */
+/* Return codes, which have the same meaning for tcx and clsact. NEXT runs the next program, if any;
+ * PASS passes the packet without running further programs; DROP drops the packet. */
 enum { NEXT = -1, PASS = 0, DROP = 2 };
 
 const volatile struct mcp_kernel_nic_address nic;
@@ -110,8 +109,8 @@ struct {
 /* The duration of the last scan for stuck groups (nanoseconds). */
 uint64_t scan_took;
 
-/* For each socket from which a host has sent MCP_RING_SLEEP, the group's key. The kernel deletes
- * the entry together with the socket. */
+/* For each socket from which a host has sent MCP_RING_SLEEP, the key of the group. The kernel
+ * deletes an entry together with its socket. */
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -147,8 +146,9 @@ struct {
     __type(value, struct mcp_kernel_page_owner);
 } owners SEC(".maps");
 
-/* All active functions share 512 bytes of stack, and older kernels round each frame up to 32 bytes.
- * Code whose variables are not needed at the same time is therefore in separate functions. */
+/* All active functions share 512 bytes of stack, and older kernels round each frame up to a
+ * multiple of 32 bytes. Code whose variables are not needed at the same time is therefore in
+ * separate functions. */
 #define APART static __attribute__((noinline))
 
 #define COUNT(name) COUNT_MORE(name, 1)

@@ -33,8 +33,8 @@ struct body {
 #define HEAD_BYTES (six ? sizeof(struct head_of_6) : sizeof(struct head))
 #define FRAME_BYTES (HEAD_BYTES + sizeof(struct body))
 
-/* A packet under construction, aligned. The headers of IPv4 and IPv6 both end where the body
- * begins. */
+/* A packet under construction, with aligned fields. The headers of both IPv4 and IPv6 end where the
+ * body begins. */
 struct made_frame {
     uint16_t zero;
     union {
@@ -53,8 +53,9 @@ struct payload {
     uint64_t word[PAYLOAD_WORDS];
 };
 
-/* A CPU's packet: the payload received, or the complete packet to be sent, for which the stack is
- * too small. Programs at these hooks do not preempt each other, so there is one writer. */
+/* The packet of a CPU: the payload that was received, or the complete packet to be sent, for which
+ * the stack is too small. Programs at these hooks do not preempt each other, so there is only one
+ * writer. */
 struct made {
     struct made_frame frame;
     struct payload payload; /* adjacent to the frame */
@@ -145,9 +146,9 @@ static __always_inline bool may_be_ours(uint32_t bytes)
            (bytes <= MCP_PAYLOAD_MOST && 0 == bytes % MCP_BLOCK_UNIT && 0 != carrying);
 }
 
-/* Returns whether the headers of a packet with this payload length have nicbarr's format. They do
- * not if the kernel's UDP would reject the datagram, or if it has a checksum over IPv4, which
- * nicbarr's packets never have. */
+/* Returns whether the headers of a packet with this payload length have the format of nicbarr. They
+ * do not if the UDP implementation of the kernel would reject the datagram, or if it has a checksum
+ * over IPv4, because packets of nicbarr have none there. */
 static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes)
 {
     const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
@@ -163,8 +164,8 @@ static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes
            0 == body_of(frame)->udp.check;
 }
 
-/* Returns the packet's frame if it has nicbarr's format, else NULL. A packet with a VLAN tag does
- * not belong to the NIC, because each VLAN is a network of its own. */
+/* Returns the frame of the packet if it has the format of nicbarr, otherwise NULL. A packet with a
+ * VLAN tag does not belong to the NIC, because each VLAN is a separate network. */
 static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
 {
     const uint32_t bytes = payload_bytes(packet);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Execution of a group's schedule in the kernel: sends the engine's bursts of messages, and returns
- * the verdict on the packet. */
+/* Executes the schedule of a group in the kernel: sends the messages of the engine in bursts, and
+ * returns the verdict on the packet. */
 #ifndef MCP_PROGRAM_PLAY_H
 #define MCP_PROGRAM_PLAY_H
 
@@ -12,14 +12,14 @@
  * messages of the second epoch may have arrived before the last one of the first. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_ITERATIONS + 4 };
 
-/* A loop that the verifier accepts on all kernels. On kernels without bpf_loop() the body is called
- * for each element of an array map, which has as many elements as a loop may have iterations. The
- * verifier removes the variant that is not used. The body of a loop is
+/* A loop that the verifier accepts on all kernels. On kernels without bpf_loop(), the body is
+ * called for each element of an array map, which has as many elements as a loop may have
+ * iterations. The verifier removes the unused variant. The body of a loop is
  *
  *     static __always_inline long BODY(uint32_t iteration, void *context)
  *
- * which breaks out by returning 1. Its context must begin with a struct play, and WALKED(BODY) must
- * follow it. Loops may be nested. */
+ * which leaves the loop by returning 1. Its context must begin with a struct play, and WALKED(BODY)
+ * must follow the function. Loops may be nested. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MCP_KERNEL_PEERS);
@@ -59,8 +59,9 @@ struct play {
     uint32_t iterations;        /* maximum number of iterations of the running loop (WALKED) */
 };
 
-/* Turns the packet into the message. A broadcast's block is in this CPU's payload buffer already.
- * Returns false if the receiver's hardware address is unknown, or the group has been closed. */
+/* Turns the packet into the message. The block of a broadcast is already in the payload buffer of
+ * this CPU. Returns false if the hardware address of the receiver is unknown, or the group has been
+ * closed. */
 APART bool become_message(struct play *play)
 {
     struct mcp_message *message = &play->message;
@@ -152,10 +153,11 @@ static __always_inline struct mcp_kernel_line *line_at(uint32_t index)
     return lines ? bpf_map_lookup_elem(lines, &line) : NULL;
 }
 
-/* Publishes the last complete epoch to the hosts. The release is written under the group's lock,
- * because another CPU may complete the next epoch at the same time; so the epoch there never
- * decreases. The group may have been closed after the lookup, but the check of the key protects the
- * release, because the owner removes the key under the lock before it reassigns the release. */
+/* Publishes the last complete epoch to the hosts. The release is written while the lock of the
+ * group is held, because another CPU may complete the next epoch at the same time, and the epoch in
+ * the release must never decrease. The group may have been closed after the lookup. The owner
+ * removes the key under the lock before it reassigns the release, so checking the key ensures that
+ * the release still belongs to this group. */
 static __always_inline void publish_release(struct mcp_kernel_group *group, uint64_t key)
 {
     struct mcp_kernel_line *line = line_at(group->line);
@@ -165,8 +167,8 @@ static __always_inline void publish_release(struct mcp_kernel_group *group, uint
     }
 }
 
-/* Determines the verdict on the packet, which has become the last message if `is_last`. If `wakes`,
- * it also wakes a sleeping host. */
+/* Determines the verdict on the packet, which has become the last message if `is_last` is set. If
+ * `wakes` is set, this also wakes a sleeping host. */
 static __always_inline int finish_packet(const struct play *play, bool is_last, bool wakes,
                                          bool incoming)
 {
@@ -187,8 +189,8 @@ static __always_inline int finish_packet(const struct play *play, bool is_last, 
     return PASS;
 }
 
-/* Executes a group's schedule from play->burst on. An `incoming` packet must be redirected to
- * leave; otherwise the packet is an outgoing doorbell. */
+/* Executes the schedule of a group from play->burst on. An `incoming` packet must be redirected
+ * before it can leave; otherwise the packet is an outgoing doorbell. */
 static __always_inline int play_group(struct play *play, bool incoming)
 {
     if (0 != play->burst.more) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Construction of packets: a message of this NIC replaces the packet that triggered it. */
+/* Constructs packets: a message of this NIC replaces the packet that triggered it. */
 #ifndef MCP_PROGRAM_SEND_H
 #define MCP_PROGRAM_SEND_H
 
 #include "firmware/kernel/program/checks.h"
 
-/* The mark (skb->mark) of the program's own packets, which the egress hook removes. Processes need
- * CAP_NET_ADMIN to set marks. */
+/* The mark (skb->mark) of packets that the program itself has sent, which the egress hook removes.
+ * Processes need CAP_NET_ADMIN to set marks. */
 enum { OURS = 0x6d796d79 };
 
-/* Fills in a packet from the NIC's port, with `bytes` of payload, except for the Ethernet
- * addresses, the message, and UDP's checksum. */
+/* Fills in a packet from the port of the NIC, with `bytes` of payload, except for the Ethernet
+ * addresses, the message, and the UDP checksum. */
 static __always_inline void fill_frame(struct made_frame *frame, address from, address to,
                                        uint16_t to_port, uint32_t bytes)
 {
@@ -49,7 +49,7 @@ static __always_inline struct ethhdr *begin_of(struct made_frame *frame)
     return six ? &frame->head_of_6.ethernet : &frame->head.ethernet;
 }
 
-/* Copies byte by byte, because the values that the loader sets are unknown to the compiler. */
+/* Copies byte by byte, because the compiler does not know the values that the loader sets. */
 static __always_inline void copy_own_mac(uint8_t *to)
 {
     for (int i = 0; i < ETH_ALEN; ++i) {
@@ -57,9 +57,9 @@ static __always_inline void copy_own_mac(uint8_t *to)
     }
 }
 
-/* Evaluates to whether `bytes` is the length of a payload. The verifier tracks bounds only of the
- * register that was compared, so the compiler must not move the value (barrier_var), and each bound
- * needs its own comparison. */
+/* Evaluates to whether `bytes` is the length of a payload. The verifier only tracks bounds of the
+ * register that was compared. Therefore the compiler must not move the value (barrier_var), and
+ * each bound needs its own comparison. */
 #define IS_PAYLOAD(bytes)                                                                          \
     ({                                                                                             \
         barrier_var(bytes);                                                                        \
@@ -111,8 +111,8 @@ static __always_inline bool replace_packet(struct __sk_buff *packet, const uint8
     header->check = check_of(header, secret);
     copy_words(frame->body.words, header);
     if (six) {
-        /* Each message has a flow label of its own, because GRO may coalesce packets of one flow.
-         * Over IPv4 it does not coalesce packets without a checksum. */
+        /* Each message has a different flow label, because GRO may coalesce packets of one flow.
+         * (Over IPv4, GRO does not coalesce packets without a checksum.) */
         *(any_word *)&frame->head_of_6.ip |= bpf_htonl(FLOW_LABEL) & (uint32_t)header->check;
         const uint16_t check = udp_check(sum_of(&frame->head_of_6.ip.saddr, &frame->body), bytes);
         frame->body.udp.check = 0 == check ? UINT16_MAX : check; /* 0 means none */

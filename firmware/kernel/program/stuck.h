@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Detection of stuck groups, for hosts that compute while a message is missing.
+/* Detects stuck groups, on behalf of hosts that compute while a message is missing.
  *
  * A waiting host requests missing messages itself. For a host that computes meanwhile, the owner
- * does so. A timer finds such groups; it runs only while a group is in an epoch.
+ * does so. The groups of such hosts are found by a timer, which runs only while a group is in an
+ * epoch.
  *
- * A group enters an epoch under its lock and reads `armed` afterwards. The timer first clears
- * `armed` and then checks each group under its lock. So either the timer finds the group in an
- * epoch, or the group finds that the timer is not armed, and arms it. */
+ * A group enters an epoch with its lock held, and reads `armed` afterwards. The timer first clears
+ * `armed`, and then checks each group with its lock held. Therefore either the timer finds the
+ * group in an epoch, or the group finds that the timer is not armed, and arms it. */
 #ifndef MCP_PROGRAM_STUCK_H
 #define MCP_PROGRAM_STUCK_H
 
@@ -37,8 +38,8 @@ struct scan {
     bool any;
 };
 
-/* Checks one group in a scan. The group is looked up again, because kernels before 6.2 permit locks
- * only in values that were looked up. */
+/* Checks one group in a scan. The group is looked up again, because kernels before 6.2 only permit
+ * taking a lock in a value that was looked up. */
 static long check_group(void *map, const uint64_t *key, struct mcp_kernel_group *found,
                         struct scan *scan)
 {
@@ -82,9 +83,9 @@ static int scan_groups(void *map, const uint32_t *zero, struct watch *watch)
     return 0;
 }
 
-/* Initialises the timer. The owner runs this once, before anything else. The timer of a NIC that
- * was taken over exists already, and has called the previous program so far. Its next run may have
- * been lost in the transition, so this arms it. */
+/* Initialises the timer. The owner runs this once, before anything else. If the NIC was taken over,
+ * the timer already exists, and has called the previous program so far. Its next run may have been
+ * lost in the transition, so the timer is armed again. */
 SEC("tc")
 int mcp_begin(struct __sk_buff *nothing)
 {

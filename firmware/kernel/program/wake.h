@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Wake-up of a host that sleeps on a socket: the packet that triggered it is redirected to that
- * socket. */
+/* Wakes a host that sleeps on a socket, by redirecting the packet that triggered the wake-up to
+ * this socket. */
 #ifndef MCP_PROGRAM_WAKE_H
 #define MCP_PROGRAM_WAKE_H
 
@@ -25,8 +25,8 @@ static __always_inline void record_sleeper(struct __sk_buff *packet, struct mcp_
     }
 }
 
-/* Returns whether the wake-up packet would reach the socket that rang. That socket may have been
- * closed, and its port may belong to another user's socket by now. */
+/* Returns whether the wake-up packet would reach the socket that sent the doorbell. This socket may
+ * have been closed, and its port may now belong to a socket of another user. */
 static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, address ip,
                                           uint16_t to)
 {
@@ -54,7 +54,7 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
     return found;
 }
 
-/* Replaces the packet by one to the socket on which a host sleeps, if there is one, without a UDP
+/* If a host sleeps on a socket, replaces the packet by a packet to this socket, without a UDP
  * checksum. `incoming` is as for play_group(): a doorbell is an outgoing packet, so it must be
  * redirected. */
 APART int wake_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
