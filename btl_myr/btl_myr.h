@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal interface of the component btl/myr, which carries ob1's messages between processes as
- * messages between libmyr's ports.
+/* Internal interface of the component btl/myr, which carries messages of ob1 between processes as
+ * messages between ports of libmyr.
  *
  *   component.c  what Open MPI loads: parameters, opening the port, the modex
  *   module.c     the modules: adding peers, reporting errors, finalization
@@ -14,38 +14,39 @@
  *
  * Three modules share one port:
  *
- * - `direct` carries ob1's messages to processes of this node, if each side can read the other's
- *   memory. It announces btl_get, so ob1 has large messages copied once.
- * - `copying` carries ob1's messages to all other processes, on this node or not. It cuts large
- *   messages into fragments.
- * - `onesided` serves one-sided communication by Open MPI's osc/rdma, and carries no message of
- *   ob1. osc/rdma requires one module that reaches all processes of a window, including the process
- *   itself, so this module has endpoints of its own.
+ * - `direct` carries messages of ob1 to processes of this node if both sides can read each other's
+ *   memory. It announces btl_get, so large messages are copied only once.
+ * - `copying` carries messages of ob1 to all other processes, on this node and on other nodes. It
+ *   cuts large messages into fragments.
+ * - `onesided` serves one-sided communication by Open MPI's osc/rdma, and does not carry messages
+ *   of ob1. osc/rdma requires one module that reaches all processes of a window, including the
+ *   process itself, so this module has separate endpoints.
  *
- * Both sides must use the same module, so they derive it from the same published data (struct
- * mca_btl_myr_hello).
+ * Both sides must use the same module. Therefore both derive it from the same published data
+ * (struct mca_btl_myr_hello).
  *
  * Short messages within the node bypass the NIC (libmyr/messages/inlet.h), and may thereby overtake
- * others. This is harmless because ob1 orders messages by its own sequence numbers, as several BTLs
- * may serve one peer.
+ * other messages. This is harmless, because several BTLs may serve the same peer, so ob1 orders
+ * messages by its own sequence numbers.
  *
- * A process that makes no MPI calls receives nothing, but must not delay messages to others.
- * Registered memory for fragments is limited, so no receiver may occupy all of it. When no more
- * than a quarter of a pool is left, an endpoint gets a fragment only if it has fewer than are left.
- * If none is left, one is added to the pool for each endpoint that has none, and is kept for such
- * endpoints from then on.
+ * A process that makes no MPI calls does not receive messages, but must not delay messages to other
+ * processes. Registered memory for fragments is limited, so no receiver may occupy all of it. When
+ * only a quarter of a pool or less is left, an endpoint gets a fragment only if it has fewer
+ * fragments than are left. When no fragment is left, one is added to the pool for each endpoint
+ * that has none. The added fragments are reserved for such endpoints from then on.
  *
  * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
- * fragment of the pool. Their number is limited, too, except for control packets: ob1 retries sends
- * from its progress function, but control packets only in a callback, which may be due for another,
- * stuck receiver.
+ * fragment of the pool. The number of overflow fragments is limited as well, except for control
+ * packets. ob1 retries sends from its progress function, but it retries control packets only in a
+ * callback, and the next callback may be the one for another receiver that is stuck.
  *
- * A process that has met other jobs may wait in MPI_Comm_disconnect without calling this component.
- * By then all messages, also those to its own job, must be at the NIC, which other processes and
- * its watch run. Such a process therefore has no overflow fragments, but for control packets when a
- * pool is used up and cannot grow, and direct.c delays gets.
+ * A process that has communicated with other jobs may wait in MPI_Comm_disconnect without calling
+ * this component. By then all its messages, including those to its own job, must have been passed
+ * to the NIC, which other processes and the watch continue to run. Such a process therefore has no
+ * overflow fragments, except for control packets when a pool is used up and cannot grow. For the
+ * same reason direct.c delays gets.
  *
- * Threads: `lock` guards the port and the lists of fragments. It is not held during calls of ob1,
+ * Threads: `lock` protects the port and the lists of fragments. It is not held while ob1 is called,
  * because ob1 calls back into this component. */
 #ifndef BTL_MYR_H
 #define BTL_MYR_H
@@ -80,7 +81,7 @@ enum mca_btl_myr_pools {
 enum {
     MCA_BTL_MYR_BUCKETS = 256,     /* size of the hash table of endpoints */
     MCA_BTL_MYR_ADDED = 64,        /* maximum number of fragments added to all pools */
-    MCA_BTL_MYR_LATENCY = 1,       /* microseconds, for comparison with other BTLs */
+    MCA_BTL_MYR_LATENCY = 1,       /* microseconds, compared with other BTLs */
     MCA_BTL_MYR_BANDWIDTH = 10000, /* Mbit/s */
     MCA_BTL_MYR_EXCLUSIVITY = MCA_BTL_EXCLUSIVITY_LOW + 50 /* below tcp's 100: used if alone */
 };
@@ -140,8 +141,8 @@ typedef struct mca_btl_myr_fragment {
     mca_btl_base_descriptor_t base;
     mca_btl_base_segment_t segment;
     enum mca_btl_myr_pools pool;
-    bool overflow; /* whether its memory is on the heap, from where it is copied into a fragment of
-                      the pool before it is sent */
+    bool overflow; /* whether its memory is on the heap, and is copied into a fragment of the pool
+                      before it is sent */
     struct mca_btl_myr_fragment *registered; /* of an overflow fragment: the fragment of the pool;
                                                 NULL while it waits for one */
     struct mca_btl_myr_header *header;       /* the payload follows */
@@ -184,9 +185,10 @@ typedef struct mca_btl_myr_component {
     opal_list_t gets;    /* delayed; direct.c */
     opal_list_t asking;  /* for windows: endpoints with requests that are not sent completely */
     opal_free_list_t spare_tasks;
-    uint32_t asked;             /* number of outstanding operations at other processes */
-    bool has_other_jobs;        /* whether there are endpoints of other jobs */
-    enum myr_drain_peers peers; /* the farthest that this process communicates with */
+    uint32_t asked;      /* number of outstanding operations at other processes */
+    bool has_other_jobs; /* whether there are endpoints of other jobs */
+    enum myr_drain_peers
+        peers;    /* the most distant kind of peer that this process communicates with */
     uint32_t met; /* number of processes of this job, from rank 0, whose NICs have been connected */
     void *spent;  /* a buffer to be provided to the port again */
     struct myr_pace pace;
@@ -202,8 +204,8 @@ typedef struct mca_btl_myr_component {
 OMPI_DECLSPEC extern mca_btl_myr_component_t mca_btl_myr_component;
 extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
 
-/* Adds to a counter that all threads change. Most programs have only one, and then need no atomic
- * addition, which would cost a tenth of a message's time on one node. */
+/* Adds to a counter that several threads may change. Most programs have only one thread and do not
+ * need an atomic addition, which would increase the time of a message on one node by a tenth. */
 static inline void mca_btl_myr_add(_Atomic uint32_t *counter, uint32_t number)
 {
     if (opal_using_threads()) {
@@ -227,7 +229,7 @@ void mca_btl_myr_lost(const struct mca_btl_base_endpoint_t *endpoint);
 /* Reports that the NIC itself is unusable, for all endpoints, and has ob1 abort the job. */
 void mca_btl_myr_broken(void);
 
-/* Reports that a window's request cannot be answered. */
+/* Reports that a request of a window cannot be answered. */
 void mca_btl_myr_no_answer(const opal_process_name_t *to);
 
 /* ---- endpoint.c ---- */
@@ -236,13 +238,14 @@ void mca_btl_myr_no_answer(const opal_process_name_t *to);
  * yet. Returns NULL if the process cannot be reached. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows);
 
-/* Does the same for a process that is known by name only, because it has sent a message. */
+/* Does the same for a process of which only the name is known, because it has sent a message. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
-/* Called when a NIC without a connection has sent a message to this node: connects to the NICs of
- * this job's processes, each of which is tried once, until that NIC is found. (Processes of other
- * jobs are connected by MPI calls.) Returns false if none is left to try. */
+/* Called when a NIC to which there is no connection has sent a message to this node. Connects to
+ * the NICs of the processes of this job until this NIC is found; each process is tried only once.
+ * (Processes of other jobs are connected by MPI calls.) Returns false if no process is left to
+ * try. */
 bool mca_btl_myr_meet(void);
 
 /* Records that there is such a peer. */
@@ -253,8 +256,8 @@ static inline void mca_btl_myr_has_peer(enum myr_drain_peers peer)
     }
 }
 
-/* Returns an endpoint with fragments in flight. With `of_other_job`, it is one of another job that
- * may still receive them. Returns NULL if there is none. */
+/* Returns an endpoint with fragments in flight, or NULL if there is none. With `of_other_job`, only
+ * endpoints of other jobs that may still receive them are considered. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_in_flight(bool of_other_job);
 
 /* Returns the name of a process that is reached through this connection of the NIC, or NULL. */
@@ -271,22 +274,25 @@ uint32_t mca_btl_myr_tokens(void);
 enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
 void mca_btl_myr_memory_close(void);
 
-/* Returns a fragment for `size` bytes, which must not exceed the pool's payload, to the endpoint.
- * Returns NULL if it must leave the rest to others. An endpoint without a fragment gets one, unless
- * memory is exhausted or too many were added. Called with the lock held. */
+/* Returns a fragment for `size` bytes to this endpoint; `size` must not exceed the payload of the
+ * pool. Returns NULL if the endpoint must leave the remaining fragments to others. An endpoint
+ * without a fragment gets one, unless memory is exhausted or too many fragments were added. Called
+ * with the lock held. */
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools pool,
                                                   struct mca_btl_base_endpoint_t *endpoint,
                                                   size_t size, uint8_t order, uint32_t flags);
 
-/* Returns a fragment of ob1's for `size` bytes, which may be an overflow fragment. Returns NULL if
- * `size` is too large or, except for a control packet, if the endpoint has too many fragments. */
+/* Returns a fragment for a message of ob1 with `size` bytes, which may be an overflow fragment.
+ * Returns NULL if `size` is too large, or if the message is not a control packet and the endpoint
+ * has too many fragments. */
 mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
                                                  bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags);
 
-/* Returns whether a control packet to the endpoint would get a fragment now, which is added if the
- * endpoint has none and none is left. If that fails, returns true nevertheless: the fragments may
- * be at processes that make no calls, which must not delay others. Called with the lock held. */
+/* Returns whether a control packet to the endpoint would get a fragment now. If the endpoint has no
+ * fragment and none is left, a fragment is added. Returns true even if this fails, because all
+ * fragments may be held by processes that make no calls, and these must not delay others. Called
+ * with the lock held. */
 bool mca_btl_myr_may_answer(const struct mca_btl_base_endpoint_t *endpoint);
 
 /* Copies an overflow fragment into a fragment of its pool. Returns false if there is none for its
@@ -347,14 +353,14 @@ void mca_btl_myr_onesided_close(void);
 /* An atomic operation on a 64-bit word. */
 struct mca_btl_myr_atomic {
     bool swaps;            /* true: compare and swap with the operand; false: fetch and add */
-    bool waits_for_itself; /* the process would wait for a lock that it holds itself; see held.c */
+    bool waits_for_itself; /* the process waits for a lock that it holds itself; see held.c */
     uint64_t operand, compare;
 };
 
 /* ---- held.c ---- */
 
-/* Called before an atomic operation. Returns whether the process tries to acquire, as shared, a
- * lock that it holds exclusively itself. Without intervention it would retry forever. */
+/* Called before an atomic operation. Returns whether this process tries to acquire a lock in shared
+ * mode that it already holds exclusively. Without intervention it would retry forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 

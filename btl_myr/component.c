@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component that Open MPI loads: parameters, opening and closing.
  *
- * Every job that uses nicbarr finds this component, but it must not serve jobs that have not
- * requested it. Therefore it declines before any other action, unless `--mca btl` names it. If it
- * is named but cannot open the NIC, it prints a warning once and leaves the messages to other
- * BTLs. */
+ * Every job that uses nicbarr finds this component, but it must serve only jobs that have requested
+ * it. Therefore it declines before any other action, unless `--mca btl` names it. If it is named
+ * but cannot open the NIC, it prints a warning once and leaves the messages to other BTLs. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdarg.h>
@@ -219,8 +218,8 @@ static int publish_address(void)
                              sizeof(component->self));
 }
 
-/* Derives the module from `direct`, so that the user's limits apply to both, without the operations
- * that only `direct` supports. */
+/* Derives the module from `direct`, so that the limits that the user has set apply to both, and
+ * removes the operations that only `direct` supports. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;
@@ -289,9 +288,9 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_soft_close(component->nic);
     }
-    /* A process that could not open the NIC stays attached to the segment. Otherwise the segment
-     * might be freed, with the flag that the warning was printed, before the node's other processes
-     * check the flag. */
+    /* A process that could not open the NIC stays attached to the segment. Otherwise the segment,
+     * and with it the flag that the warning was printed, might be freed before the other processes
+     * of the node check the flag. */
     if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }

@@ -2,10 +2,11 @@
 /* btl_get: the receiver reads a large message from the memory of a sender on the same node
  * (libmyr/node/direct.h).
  *
- * When a get has completed, ob1 completes the receive and sends a control packet, with which the
- * send completes. A process that has met other jobs may then wait in MPI_Comm_disconnect without
- * making progress, so that packet must be at the NIC by then (btl_myr.h). Therefore such a process
- * delays a get until its endpoint has a fragment for the packet. */
+ * When a get has completed, ob1 completes the receive and sends a control packet, which completes
+ * the send. A process that has communicated with other jobs may then wait in MPI_Comm_disconnect
+ * without making progress, so by that time the control packet must have been passed to the NIC
+ * (btl_myr.h). Therefore such a process delays a get until its endpoint has a fragment for the
+ * packet. */
 #include "btl_myr/btl_myr.h"
 
 /* The arguments of mca_btl_myr_get(). */
@@ -21,8 +22,8 @@ typedef struct {
 } get_t;
 static OBJ_CLASS_INSTANCE(get_t, opal_list_item_t, NULL, NULL);
 
-/* On failure, ob1 has the sender send the message in fragments. (If btl_get returned an error
- * instead, ob1 would retry it in the next callbacks.) */
+/* If the get fails, ob1 lets the sender send the message in fragments. (If btl_get returned an
+ * error instead, ob1 would retry the get in later callbacks.) */
 static void execute_get(const get_t *get)
 {
     const bool read =

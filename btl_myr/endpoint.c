@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints: the addresses that peers publish, and the connections to their ports.
  *
- * Open MPI calls this file to find out which processes are reachable. It is also called for a
- * message that needs a reply, but was sent by a process whose reachability Open MPI has not checked
- * yet (one-sided communication). There is one endpoint per process and use, which is kept until the
- * component is closed.
+ * Open MPI calls these functions to find out which processes are reachable. In one-sided
+ * communication they are also called when a message that needs a reply arrives from a process whose
+ * reachability Open MPI has not checked yet. There is one endpoint per process and use, which is
+ * kept until the component is closed.
  *
  * Windows and messages have separate endpoints. If they shared one, ob1 would use the module for
  * windows to copy large messages. */

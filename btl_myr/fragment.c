@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fragments: descriptors with registered memory, of two sizes for messages and of two sizes for
- * windows; and receive buffers.
+/* Manages fragments, which are descriptors with registered memory, and receive buffers. There are
+ * fragments of two sizes for messages, and of two sizes for windows.
  *
- * All registered memory is allocated at once and cut into slices; the port frees it when it is
- * closed. By default a process allocates 4 MiB. Windows have fragments of their own, because ob1
- * only retries after one of its fragments has completed.
+ * All registered memory is allocated in one piece and cut into slices; the port frees it when it is
+ * closed. By default a process allocates 4 MiB. Windows have separate fragments, because ob1
+ * retries only after one of its own fragments has completed.
  *
- * If the processes of a node would allocate more than half of its shared memory, each allocates 2
- * MiB, 1 MiB or 512 KiB instead. With the default of 256 MiB, this is so from 33, 65 and 129
- * processes on. Numbers that the user has set are kept. */
+ * If the processes of a node would allocate more than half of its shared memory, each process
+ * allocates only 2 MiB, 1 MiB or 512 KiB. With the default of 256 MiB, this is the case from 33, 65
+ * and 129 processes on. Numbers that the user has set are kept. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ OBJ_CLASS_INSTANCE(mca_btl_myr_fragment_t, mca_btl_base_descriptor_t, NULL, NULL
 enum {
     BUFFERS = 64,
     EAGER_FRAGMENTS = 128,
-    /* enough for a pipeline of several messages with about 3 fragments each */
+    /* sufficient for a pipeline of several messages with about 3 fragments each */
     LARGE_FRAGMENTS = 32,
     LETTERS = 120,
     CHUNKS = 15,
@@ -89,7 +89,7 @@ struct numbers {
     int buffers, eager, large, chunks;
 };
 
-/* Returns the numbers, of which those that the user has not set were halved `halvings` times. */
+/* Returns the numbers, where those that the user has not set are halved `halvings` times. */
 static struct numbers numbers_after(int halvings)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -110,7 +110,7 @@ static size_t arena_bytes(const struct numbers *numbers)
 }
 
 /* Returns how often the numbers must be halved to fit into the process's share of the memory. At
- * least the minimum is allocated, even if that exceeds the share. */
+ * least the minimum is allocated, even if it exceeds the share. */
 static int least_halvings(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
@@ -130,7 +130,7 @@ uint32_t mca_btl_myr_tokens(void)
     return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks + MCA_BTL_MYR_ADDED);
 }
 
-/* Allocates the arena, with smaller numbers if the memory is not sufficient for these. */
+/* Allocates the arena; the numbers are reduced if there is not enough memory for them. */
 static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -370,7 +370,7 @@ mca_btl_base_descriptor_t *mca_btl_myr_alloc(mca_btl_base_module_t *btl,
                                              uint8_t order, size_t size, uint32_t flags)
 {
     (void)btl;
-    /* The descriptor is the fragment's first member, so NULL is converted to NULL. */
+    /* The descriptor is the first member of the fragment, so NULL is converted to NULL. */
     return (mca_btl_base_descriptor_t *)mca_btl_myr_fragment_for(endpoint, size <= CONTROL_BYTES,
                                                                  size, order, flags);
 }

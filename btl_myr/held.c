@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Detects that osc/rdma waits for a lock that this process holds itself.
+/* Detects that osc/rdma waits for a lock that the same process already holds.
  *
- * A lock is a word. A process acquires it exclusively by setting its highest bit with a
- * compare-and-swap, and shared by adding 1. If it then finds that the highest bit was set, it
- * subtracts 1 and tries again. osc/rdma of 4.1.1 to 4.1.4 acquires the lock of a dynamic window's
- * list of memory exclusively, and acquires it shared before releasing it. Within a node it takes
- * another path, but across nodes it would retry forever. Therefore, if a process retries while it
- * holds the lock exclusively, the highest bit is removed from the result that it gets. This is
- * safe, because no other process can have the lock meanwhile.
+ * A lock is a word. A process acquires it in exclusive mode by setting its highest bit with a
+ * compare-and-swap, and in shared mode by adding 1. If the highest bit was already set, it
+ * subtracts 1 and tries again. osc/rdma of 4.1.1 to 4.1.4 protects the list of memory of a dynamic
+ * window by such a lock. It acquires this lock exclusively, and then acquires it in shared mode
+ * before it has released it. Within a node it takes another path, but across nodes it would retry
+ * forever. Therefore, if a process retries while it holds the lock exclusively, the highest bit is
+ * removed from the result that it gets. This is safe, because no other process can hold the lock
+ * meanwhile.
  *
- * A process whose peers are all on its node is left out: for windows within a node, osc/rdma passes
- * the program's own atomic operations to the BTL, and the program may do the same with its words.
+ * Processes whose peers are all on the same node are exempt. For windows within a node, osc/rdma
+ * passes atomic operations of the program to the BTL, and the program may modify its own words in
+ * the same way.
  *
- * Only the lock that was acquired last is remembered. It is forgotten when it is released, which is
- * an addition of the highest bit, or when anything else is added. */
+ * Only the lock that was acquired last is recorded. The record is deleted when the lock is
+ * released, by adding the highest bit, or when any other value is added. */
 #include "btl_myr/btl_myr.h"
 
 static const uint64_t ALONE = UINT64_C(1) << 63;
@@ -26,8 +28,8 @@ static struct {
     enum step step;
 } held; /* protected by the component's `lock` */
 
-/* Tracks an addition of `operand` by the holder of the lock. Returns true if this is a further
- * attempt to acquire that lock. Called with the component's lock held. */
+/* Tracks an addition of `operand` by the holder of the lock. Returns true if this is another
+ * attempt to acquire the same lock. Called with the component's lock held. */
 static bool is_repeated_attempt(uint64_t operand)
 {
     if (TAKEN == held.step && 1 == operand) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The modules: adding peers, reporting errors, and finalization.
  *
- * Open MPI calls each module for every process. The modules for messages accept the processes whose
- * endpoint names them; the module for windows accepts all. */
+ * Open MPI calls each module for every process. A module for messages accepts the processes whose
+ * endpoint selects this module, and the module for windows accepts all processes. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdio.h>
@@ -29,8 +29,7 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
     return OPAL_SUCCESS;
 }
 
-/* The endpoint is kept, because messages in flight use it, and because the process may be added
- * again. */
+/* The endpoint is kept, because messages in flight use it, and the process may be added again. */
 static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                      struct mca_btl_base_endpoint_t **endpoints)
 {

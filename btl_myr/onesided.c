@@ -3,44 +3,46 @@
  * ends with a callback when it has completed at the target.
  *
  * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
- * system permits that. Everything else is a request message (a letter), which the target processes
- * in its progress function and answers with a reply. Data are cut into chunks, each with its own
- * letter, and each chunk of a put is acknowledged. Therefore the order of letters does not matter.
- * The atomic operations on a process's memory are executed by this process, or by processes that
- * have mapped the memory, with the CPU's atomic instructions.
+ * system permits this. All other operations are request messages (letters), which the target
+ * processes in its progress function and answers with a reply. Data are cut into chunks, each with
+ * its own letter, and each chunk of a put is acknowledged. Therefore the order of letters does not
+ * matter. Atomic operations on the memory of a process are executed with atomic instructions of the
+ * CPU, by this process itself or by processes that have mapped its memory.
  *
- * Only the two atomic operations without which osc/rdma does not work are implemented, on 64-bit
- * words. osc/rdma implements all others with a lock, a get and a put. That avoids two bugs of
- * osc/rdma 4.1, which appear if the BTL offers the operations: osc/rdma does not pass on whether a
- * number is signed, and MPI_Get_accumulate of more than 4096 bytes returns wrong data. Only
- * operations on a single number become slower.
+ * Only the two atomic operations that osc/rdma requires are implemented, on 64-bit words. osc/rdma
+ * implements all other operations with a lock, a get and a put. This avoids two bugs of osc/rdma
+ * 4.1, which appear if the BTL offers more operations: osc/rdma does not pass on whether a number
+ * is signed, and MPI_Get_accumulate of more than 4096 bytes returns wrong data. The disadvantage is
+ * that operations on a single number are slower.
  *
  * Memory is bounded, and no request is dropped, as follows:
  *
- * - Everything that has not been sent yet is a task. The number of tasks for puts and gets is
- *   limited; beyond that, osc/rdma retries.
+ * - Each letter that has not been sent yet belongs to a task. The number of tasks for puts and gets
+ *   is limited; beyond this limit, osc/rdma retries.
  * - Atomic operations always get a task, because osc/rdma also issues them in callbacks, where it
- *   cannot wait. It has at most one outstanding for each thread and each process.
- * - Replies are tasks, too, so their number is limited by that of all other processes' requests.
- * - Windows have their own fragments (fragment.c). A fragment that is returned takes the next part
- *   of the first task of an endpoint; then this task moves to the end of the endpoint's list, and
- *   the endpoint to the end of the list of endpoints. An endpoint whose process does not receive
- *   leaves fragments to the others (btl_myr.h).
+ *   cannot wait. osc/rdma has at most one outstanding atomic operation for each thread and each
+ *   process.
+ * - Replies are also tasks, so their number is limited by the number of requests of all other
+ *   processes.
+ * - Windows have separate fragments (fragment.c). A fragment that has been returned is used for the
+ *   next part of the first task of an endpoint. Then this task moves to the end of the endpoint's
+ *   list, and the endpoint to the end of the list of endpoints. An endpoint whose process does not
+ *   receive must leave fragments to the others (btl_myr.h).
  * - Replies wait only for fragments, which are returned as long as the other process receives.
  *   Therefore no two processes can wait for each other.
  *
- * A handle of registered memory has no content. osc/rdma passes none for memory that this process
- * has mapped: its own or, with MPI_Win_allocate, that of other processes on the node. Then the
- * address is valid in this process. (osc/rdma of 4.1.4 intends this, although it passes a
- * compare-and-swap to a BTL in this case as well.) There is no btl_flush, because every operation
- * has a callback.
+ * A handle of registered memory has no content. osc/rdma passes no handle for memory that this
+ * process has mapped, which is its own memory or, with MPI_Win_allocate, memory of other processes
+ * on the node. In this case the address is valid in this process. (osc/rdma of 4.1.4 intends not to
+ * use a BTL for such memory, but it still passes a compare-and-swap to the BTL.) There is no
+ * btl_flush, because every operation has a callback.
  *
- * All processes of a window must use the same BTL, but osc/rdma selects it in each process
- * separately. It selects the module with the lowest latency among those that reach all processes.
- * It breaks a tie by the order in which a process finds the modules, which depends on the process's
- * rank. On one node vader is among these modules, because it needs no endpoint for the process
- * itself, and it announces 1 us. Therefore this module announces 0, so that all processes select it
- * if it reaches all of them. */
+ * All processes of a window must use the same BTL, but osc/rdma selects the BTL in each process
+ * separately. Among the modules that reach all processes, it selects the one with the lowest
+ * latency. A tie is broken by the order in which a process finds the modules, which depends on the
+ * rank of the process. On one node vader is among these modules, because it needs no endpoint for
+ * the process itself, and it announces a latency of 1 us. Therefore this module announces 0, so
+ * that all processes select it if it reaches all of them. */
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>
@@ -178,7 +180,7 @@ static bool take_part(struct part *part)
     return true;
 }
 
-/* Sends as many parts as there are fragments for them. */
+/* Sends as many parts as there are fragments. */
 static void send_parts(void)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -498,8 +500,9 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
 {
     module->btl_flags = NICBARR_BTL_ONESIDED;
     module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    /* ob1 uses the maximum of the first two over all modules, and distributes messages by the
-     * modules' shares of the total bandwidth. Zeros keep this module out of both. */
+    /* ob1 uses the maximum of the first two values over all modules, and distributes messages to
+     * the modules in proportion to their bandwidth. With 0 in all three, this module has no
+     * influence on either. */
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
     module->btl_bandwidth = 0;

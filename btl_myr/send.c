@@ -2,9 +2,9 @@
 /* Sending: short messages within the node are written into the receiver's inlet, and all others are
  * passed to the port as fragments.
  *
- * A fragment belongs to the port until the port's callback, which only adds it to a list.
- * progress.c calls ob1 later, without the lock. The port has a send token for each fragment of the
- * pools. Overflow fragments wait at their endpoint, in order. */
+ * A fragment belongs to the port until the port calls back. The callback only adds the fragment to
+ * a list; progress.c calls ob1 later, without holding the lock. The port has a send token for each
+ * fragment of the pools. Overflow fragments wait at their endpoint, in order. */
 #include "btl_myr/btl_myr.h"
 
 #include <string.h>
@@ -135,7 +135,7 @@ int mca_btl_myr_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     (void)btl;
     (void)endpoint; /* the fragment contains it */
     /* Completion is always reported by the callback, because ob1 does not support fragments that
-     * complete at once. (Comments of Open MPI's own BTLs confirm this.) */
+     * complete immediately. (Comments in other BTLs of Open MPI confirm this.) */
     descriptor->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     post_fragment((mca_btl_myr_fragment_t *)descriptor, tag);

@@ -26,7 +26,7 @@ static int finalize(mca_mtl_base_module_t *mtl);
 enum {
     PRIORITY = 90,                /* higher than all PMLs, because the user has requested it */
     CONTEXT_MOST = (1 << 30) - 1, /* maximum number of a communicator */
-    /* greater tags are Open MPI's own, which are negative as an int */
+    /* greater tags are internal to Open MPI, and negative as an int */
     TAG_MOST = 0x7fffffff,
     /* chunk of a message that is read at a time, by the progress thread or the host; takes 7 us */
     CHUNK_BYTES = 64 * 1024,
@@ -140,7 +140,7 @@ static bool check_parameters(void)
 
 /* ---- opening and closing ---- */
 
-/* Does not use print_mtl_warning(), which may wait for the same lock of the segment. */
+/* This does not use print_mtl_warning(), which may wait for the same lock of the segment. */
 static void print_waiting(const char *line)
 {
     opal_output(0, "nicbarr: mtl myr: %s", line);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends, receives, probes and cancelling: translates the calls of pml/cm to those of the endpoint.
+/* Sends, receives, probes and cancels: translates calls of pml/cm to calls of the endpoint.
  *
- * Data of types with gaps are packed into a copy before sending, and unpacked from a copy after
- * receiving. */
+ * Data of types with gaps are packed into a copy before they are sent, and unpacked from a copy
+ * after they were received. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static struct mcp_pattern pattern_of(struct ompi_communicator_t *comm, int sourc
     };
 }
 
-/* Writes the result of a probe. MPI_ERROR is not changed (MPI 4.0, 3.2.5), because a call with a
- * single status returns its error instead, and pml/cm passes the program's own status. */
+/* Writes the result of a probe. MPI_ERROR is not changed (MPI 4.0, 3.2.5): a call with a single
+ * status returns its error as its result, and pml/cm passes the status of the program. */
 static void write_status(struct ompi_status_public_t *status, const struct mcp_envelope *envelope,
                          uint64_t bytes)
 {

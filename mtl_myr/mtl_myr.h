@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal interface of the component mtl/myr, which carries MPI's point-to-point messages for
- * pml/cm. libmyr's tagged messages match and move them (libmyr/messages/tagged.h).
+/* Internal interface of the component mtl/myr, which carries the point-to-point messages of MPI for
+ * pml/cm. They are matched and transferred as tagged messages of libmyr (libmyr/messages/tagged.h).
  *
  *   component.c  what Open MPI loads: parameters, opening the endpoint, the modex
  *   peers.c      connections to other processes
@@ -9,11 +9,11 @@
  *   runner.c     a progress thread for the time when the host computes
  *
  * Zhang's MPI-NP II+ has the same structure: the MPI library passes envelopes, and the layer below
- * matches them. The context of an envelope is the communicator's number, and its source is a rank
- * in that communicator.
+ * matches them. The context of an envelope is the number of the communicator, and its source is a
+ * rank in this communicator.
  *
- * Threads: `lock` guards the endpoint. It is not held while a request of Open MPI is completed,
- * because that may call back into this component. */
+ * Threads: `lock` protects the endpoint. It is not held while a request of Open MPI is completed,
+ * because this may call back into this component. */
 #ifndef MTL_MYR_H
 #define MTL_MYR_H
 
@@ -48,8 +48,9 @@ typedef struct mca_mtl_myr_component {
     uint32_t met;             /* number of processes of this job, from rank 0, whose NICs have been
                                  connected */
     uint64_t runner_bytes;    /* bytes of long messages that the progress thread has read */
-    enum myr_drain_peers peers; /* the farthest that this process communicates with */
-    struct myr_seldom silence;  /* rate limit of the check for silent nodes */
+    enum myr_drain_peers
+        peers; /* the most distant kind of peer that this process communicates with */
+    struct myr_seldom silence; /* rate limit of the check for silent nodes */
 } mca_mtl_myr_component_t;
 
 OMPI_DECLSPEC extern mca_mtl_myr_component_t mca_mtl_myr_component;
@@ -64,8 +65,9 @@ struct mca_mtl_myr_request {
     bool receive;
 };
 
-/* Open MPI's own locks do nothing while the program has only one thread, and Open MPI does not
- * count the progress thread. So with a progress thread, this component always locks. */
+/* Locks of Open MPI have no effect while the program has only one thread, and Open MPI does not
+ * know about the progress thread. Therefore this component always locks if there is a progress
+ * thread. */
 static inline bool mca_mtl_myr_locks(void)
 {
     return mca_mtl_myr_component.parameters.runner || opal_using_threads();
@@ -102,9 +104,9 @@ struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int r
 /* Callback of libmyr: connects to a process that has sent a message, and returns its peer. */
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
 
-/* Called when a NIC without a connection has sent a message to this node: connects to the NICs of
- * this job's processes, each of which is tried once, until that NIC is found. Called with the lock
- * held. */
+/* Called with the lock held when a NIC to which there is no connection has sent a message to this
+ * node. Connects to the NICs of the processes of this job until this NIC is found; each process is
+ * tried only once. */
 void mca_mtl_myr_let_in(void);
 
 /* Convert a process's name to a number, and back. */

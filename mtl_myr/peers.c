@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections to other processes.
  *
- * Open MPI announces all of a job's processes at start-up, but most of them never communicate.
- * Therefore a process is connected on the first message to or from it, or when its NIC sends
- * something without a connection.
+ * Open MPI announces all processes of a job at start-up, but most pairs of processes never
+ * communicate. Therefore a process is connected when the first message is sent to it or arrives
+ * from it, or when its NIC sends a packet although there is no connection.
  *
  * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected as soon as Open MPI
  * announces them, because they are few and about to communicate. They could not be connected later:
- * when a NIC sends something without a connection, only the processes of this job can be
- * searched. */
+ * when a NIC sends a packet without a connection, only the processes of this job can be searched
+ * for it. */
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"
@@ -114,7 +114,7 @@ int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_
     return OMPI_SUCCESS;
 }
 
-/* Peers are kept, because messages in flight use them, and because a process may be added again. */
+/* Peers are kept, because messages in flight use them, and a process may be added again. */
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs)
 {
     (void)mtl;

@@ -111,8 +111,8 @@ static bool never_stop(void)
     return true;
 }
 
-/* Reads chunks of long messages, and counts this thread as a reader, so that the progress thread
- * detects that the host is active: a host makes no calls while it reads. */
+/* Reads chunks of long messages. This thread is counted as a reader, because it makes no calls
+ * while it reads, and the progress thread must still know that the host is active. */
 static int read_chunks(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Accounts: groups of users whose quotas are shared (share.h).
+ * An account is a group of users who share a quota (share.h).
  *
  * A user may own a range of subordinate uids (subuid(5)), and can thereby act as 65,536 more users.
- * To keep a user from multiplying its quota in this way, all uids of a range form one account. The
- * owner then has a second account, but not 65,536. The kernel does not report who owns a
- * subordinate uid, so the ranges are read from the system's table. Accounts are for quotas only;
- * ownership and access are by uid.
+ * To prevent users from multiplying their quota in this way, all uids of a range form one account,
+ * so the owner has one additional account instead of 65,536. The kernel does not report which user
+ * owns a subordinate uid, so the ranges are read from the system's table. Accounts are used only
+ * for quotas; ownership and access depend on the uid.
  *
- * The table is read once. It is global to the process and not thread-safe.
- */
+ * The table is read once. It is global to the process and not thread-safe. */
 #ifndef MYRD_ACCOUNTS_H
 #define MYRD_ACCOUNTS_H
 
@@ -22,8 +21,8 @@
  * other users' uids. */
 void myrd_accounts_read(const char *path);
 
-/* Returns the user's account: the first uid of the range that contains the user, else the user's
- * own uid. Overlapping ranges are merged. */
+/* Returns the account of a user: the first uid of the range that contains the user, or the uid of
+ * the user if there is no such range. Overlapping ranges are merged. */
 uid_t myrd_account(uid_t uid);
 
 #endif

@@ -2,15 +2,14 @@
 /*
  * The system calls that the daemon may use; see filter.h.
  *
- * The lists were determined by tracing the daemon through its tests, and by reading the code. Calls
- * are listed by name, because libseccomp knows the numbers on each machine and skips calls that the
- * machine lacks.
+ * The lists were determined by tracing the daemon during its tests, and by reading the code. Calls
+ * are listed by name, because libseccomp knows their numbers on each machine and skips calls that
+ * the machine lacks.
  *
- * Calls on the path of a barrier are allowed unconditionally, because the kernel caches those in a
- * bitmap and does not run the filter for them. The filter then costs the soft NIC 60 ns per call
- * (recvfrom() takes 335 ns without a filter). Barriers of the kernel's NIC do not involve the
- * daemon.
- */
+ * Calls on the path of a barrier are allowed unconditionally, because the kernel records such calls
+ * in a bitmap and does not run the filter for them. The filter then costs the soft NIC 60 ns per
+ * call (recvfrom() takes 335 ns without a filter). Barriers of the kernel NIC do not involve the
+ * daemon. */
 #include "myrd/filter.h"
 
 #include <asm/ioctls.h>
@@ -52,8 +51,8 @@ static const struct call both[] = {
     {"mprotect", 2, PROT_EXEC, 0},
     {"mremap", 0, 0, 0},
     {"munmap", 0, 0, 0},
-    /* Threads, but no processes. The filter cannot inspect the flags of clone3(), which are in
-     * memory, so clone3() is not allowed and glibc falls back to clone(). */
+    /* Threads, but no processes. The flags of clone3() are in memory, where the filter cannot
+     * inspect them. Therefore clone3() is not allowed, and glibc falls back to clone(). */
     {"clone", CLONE_FLAGS, CLONE_THREAD, CLONE_THREAD},
     {"exit", 0, 0, 0},
     {"exit_group", 0, 0, 0},
@@ -113,8 +112,8 @@ static const struct call both[] = {
     {"getuid32", 0, 0, 0},
 };
 
-/* Calls of the soft NIC. After a client's death has broken the NIC, the daemon may have to create
- * another one, with memory and a socket. It finds out in /proc which processes are alive. */
+/* Calls of the soft NIC. If the death of a client has broken the NIC, the daemon may have to create
+ * another NIC, with memory and a socket. It finds out from /proc which processes are alive. */
 static const struct call soft[] = {
     {"bind", 0, 0, 0},
     {"connect", 0, 0, 0},
@@ -198,7 +197,7 @@ static int load_filter(scmp_filter_ctx filter, enum myrd_filter_owner owner)
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
     if (0 == rc) {
         /* By default, older kernels enable a slow mitigation (SSBD) for processes with a filter. It
-         * is meant for sandboxes that run untrusted code, which the daemon does not. */
+         * is meant for sandboxes that run untrusted code, but the daemon does not run such code. */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
         rc = allow_all(filter, owner);
     }

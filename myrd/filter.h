@@ -5,10 +5,10 @@
  * Builds without libseccomp have no filter (filter_none.c).
  *
  * All other calls fail with ENOSYS, as on a kernel that lacks them, so a C library that tries a new
- * call falls back to an older one. A call by the ABI of another architecture kills the process.
+ * call falls back to an older one. A call through the ABI of another architecture kills the
+ * process.
  *
- * A feature that needs another call must add it to the list in filter.c.
- */
+ * A feature that needs another call must add it to the list in filter.c. */
 #ifndef MYRD_FILTER_H
 #define MYRD_FILTER_H
 

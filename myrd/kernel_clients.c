@@ -64,9 +64,9 @@ static void forget_absent(struct myrd_clients *clients, uint32_t number)
     clients->absent[number] = clients->absent[--clients->absent_count];
 }
 
-/* Returns the start time of the process, by the clock of the holders' times, or 0 if it is unknown,
- * for example if /proc hides other users' processes. The start time is the 20th field after the
- * command, which is in parentheses (proc(5)). */
+/* Returns the start time of the process, by the clock that is used for holders, or 0 if it is
+ * unknown, for example because /proc hides processes of other users. The start time is the 20th
+ * field after the command, which is in parentheses (proc(5)). */
 static uint64_t began_at_ns(pid_t pid)
 {
     char path[40], text[1024];
@@ -129,8 +129,8 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         client->visitor.pid != myrd_holder_pid(number)) {
         return false;
     }
-    /* The groups under the client's new number are reaped, but it cannot have opened any on this
-     * connection yet. */
+    /* Groups under the new number of the client are reaped, but the client cannot have opened any
+     * on this connection yet. */
     myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);
@@ -139,7 +139,7 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
 
 /* ---- leaving ---- */
 
-/* Returns whether the client has left a reply unread. This is never so for a client that reads each
+/* Returns whether the client has left a reply unread. This is never the case if a client reads each
  * reply before it sends the next request. */
 static bool leaves_unread(const struct myrd_client *client)
 {
@@ -155,7 +155,7 @@ static void forget_client(struct myrd_clients *clients, uint32_t number)
     *client = clients->client[--clients->count];
 }
 
-/* Removes a client. Data in a socket cannot be revoked, so a client that left data unread is
+/* Removes a client. Data in a socket cannot be revoked, so a client that has left data unread is
  * counted until the data are read or the client's end is closed. */
 static void reap_client(struct myrd_clients *clients, uint32_t number)
 {
@@ -174,8 +174,8 @@ static void reap_client(struct myrd_clients *clients, uint32_t number)
     }
 }
 
-/* Removes dead clients whose data have been read. This is needed only when there is no capacity for
- * another client, and is done at most once per iteration of the event loop. */
+/* Removes dead clients whose data have been read. This is necessary only when there is no capacity
+ * for another client, and is done at most once per iteration of the event loop. */
 static void sweep_clients(struct myrd_clients *clients)
 {
     if (clients->swept == clients->users->iteration) {
@@ -207,10 +207,9 @@ void myrd_clients_close(struct myrd_clients *clients)
  * Returns the network namespace in which a socket was created, or 0 if it is unknown.
  *
  * The accepted end of a Unix connection belongs to the namespace of the process that connected
- * (net/unix creates it there). So this is the client's namespace, even if the client is in another
- * PID namespace. An alternative would be /proc/PID/ns/net, but that requires permission to trace
- * the client.
- */
+ * (net/unix creates it there). This is therefore the namespace of the client, even if the client is
+ * in another PID namespace. An alternative would be /proc/PID/ns/net, but this requires permission
+ * to trace the client. */
 static uint64_t network_of(int socket)
 {
     uint64_t cookie = 0;
@@ -245,7 +244,7 @@ static bool has_room_now(const struct myrd_clients *clients, uid_t uid, bool com
 }
 
 /* Returns whether there is capacity for a client, or for a refusal. Refusals are limited as well,
- * because otherwise a container's root, which is always refused, could use up all of the
+ * because otherwise the root user of a container, who is always refused, could use up the whole
  * capacity. */
 static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
 {
@@ -264,8 +263,8 @@ static void log_refusal(struct myrd_clients *clients, const struct myrd_visitor 
 /*
  * Accepts a client. Returns false if none is waiting. A refusal occupies memory of the daemon until
  * it is read, so it counts as a connection until then. If the user has no capacity left, the
- * connection is closed at once without a refusal; the client recognises this (kernel_nic.c).
- */
+ * connection is closed immediately, without a refusal; the client recognises this
+ * (kernel_nic.c). */
 static bool accept_client(struct myrd_clients *clients)
 {
     struct myrd_client client = {.number = 0};
@@ -382,10 +381,11 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
     }
 }
 
-/* Each iteration of the event loop starts with another client, because a user's time may be used up
- * before all of its clients have been served. The loop iterates downwards, because the last client
- * takes the index of a client that is removed, and must not be served by that client's events. A
- * client that was moved below `first` is served in the next iteration of the event loop. */
+/* Each iteration of the event loop starts with a different client, because the time of a user may
+ * be used up before all clients of this user have been served. The loop iterates downwards: when a
+ * client is removed, the last client takes its index, and must not be served for the events of the
+ * removed client. A client that was moved below `first` is served in the next iteration of the
+ * event loop. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
     reap_absent(clients, &watched[poll_index(clients->count)]);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The clients of myrd --kernel: admission, requests, unread replies, and departure. Called by
- * kernel_server.c, which processes their requests, in one thread, which never blocks on a client.
+ * kernel_server.c, which processes their requests in a single thread that never blocks on a client.
  *
  * Clients are processes of any user, so they are not trusted:
  *
  * - Connections and service time are limited per user (share.h, users.h).
  * - Each client has at most one request in progress.
  * - A client that disconnects without closing its groups is considered dead, and its groups fail
- *   (kernel_groups.h). So is a client that continues to send requests without reading the replies.
- * - Unread replies occupy memory of the daemon, and count as a connection until they are read.
- */
+ *   (kernel_groups.h). A client that continues to send requests without reading the replies is
+ *   treated in the same way.
+ * - Unread replies occupy memory of the daemon, and count as a connection until they are read. */
 #ifndef MYRD_KERNEL_CLIENTS_H
 #define MYRD_KERNEL_CLIENTS_H
 
@@ -33,7 +33,7 @@ enum {
     MYRD_CLIENTS_POLLED = MYRD_CLIENTS_WATCHED * MYRD_CLIENTS_MOST + MYRD_ABSENT_MOST,
 };
 
-/* A client of the previous daemon that held groups when that daemon ended. It is alive and has not
+/* A client of the previous daemon that held groups when the daemon ended, is alive, and has not
  * reconnected yet. */
 struct myrd_absent {
     uint64_t number;
@@ -91,9 +91,9 @@ void myrd_clients_belong(struct myrd_clients *clients, int socket);
 void myrd_clients_accept(struct myrd_clients *clients);
 
 /* myrd_clients_watch() fills in the descriptors to poll() and returns their number:
- * MYRD_CLIENTS_WATCHED for each of the `count` clients, then one for each absent client. The other
- * function then serves all clients that have sent something or have ended. Clients whose users have
- * used up their service time have to wait. */
+ * MYRD_CLIENTS_WATCHED for each of the `count` clients, then one for each absent client. Afterwards
+ * the other function serves all clients that have sent something or have ended. Clients whose users
+ * have used up their service time have to wait. */
 uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched);
 

@@ -33,8 +33,8 @@ static void evict_closed(struct myrd_groups *groups, uint32_t account)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Ensures capacity for a closed group of this account, by evicting its oldest one or, if it has
- * none, the oldest of all. */
+/* Ensures capacity for a closed group of this account, by evicting the oldest closed group of the
+ * account or, if there is none, of all accounts. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);
@@ -78,8 +78,8 @@ static void fail_kernel_group(struct myrd_groups *groups, struct myrd_group *gro
     }
 }
 
-/* Hosts are notified explicitly, because a client that only detects the end of the connection
- * cannot distinguish whether the NIC is removed or the daemon is replaced. */
+/* Hosts are notified explicitly, because a client that only detects the end of the connection does
+ * not know whether the NIC is removed or the daemon is replaced. */
 void myrd_groups_free(struct myrd_groups *groups)
 {
     while (groups->count > 0) {
@@ -188,8 +188,8 @@ bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *g
     return group->leaves;
 }
 
-/* Returns whether the closing epoch is over: complete, timed out, or failed. Its doorbell is
- * repeated, because it may have been lost. */
+/* Returns whether the closing epoch is over, that is, complete, timed out, or failed. Its doorbell
+ * is repeated, because it may have been lost. */
 static bool is_farewell_over(const struct myrd_groups *groups, const struct myrd_group *group,
                              uint64_t now_ms)
 {
@@ -263,9 +263,9 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
 
-/* Opens a group after recording its holder. If the daemon were replaced in between, its successor
- * would find a group without holders, assume that all of them have left, and run the closing epoch,
- * which no host has started. */
+/* Opens a group after recording its holder. If the group were opened first and the daemon replaced
+ * before the holder is recorded, the next daemon would find a group without holders, assume that
+ * all of them have left, and run the closing epoch, which no host has started. */
 static bool open_recorded(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                           uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {
@@ -317,7 +317,8 @@ enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_ke
     }
     struct myrd_group *group = &groups->group[index];
     if (group->leaves || !myrd_kernel_plan_equal(&group->plan, plan)) {
-        /* The error is the same for another user's group, so that users learn nothing about it. */
+        /* The error is the same if the group belongs to another user, so that users cannot learn
+         * anything about it. */
         return myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: another group has that key");
     }
     const enum myr_status status = myrd_groups_hold(groups, group, holder, error);

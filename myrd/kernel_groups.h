@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The groups that are open on the kernel's NIC: their users, their holders, and the work that is
+ * The groups that are open on the kernel NIC: their users, their holders, and the work that is
  * scheduled for them. Called by kernel_server.c, which serves clients.
  *
  * A group is visible to its own user only, and is open as long as it has a holder:
@@ -8,13 +8,12 @@
  * - If a holder dies, its group fails.
  * - When a group is closed, the NIC keeps its last epoch, because peers may still request its
  *   messages. The epoch is evicted only after many other groups have been closed.
- * - A group that carries data or broadcasts runs one more epoch before it is closed, because peers
- *   may have missed its last data. This is its closing epoch. No process waits for it, and a new
+ * - A group that carries data or broadcasts runs one more epoch before it is closed, the closing
+ *   epoch, because peers may have missed its last data. No process waits for this epoch, and a new
  *   group of the same user may cut it short.
  *
  * Open groups, closed groups (share.h), and requests for stuck groups (users.h) are limited per
- * user. The caller supplies the time, so that tests can simulate it.
- */
+ * user. The caller supplies the time, so that tests can simulate it. */
 #ifndef MYRD_KERNEL_GROUPS_H
 #define MYRD_KERNEL_GROUPS_H
 
@@ -28,10 +27,10 @@
 enum {
     MYRD_HOLDERS_OF_ONE = 4096, /* maximum holders of a group */
     MYRD_POLL_MS = MCP_KERNEL_SCAN_NS / 1000000,
-    /* After this many unanswered requests, the peers' addresses are resolved again. */
+    /* After so many unanswered requests, the addresses of the peers are resolved again. */
     MYRD_ASKED_BEFORE_MEET = 16,
     MYRD_FAREWELL_MS = 60000, /* maximum duration of a closing epoch */
-    /* Interval at which the doorbell about a failure is repeated until it has reached the NIC. */
+    /* Interval at which the doorbell for a failure is repeated until it has reached the NIC. */
     MYRD_FAIL_AGAIN_MS = 100,
 };
 
@@ -39,12 +38,12 @@ struct myrd_groups;
 
 struct myrd_users;
 
-/* Creates the table of a NIC's groups. If the NIC was taken over from another daemon, the table
- * contains its groups. `kernel` and `users` must outlive the table. Returns NULL if out of
+/* Creates the table of the groups of a NIC. If the NIC was taken over from another daemon, the
+ * table contains its groups. `kernel` and `users` must outlive the table. Returns NULL if out of
  * memory. */
 struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_users *users);
 
-/* Free the table. myrd_groups_free() closes all groups, and their hosts detect that the NIC is
+/* Free the table. myrd_groups_free() closes all groups, and notifies their hosts that the NIC is
  * removed. myrd_groups_abandon() leaves the groups to the next daemon. */
 void myrd_groups_free(struct myrd_groups *groups);
 void myrd_groups_abandon(struct myrd_groups *groups);
@@ -73,7 +72,7 @@ void myrd_groups_reap(struct myrd_groups *groups, uint64_t holder);
 /* Clients that held groups when the previous daemon ended are absent until they reconnect or are
  * reaped. myrd_groups_holder() returns the absent client at this index of a table with
  * MCP_KERNEL_HOLDERS entries, or NULL. myrd_groups_close_unheld() closes the groups that are left
- * without a holder; call it after the dead clients have been reaped. */
+ * without a holder; to be called after the dead clients have been reaped. */
 const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *groups,
                                                    uint32_t index);
 void myrd_groups_close_unheld(struct myrd_groups *groups);
@@ -85,9 +84,9 @@ void myrd_groups_close_unheld(struct myrd_groups *groups);
 bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t opening);
 
-/* Processes the kernel's reports of stuck groups; to be called when mcp_kernel_watch() is readable.
- * Requests the missing messages of these groups. If the user's share of requests is used up,
- * schedules the request for myrd_groups_poll(). */
+/* Processes the kernel's reports of stuck groups, and requests the missing messages of these
+ * groups; to be called when mcp_kernel_watch() is readable. If the user's share of requests is used
+ * up, the request is scheduled for myrd_groups_poll(). */
 void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms);
 
 /* myrd_groups_poll() sends all requests that are due. If the kernel does not report stuck groups,

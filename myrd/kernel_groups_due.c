@@ -4,8 +4,8 @@
 
 #include "myrd/users.h"
 
-/* Resolves the peers' hardware addresses again, because if one has changed, all packets to it are
- * lost. */
+/* Resolves the hardware addresses of the peers again. If such an address has changed, all packets
+ * to this peer are lost. */
 static void resolve_peers_again(struct myrd_groups *groups, const struct myrd_group *group)
 {
     char why[MCP_KERNEL_WHY];
@@ -14,8 +14,9 @@ static void resolve_peers_again(struct myrd_groups *groups, const struct myrd_gr
     }
 }
 
-/* Requests the missing messages of a group. A waiting host sends such requests itself. This is for
- * groups whose hosts compute meanwhile, which could otherwise wait for a lost message forever. */
+/* Requests the missing messages of a group. A waiting host sends such requests itself. This
+ * function serves groups whose hosts compute meanwhile, and which could otherwise wait for a lost
+ * message forever. */
 static void request_missing(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     if (group->failed) {
@@ -40,9 +41,9 @@ static uint32_t widest_step(const struct myrd_group *group)
     return most;
 }
 
-/* Schedules a request for a stuck group, the `asked`th one in this epoch, at the time that its
- * user's share permits. A group that is scheduled already keeps its time, so that the requests of a
- * user's groups alternate. */
+/* Schedules request number `asked` of this epoch for a stuck group, at the time that the share of
+ * its user permits. A group that is already scheduled keeps its time, so that the groups of a user
+ * take turns. */
 static void schedule_request(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
                              uint64_t now_ms)
 {
@@ -101,8 +102,8 @@ void myrd_groups_receive(struct myrd_groups *groups, uint64_t now_ms)
     request_all_due(groups, now_ms);
 }
 
-/* Detects by polling that a group is stuck, and schedules a request, where the kernel does not
- * report stuck groups. */
+/* On kernels that do not report stuck groups, detects by polling that a group is stuck, and
+ * schedules a request. */
 static void poll_group(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;

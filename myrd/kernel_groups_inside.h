@@ -26,8 +26,8 @@ struct myrd_group {
     uint32_t done;
     uint64_t since_ms; /* time since which it has waited for the epoch after `done` */
     struct mcp_backoff backoff;
-    /* A request for missing messages, or the repetition of a doorbell about a failure, is scheduled
-     * for `ask_at_ms`, when the user's share permits it. */
+    /* A request for missing messages, or the repetition of a doorbell for a failure, is scheduled
+     * for `ask_at_ms`, when the share of the user permits it. */
     bool due;
     bool meets; /* whether the peers' addresses are resolved again with that request */
     uint64_t ask_at_ms;

@@ -29,8 +29,8 @@ static bool keep_two_descriptors(int daemon, int control)
     return 0 == syscall(SYS_close_range, KEPT, ~0U, 0U);
 }
 
-/* Waits for the end of the daemon's socket, then removes the filters. Before that, the daemon may
- * request that even kept filters be removed. */
+/* Waits until the socket of the daemon is closed, then removes the filters. Before that, the daemon
+ * may request that filters are removed even if they would otherwise be kept. */
 static _Noreturn void guard_filters(const struct mcp_hooks *hooks, bool kept, int daemon)
 {
     struct mcp_hooks own = *hooks;

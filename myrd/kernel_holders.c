@@ -13,8 +13,8 @@ static uint64_t boot_time_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Returns the holder's index, or with `holder` 0 that of a free entry. Returns the size of the
- * table if there is none. */
+/* Returns the index of the holder's entry or, if `holder` is 0, of a free entry. Returns the size
+ * of the table if there is none. */
 static uint32_t find_holder(const struct myrd_holders *holders, uint64_t holder)
 {
     uint32_t h = 0;

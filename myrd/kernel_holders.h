@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A record of which process holds which groups, kept with the NIC so that the next daemon can take
- * them over. Called by kernel_groups.c, which has the same data in its own table.
+ * A record of which process holds which groups. It is kept with the NIC, so that the next daemon
+ * can take over the groups. Called by kernel_groups.c, which has the same data in its own table.
  *
- * A holder is a client, identified by a number that is never reused. The number contains its PID,
- * so the next daemon can find out which holders are alive. A process with that PID that started
- * after the holder was recorded is another process.
+ * A holder is a client, identified by a number that is never reused. The number contains the PID of
+ * the client, so the next daemon can find out which holders are alive. If a process with this PID
+ * was started after the holder was recorded, it is another process.
  *
  * Invariant: the record never contains a reference that does not exist, except for groups that no
  * longer exist. It has a capacity of MCP_KERNEL_HOLDERS entries. Further holders are not recorded.
- * They have to reconnect by themselves before the next daemon closes their groups.
- */
+ * They have to reconnect by themselves before the next daemon closes their groups. */
 #ifndef MYRD_KERNEL_HOLDERS_H
 #define MYRD_KERNEL_HOLDERS_H
 

@@ -28,7 +28,7 @@ bool myrd_hosts_filter(int socket)
 }
 
 /* Hashes an address. Both halves of the last 64 bits are used, because the interface number of an
- * IPv6 address may be in either. */
+ * IPv6 address may be in either half. */
 static uint32_t bucket_of(const struct mcp_ip *ip)
 {
     return (ntohl(ip->word[3]) ^ (mcp_ip_is_4(ip) ? 0 : ntohl(ip->word[2]))) % MYRD_HOSTS_KNOWN;

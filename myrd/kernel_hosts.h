@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the hosts that run myrd --kernel. The kernel's NIC sends to those hosts only,
- * because otherwise a user could make it send to any host's port. The daemons query each other,
- * from and to the NICs' UDP port. Called by kernel_server.c, and by kernel_meeting.c for each peer
- * of a group to be opened.
+ * Discovers which hosts run myrd --kernel. The kernel NIC sends only to these hosts, because
+ * otherwise a user could make it send to a port of any host. The daemons query each other, from and
+ * to the UDP port of the NICs. Called by kernel_server.c, and by kernel_meeting.c for each peer of
+ * a group that is to be opened.
  *
  * - A query contains a random number, so only its recipient can reply.
- * - A reply is as long as the query and is sent to the NICs' port, which rules out amplification
- *   attacks.
- * - The lengths of queries and replies differ from those of the NIC's packets, so the NIC's program
- *   passes them on to the socket.
- * - No function here blocks.
- */
+ * - A reply is as long as the query and is sent to the port of the NICs, which rules out
+ *   amplification attacks.
+ * - The lengths of queries and replies differ from the lengths of the NIC's packets, so the program
+ *   of the NIC passes them on to the socket.
+ * - No function here blocks. */
 #ifndef MYRD_KERNEL_HOSTS_H
 #define MYRD_KERNEL_HOSTS_H
 
@@ -22,7 +21,8 @@
 
 enum { MYRD_HOSTS_MAGIC = 0x4d48, MYRD_HOSTS_VERSION = 1 };
 
-/* A message on the wire, in the sender's byte order, which the receiver detects by the magic. */
+/* A message on the wire, in the byte order of the sender, which the receiver recognizes by the
+ * magic number. */
 enum myrd_hosts_kind { MYRD_HOSTS_QUESTION = 1, MYRD_HOSTS_ANSWER };
 struct myrd_hosts_words {
     uint16_t magic;
@@ -46,8 +46,8 @@ struct myrd_hosts {
     } known[MYRD_HOSTS_KNOWN];
 };
 
-/* Attaches a filter to the socket that accepts these messages only, because others could fill its
- * queue. Returns false with errno on failure. */
+/* Attaches a filter to the socket that accepts only these messages, because other packets could
+ * fill its queue. Returns false with errno on failure. */
 bool myrd_hosts_filter(int socket);
 
 /* Returns whether the host has replied recently. */
@@ -57,9 +57,9 @@ bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, ui
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
 /* myrd_hosts_receive() receives messages and replies to queries. Returns true when host `ip` has
- * replied; then call it again. Returns false when no message is left, or, for fairness, after some
- * queries. If the caller recognises the number as that of a query of its own, it confirms the host
- * by myrd_hosts_believe(). */
+ * replied; it must then be called again. Returns false when no message is left or, for fairness,
+ * after some queries. If the caller recognises the number as the number of one of its queries, it
+ * confirms the host by myrd_hosts_believe(). */
 bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 

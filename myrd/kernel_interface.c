@@ -108,7 +108,7 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
 /* ---- messages from the kernel ---- */
 
 /* Processes a change of the link. A bridge reports its ports by the same messages, but with family
- * AF_BRIDGE. These must be ignored, because a port that leaves the bridge would otherwise appear as
+ * AF_BRIDGE. Such messages must be ignored; otherwise a port that leaves the bridge would look like
  * a deleted interface. */
 static void receive_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
                          size_t bytes)

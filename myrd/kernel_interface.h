@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tracks the interface to which the kernel's NIC is attached. The interface may be renamed or
- * deleted, its MTU may change, or it may lose the NIC's address. The NIC's programs are attached by
- * interface index, so a new name does not affect them. Without the interface or the address,
- * barriers cannot proceed. Called by kernel_server.c.
+ * Tracks the interface to which the kernel NIC is attached. The interface may be renamed or
+ * deleted, its MTU may change, or it may lose the address of the NIC. The programs of the NIC are
+ * attached by interface index, so a new name does not affect them. Without the interface or the
+ * address, barriers cannot proceed. Called by kernel_server.c.
  *
- * The state comes only from the kernel's netlink messages about this interface. Nothing is queried
- * after start-up, because the daemon is confined by then. No function here blocks. Not thread-safe.
- */
+ * The state is derived only from netlink messages of the kernel about this interface. Nothing is
+ * queried after start-up, because the daemon is confined by then. The functions do not block, and
+ * are not thread-safe. */
 #ifndef MYRD_KERNEL_INTERFACE_H
 #define MYRD_KERNEL_INTERFACE_H
 
@@ -18,8 +18,8 @@
 #include "libmyr/status.h"
 
 enum {
-    /* Addresses may be removed and restored at once, for example when a network manager restarts,
-     * so a missing address is tolerated for this time. */
+    /* An address may be removed and restored immediately, for example when a network manager
+     * restarts, so a missing address is tolerated for this time. */
     MYRD_INTERFACE_GRACE_MS = 5000,
 };
 

@@ -24,7 +24,7 @@ static bool same_account(const struct myrd_meeting *one, const struct myrd_meeti
     return myrd_account(one->plan.uid) == myrd_account(other->plan.uid);
 }
 
-/* Starts the meeting, or defers it until another one of the same account is over. */
+/* Starts the meeting, or defers it until another meeting of the same account is over. */
 static void begin_meeting(const struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                           uint64_t now_ms)
 {
@@ -135,9 +135,9 @@ static bool query_peer(struct myrd_meeting *meeting, uint32_t p, const struct my
     return meeting->answered[p];
 }
 
-/* Sends queries to all peers that have not replied, without waiting for one before the next.
- * Returns true if all have replied. Otherwise `missing` is a peer that has not, and `reached` is
- * whether its hardware address is known. */
+/* Sends queries to all peers that have not replied, without waiting for replies in between. Returns
+ * true if all peers have replied. Otherwise `missing` is a peer that has not replied, and `reached`
+ * tells whether its hardware address is known. */
 static bool query_all_peers(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                             const struct myrd_hosts *hosts, uint64_t now_ms,
                             const struct mcp_ip **missing, bool *reached)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Meetings with the peers of a group. Before a group is opened on the kernel's NIC, the hardware
- * addresses of its peers must be resolved, and each peer must have replied as a host of myrd
- * --kernel (kernel_hosts.h). A meeting is this procedure for one group. It may take a while. The
- * caller, kernel_server.c, serves other clients meanwhile, so no function here blocks.
+ * Before a group is opened on the kernel NIC, the hardware addresses of its peers must be resolved,
+ * and each peer must have replied as a host of myrd --kernel (kernel_hosts.h). A meeting is this
+ * procedure for one group. It may take a while. Meanwhile the caller, kernel_server.c, serves other
+ * clients, so the functions of this file do not block.
  *
- * Processes that open the same group share one meeting. Only some of a user's meetings are active
- * and the others are queued, so that a user cannot keep the daemon busy with hosts that do not
- * exist. A meeting ends after at most 2.5 s.
- */
+ * Processes that open the same group share one meeting. Only a limited number of a user's meetings
+ * are active, and the others are queued, so that a user cannot keep the daemon busy with hosts that
+ * do not exist. A meeting ends after at most 2.5 s. */
 #ifndef MYRD_KERNEL_MEETING_H
 #define MYRD_KERNEL_MEETING_H
 

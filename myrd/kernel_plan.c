@@ -58,7 +58,7 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     return MYR_OK;
 }
 
-/* All received payloads must fit into the buffer, and all sent ones into packets. */
+/* All received payloads must fit into the buffer, and all sent payloads must fit into packets. */
 static enum myr_status check_data(const struct myr_kernel_question *question,
                                   struct myr_error *error)
 {
@@ -73,9 +73,9 @@ static enum myr_status check_data(const struct myr_kernel_question *question,
     return good ? MYR_OK : myr_fail(error, MYR_ERR_SYSTEM, 0, "myrd refuses: invalid data buffer");
 }
 
-/* The window must fit into the buffer, and blocks into packets. The destinations of messages need
- * not be checked: in any case a block is forwarded once, and each request gets closer to the
- * root. */
+/* The window must fit into the buffer, and blocks must fit into packets. The destinations of
+ * messages need not be checked: whatever they are, a block is forwarded only once, and each request
+ * gets closer to the root. */
 static enum myr_status check_bcast(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
@@ -104,8 +104,8 @@ static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t cou
     return false;
 }
 
-/* In a barrier, a node sends at most one message to another node, and receives at most one from it.
- * If more were permitted, a few doorbells could keep two hosts busy for a long time. */
+/* In a barrier, a node sends at most one message to each other node, and receives at most one from
+ * it. If more were permitted, a few doorbells could keep two hosts busy for a long time. */
 static enum myr_status check_hosts(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {

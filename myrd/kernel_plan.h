@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Validates a client's request for a group on the kernel's NIC. Called by kernel_server.c. Pure
- * functions.
+ * Validates the request of a client for a group on the kernel NIC. The functions are pure, and are
+ * called by kernel_server.c.
  *
- * Clients are processes of other users, and the NIC's program does not check its tables. So a
- * request must not be used before this check.
- */
+ * Clients are processes of other users, and the program of the NIC does not check its tables.
+ * Therefore a request must not be used before it has been validated. */
 #ifndef MYRD_KERNEL_PLAN_H
 #define MYRD_KERNEL_PLAN_H
 
@@ -22,8 +21,9 @@ enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uin
                                  const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
                                  struct myr_error *error);
 
-/* Checks that the plan's longest packet fits into the MTU of `nic`, because the program cannot
- * fragment packets and the interface drops longer ones. Returns MYR_OK or MYR_ERR_TOO_LONG. */
+/* Checks that the longest packet of the plan fits into the MTU of `nic`, because the program cannot
+ * fragment packets, and the interface drops packets that are too long. Returns MYR_OK or
+ * MYR_ERR_TOO_LONG. */
 enum myr_status myrd_kernel_plan_fits(const struct mcp_kernel_plan *plan,
                                       const struct myr_nic_name *nic, uint32_t mtu,
                                       struct myr_error *error);

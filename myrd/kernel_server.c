@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, the owner of the kernel's NIC; see owner.h. It creates the NIC, and serves clients
+ * myrd --kernel, the owner of the kernel NIC; see owner.h. It creates the NIC, and serves clients
  * (kernel_clients.h), other hosts, and events of the kernel. Its single thread never blocks on any
- * of them. A client whose peers' hardware addresses are unknown waits in a meeting
- * (kernel_meeting.h).
+ * of them. A client waits in a meeting (kernel_meeting.h) while the hardware addresses of its peers
+ * are unknown.
  *
  * Invariants: no client is trusted, and each request is validated (kernel_plan.h). Clients,
- * meetings and other hosts each have a bounded share of an iteration of the event loop.
- */
+ * meetings and other hosts each have a bounded share of an iteration of the event loop. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -146,8 +145,8 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
 }
 
-/* Replies to a client that claims to have been one of the previous daemon. `known` is false if it
- * was not, or no longer held that group. */
+/* Replies to a client that claims to have been a client of the previous daemon. `known` is false if
+ * it was not, or if it no longer held this group. */
 static void answer_return(const struct myrd_client *client, bool known)
 {
     myrd_client_answer(
@@ -320,7 +319,7 @@ static enum myr_status load_kernel_nic(struct myrd_kernel_server *server, bool k
                : myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
 }
 
-/* Updates the interface's name, because it may have been renamed since. */
+/* Updates the name of the interface, because it may have been renamed since. */
 static void follow_name(struct myrd_kernel_server *server)
 {
     mcp_kernel_rename(server->kernel, server->interface.name);
@@ -426,8 +425,8 @@ static enum myr_status confine_server(void *serving, struct myr_error *error)
     }
     if (MYR_OK == status) {
         /* CAP_BPF is kept, to create pages (maps). CAP_PERFMON and CAP_NET_ADMIN were needed to
-         * load and to attach programs. Detaching may need CAP_NET_ADMIN again, which is what the
-         * guard is for (kernel_guard.h). */
+         * load and to attach programs. Detaching may need CAP_NET_ADMIN again, which the guard has
+         * kept for this purpose (kernel_guard.h). */
         status = myrd_rights_keep(UINT64_C(1) << CAP_BPF, error);
     }
     return MYR_OK == status ? myrd_filter(MYRD_FILTER_KERNEL, error) : status;

@@ -43,8 +43,8 @@ enum myr_status myrd_listener_make_directory(const char *path, mode_t rights,
     return MYR_OK;
 }
 
-/* Acquires the lock, which is released when its process ends. So a socket file that exists after
- * that is stale. */
+/* Acquires the lock, which is released when its process ends. A socket file that exists although
+ * the lock was free is therefore stale. */
 static enum myr_status lock_socket(struct myrd_listener *listener, struct myr_error *error)
 {
     char lock[PATH_BYTES + sizeof(".lock")];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The socket on which a daemon listens: a Unix socket (SOCK_SEQPACKET) at a path, with a lock file
- * beside it. The lock shows reliably whether a daemon is running. Used by server.c and
- * kernel_server.c.
- */
+ * next to it. The lock shows reliably whether a daemon is running. Used by server.c and
+ * kernel_server.c. */
 #ifndef MYRD_LISTENER_H
 #define MYRD_LISTENER_H
 
@@ -48,10 +47,10 @@ enum myr_status myrd_listener_open(struct myrd_listener *listener, const char *p
 void myrd_listener_hide(struct myrd_listener *listener);
 void myrd_listener_close(struct myrd_listener *listener);
 
-/* myrd_listener_events() returns the events for which to poll() `listening`; call it before each
- * poll(). It returns no events while so few descriptors are free that a visitor could not even be
- * refused, because poll() would then return immediately each time. myrd_listener_timeout() limits
- * the timeout of poll() (ms, -1: none), so that the caller tries again. */
+/* myrd_listener_events() returns the events for which to poll() `listening`; to be called before
+ * each poll(). It returns no events while too few descriptors are free to refuse a visitor, because
+ * poll() would then return immediately each time. myrd_listener_timeout() limits the timeout of
+ * poll() (ms, -1: none), so that the caller tries again. */
 short myrd_listener_events(struct myrd_listener *listener);
 int myrd_listener_timeout(const struct myrd_listener *listener, int timeout_ms);
 

@@ -3,9 +3,8 @@
  * Log messages of myrd, on stderr. If stderr is connected to systemd's journal, each message has
  * its level as a prefix. Used by main.c and the owners.
  *
- * Clients cannot flood the log: of the events that they cause, only the first, the tenth, the
- * hundredth and so on are logged.
- */
+ * Clients cannot flood the log: of the events that clients cause, only the first, the tenth, the
+ * hundredth and so on are logged. */
 #ifndef MYRD_LOG_H
 #define MYRD_LOG_H
 

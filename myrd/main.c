@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd, the daemon that owns a node's NIC: a soft NIC for all jobs of one user (see
- * libmyr/soft/nic_daemon.h), or the kernel's NIC for all users (see libmyr/kernel/kernel_nic.h).
+ * myrd, the daemon that owns the NIC of a node: a soft NIC for all jobs of one user (see
+ * libmyr/soft/nic_daemon.h), or the kernel NIC for all users (see libmyr/kernel/kernel_nic.h).
  *
- * This file parses the arguments, daemonizes, and handles termination. The exit status is 0; 1
- * after a message on stderr that describes what to do; 64 on wrong usage.
- */
+ * This file parses the arguments, daemonizes, and handles termination. The exit status is 0 on
+ * success, 1 after a message on stderr that describes what to do, or 64 for wrong usage. */
 #include <argp.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -118,9 +117,9 @@ static error_t parse_myrd_option(int key, char *argument, struct argp_state *sta
 }
 
 /*
- * Continues in a child in its own session. The parent waits until the child has reported success or
- * failure of its start, and exits with that result. Returns the descriptor for the report.
- */
+ * Continues in a child process with its own session. The parent waits until the child has reported
+ * whether it was started successfully, and exits with this result. Returns the descriptor for the
+ * report. */
 static int go_to_background(void)
 {
     int words[2];

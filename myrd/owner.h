@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owners: the roles of myrd. An owner owns a NIC on behalf of its users. main.c has the list of
- * owners, and runs the one selected on the command line. Each owner has its own file: server.c for
- * the user's soft NIC, kernel_server.c for the kernel's NIC.
+ * The roles of myrd are called owners. An owner owns a NIC on behalf of its users. main.c has the
+ * list of owners, and runs the owner that is selected on the command line. Each owner is
+ * implemented in a separate file: server.c for the user's soft NIC, and kernel_server.c for the
+ * kernel NIC.
  *
- * An owner serves in one thread, which no client can block.
- */
+ * An owner serves clients in a single thread, which no client can block. */
 #ifndef MYRD_OWNER_H
 #define MYRD_OWNER_H
 
@@ -47,9 +47,9 @@ struct myrd_owner {
 /* The soft NIC of one user. When it ends, its clients continue without it. */
 extern const struct myrd_owner myrd_soft_owner;
 
-/* The kernel's NIC on one interface, for all users. The protocol between clients and this owner is
- * in libmyr/kernel/kernel_words.h. When the owner ends, it removes the NIC, and barriers on that
- * NIC never complete. If it is killed, the NIC stays, and the next owner takes it over. */
+/* The kernel NIC on one interface, for all users. libmyr/kernel/kernel_words.h defines the protocol
+ * between clients and this owner. When the owner ends, it removes the NIC, and barriers on the NIC
+ * never complete. If the owner is killed, the NIC stays, and the next owner takes it over. */
 extern const struct myrd_owner myrd_kernel_owner;
 
 #endif

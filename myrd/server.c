@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
- * (libmyr/soft/nic_thread.h); the other one, in this file, serves clients. So clients cannot delay
- * the NIC.
+ * (libmyr/soft/nic_thread.h), and another one, in this file, serves clients, so clients cannot
+ * delay the NIC.
  *
  * Invariants: a client that was admitted to the NIC stays in the table of clients until it has left
- * or died. Everything that a dead client held is reclaimed before any new client is admitted. If a
- * client's death breaks the NIC, new clients get another NIC, and the users of the broken one
- * detect that by themselves.
- */
+ * or died. All resources of a dead client are reclaimed before any new client is admitted. If the
+ * death of a client breaks the NIC, new clients get another NIC, and the users of the broken NIC
+ * detect this themselves. */
 #include "myrd/owner.h"
 
 #include <errno.h>
@@ -83,8 +82,8 @@ static enum myr_status open_nic(struct myrd_server *server, struct myr_error *er
         status = myr_soft_open(server->segment, &server->options.nic, &server->nic, error);
     }
     if (MYR_OK == status) {
-        /* The timeout is shorter than that of clients, which wait up to 10 s for the daemon's
-         * reply. */
+        /* The timeout is shorter than the timeout of clients, which wait up to 10 s for the reply
+         * of the daemon. */
         myr_soft_set_bounds(server->nic, &(struct myr_soft_bounds){.give_up_ns = STOPPED_NS});
         status = myr_soft_thread_start(server->nic, MYR_SOFT_DAEMON, &server->thread, error);
     }
@@ -100,8 +99,8 @@ static void log_that_it_serves(const struct myrd_server *server)
     myrd_log_serves("serves as the user's soft NIC", &name, &server->listener);
 }
 
-/* Replaces the NIC if new clients cannot use it, because a client was killed while it ran the NIC,
- * or is stopped there. Also replaces it when all clients have left and some have died, because
+/* Replaces the NIC if new clients cannot use it, because a client was killed or stopped while it
+ * ran the NIC. Also replaces the NIC when all clients have left and some of them have died, because
  * groups that were not joined by all members leak their memory. */
 static enum myr_status renew_nic(struct myrd_server *server, struct myr_error *error)
 {
@@ -312,7 +311,7 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->listener.dir = server->listener.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
-        /* Root's daemon has capabilities to drop. CAP_NET_ADMIN is kept, for a large receive
+        /* A daemon of root has capabilities to drop. CAP_NET_ADMIN is kept, for a large receive
          * buffer. The capabilities must be dropped now, because opening the NIC starts a thread. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, error);
     }

@@ -2,13 +2,12 @@
 /*
  * Quotas of users for shared resources: groups, closed groups, connections.
  *
- * A user's quota is a quarter of what all other users leave, and the last thirty-second of a
- * resource is reserved for root. So quotas shrink as users arrive, and a new user gets something as
- * long as anything is left. What a user already has is never revoked. Users of one account count as
- * one (accounts.h).
+ * The quota of a user is a quarter of what all other users leave, and the last thirty-second of a
+ * resource is reserved for root. Quotas therefore shrink when more users arrive, and a new user
+ * gets a share as long as anything is left. Resources that a user already has are never revoked.
+ * All users of an account are treated as one user (accounts.h).
  *
- * Stateless, so any thread may call it.
- */
+ * The function has no state, so any thread may call it. */
 #ifndef MYRD_SHARE_H
 #define MYRD_SHARE_H
 
