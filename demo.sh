@@ -119,7 +119,7 @@ export -f say limited lammps on_hosts
 
 nics=(soft kernel) options=(--kernel)
 why=$(nethosts --kernel --shell 2 true 2>&1) || {
-    left_out+=("the kernel's NIC (${why##*: }); with root: sudo $PWD/demo.sh")
+    left_out+=("the kernel NIC (${why##*: }); with root: sudo $PWD/demo.sh")
     nics=(soft) options=()
 }
 if why=$(nethosts --shell 2 true 2>&1); then

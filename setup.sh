@@ -32,7 +32,7 @@ say() { echo "== $*"; }
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
     # One line for other distributions: what the build needs, then what is optional.
     cat >&2 << 'EOS'
-setup.sh: there is no apt here, so install what follows and build as README.md says under "Elsewhere". Fedora: autoconf automake libtool gcc gcc-c++ make pkgconf-pkg-config openmpi-devel jansson-devel libseccomp-devel libsodium-devel gnuplot help2man; for the kernel's NIC clang bpftool libbpf-devel iproute, for RDMA rdma-core-devel, for `make check` libcmocka-devel. Ubuntu: as Debian (bpftool: linux-tools-common).
+setup.sh: there is no apt here, so install what follows and build as README.md says under "Elsewhere". Fedora: autoconf automake libtool gcc gcc-c++ make pkgconf-pkg-config openmpi-devel jansson-devel libseccomp-devel libsodium-devel gnuplot help2man; for the kernel NIC clang bpftool libbpf-devel iproute, for RDMA rdma-core-devel, for `make check` libcmocka-devel. Ubuntu: as Debian (bpftool: linux-tools-common).
 EOS
     exit 1
 fi
@@ -72,7 +72,7 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of words
     install_packages $missing ||
         { tail -n 20 _apt.log >&2; echo "setup.sh: apt-get failed; see _apt.log" >&2; exit 1; }
-    rm -f _build/config.status # more may be buildable now: the kernel's NIC, the tests
+    rm -f _build/config.status # more may be buildable now: the kernel NIC, the tests
 fi
 if [ -n "$large" ] && is_missing $large; then
     say "installing $large"

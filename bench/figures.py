@@ -168,10 +168,10 @@ SUMMARY = [
     ("one node, 2 processes", "node", "2, a processor each", "nicbarr", "times_faster"),
     ("one node, 16 processes", "node", "16, bound", "nicbarr", "times_faster"),
     ("4 hosts, soft NIC", "hosts", "4x1", "nicbarr", "times_faster"),
-    ("4 hosts, kernel's NIC", "kernel", "4x1", "kernel", "open_mpi_over_kernel"),
-    ("16 hosts, kernel's NIC", "kernel", "16x1", "kernel", "open_mpi_over_kernel"),
+    ("4 hosts, kernel NIC", "kernel", "4x1", "kernel", "open_mpi_over_kernel"),
+    ("16 hosts, kernel NIC", "kernel", "16x1", "kernel", "open_mpi_over_kernel"),
     ("2 emulated machines with kernels of their own, soft NIC", "machines", "2, soft NIC", "nicbarr", "times_faster"),
-    ("the same, kernel's NIC", "machines", "2, kernel's NIC", "nicbarr", "times_faster"),
+    ("the same, kernel NIC", "machines", "2, kernel NIC", "nicbarr", "times_faster"),
 ]
 
 

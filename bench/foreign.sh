@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the kernel's NIC costs packets of other programs:
+# What the kernel NIC costs packets of other programs:
 #
 #     bench/foreign.sh [-n ROUNDS]
 #

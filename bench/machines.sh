@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers between virtual machines with a kernel each (testbeds/machines/machines), by the kernel's NIC and by
+# Barriers between virtual machines with a kernel each (testbeds/machines/machines), by the kernel NIC and by
 # the soft one, against Open MPI's own over TCP:
 #
 #     bench/machines.sh [-n ROUNDS] [-a ALGORITHM] [-d CARD] [MACHINES...]    # default: 2 4

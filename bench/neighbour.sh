@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How much another user of the kernel's NIC can slow down a user's barriers:
+# How much another user of the kernel NIC can slow down a user's barriers:
 #
 #     bench/neighbour.sh [-n ROUNDS] [-g GROUPS] [HOSTSxPER-HOST...]    # default: 2x1 4x1
 #

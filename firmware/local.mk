@@ -22,7 +22,7 @@ firmware_libsoft_la_SOURCES = \
     firmware/ip.h firmware/soft/addresses.h firmware/soft/addresses.c \
     firmware/soft/udp.h firmware/soft/udp.c
 
-## The kernel's NIC: a BPF program, which needs clang whatever compiler is used otherwise, and its owner,
+## The kernel NIC: a BPF program, which needs clang whatever compiler is used otherwise, and its owner,
 ## which embeds the program as a skeleton. The program includes the engine's sources.
 bpf_compile = $(AM_V_GEN)$(CLANG) -O2 -g -Wall -ffreestanding -target bpf -mcpu=v3 -I$(top_srcdir) \
     $(BPF_CPPFLAGS) $(LIBBPF_CFLAGS) -c -o $@

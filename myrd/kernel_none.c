@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces kernel_server.c in a build without the kernel's NIC; see owner.h. */
+/* Replaces kernel_server.c in a build without the kernel NIC; see owner.h. */
 #include "myrd/owner.h"
 
 static enum myr_status refuse_check(const struct myrd_options *options, struct myr_error *error)
 {
     (void)options;
     return myr_fail(error, MYR_ERR_NOT_THERE, 0,
-                    "nicbarr was built without the kernel's NIC (install clang, bpftool, "
+                    "nicbarr was built without the kernel NIC (install clang, bpftool, "
                     "libbpf-dev, and build it again)");
 }
 

@@ -17,7 +17,7 @@ static enum myr_status check_steps(const struct myr_kernel_question *question,
     if (question->nsteps > MCP_KERNEL_STEPS || question->nsends > MCP_KERNEL_MESSAGES ||
         question->nwaits > MCP_KERNEL_MESSAGES) {
         return myr_fail(error, MYR_ERR_TOO_LONG, 0,
-                        "the schedule has more steps or messages than the kernel's NIC supports");
+                        "the schedule has more steps or messages than the kernel NIC supports");
     }
     for (uint32_t s = 0; s < question->nsteps; ++s) {
         sends += question->steps[s].sends;
@@ -46,14 +46,14 @@ static enum myr_status check_peer(const struct myr_kernel_question *question, ui
     }
     if (mcp_ip_is_4(&peer->ip) != mcp_ip_is_4(&nic->address[0].ip)) {
         return myr_fail(error, MYR_ERR_SYSTEM, 0,
-                        "the kernel's NIC of one host is for IPv4, that of another for IPv6 (give "
+                        "the kernel NIC of one host is for IPv4, that of another for IPv6 (give "
                         "all myrd --kernel of a network the same --network)");
     }
     if (mcp_same_ip(&nic->address[0].ip, &peer->ip) ||
         !mcp_same_network(&nic->address[0].ip, &peer->ip, nic->address[0].prefix)) {
         return myr_fail(
             error, MYR_ERR_SYSTEM, 0,
-            "the kernel's NIC reaches hosts of its own network only (the soft NIC reaches others)");
+            "the kernel NIC reaches hosts of its own network only (the soft NIC reaches others)");
     }
     return MYR_OK;
 }

@@ -530,7 +530,7 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
 {
     struct myrd_kernel_server *server = serving;
     char what[100];
-    snprintf(what, sizeof(what), "serves as the kernel's NIC on interface %s",
+    snprintf(what, sizeof(what), "serves as the kernel NIC on interface %s",
              server->interface.name);
     myrd_log_serves(what, &server->name, &server->listener);
     if ('\0' != server->warning[0]) {

@@ -1,6 +1,6 @@
 ## SPDX-License-Identifier: BSD-3-Clause
 ## The daemon: it runs a user's soft NIC, as a user service (systemctl --user enable --now myrd), or, with
-## --kernel, owns the kernel's NIC, as a system service (systemctl enable --now myrd-kernel).
+## --kernel, owns the kernel NIC, as a system service (systemctl enable --now myrd-kernel).
 bin_PROGRAMS += myrd/myrd
 myrd_myrd_SOURCES = \
     myrd/listener.h myrd/listener.c \

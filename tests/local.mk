@@ -127,7 +127,7 @@ tests_component_sniffer_LDADD = firmware/libmcp.la
 tests_component_search_SOURCES = tests/component/search.c
 tests_component_search_LDADD = libmyr/libmyr.la
 
-## A user of the kernel's NIC who does its worst to others.
+## A user of the kernel NIC who does its worst to others.
 check_PROGRAMS += tests/component/worst_user
 tests_component_worst_user_SOURCES = tests/component/worst_user.c
 tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread

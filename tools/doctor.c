@@ -31,7 +31,7 @@ static void check_build(struct doctor *doctor)
                 myr_seals() ? "sealed" : "in the clear"));
 }
 
-/* Returns whether the kernel's NIC is available on any host. */
+/* Returns whether the kernel NIC is available on any host. */
 static bool has_kernel(const struct doctor *doctor)
 {
     bool found = false;
@@ -44,7 +44,7 @@ static bool has_kernel(const struct doctor *doctor)
     return found;
 }
 
-/* If the kernel's NIC is not available, checks whether this host could have it. */
+/* If the kernel NIC is not available, checks whether this host could have it. */
 static void check_kernel(struct doctor *doctor)
 {
     if (has_kernel(doctor)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Snapshots of this node's NICs for `nicbarr status`. The soft NICs are read from the memory that
- * nicbarr's processes share (libmyr/soft/nic_inspect.h), which is never written. The kernel's NIC
+ * nicbarr's processes share (libmyr/soft/nic_inspect.h), which is never written. The kernel NIC
  * is read from the report of its daemon (libmyr/kernel/kernel_nic.h). A snapshot is not atomic,
  * which is harmless.
  */
@@ -46,7 +46,7 @@ struct snapshots {
  */
 struct snapshots *snapshot_take_all(const struct segments *segments, bool all);
 
-/* The kernel's NIC in the form of a soft NIC. The status is MYR_ERR_NOT_THERE if there is none. */
+/* The kernel NIC in the form of a soft NIC. The status is MYR_ERR_NOT_THERE if there is none. */
 struct kernel_snapshot {
     struct myr_kernel_report report;
     struct myr_soft_view nic;

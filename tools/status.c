@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `nicbarr status`: shows the NICs of this node's processes, their counters, and which groups wait
- * for what (waiting.h). It also shows the kernel's NIC, if there is one. This file parses the
+ * for what (waiting.h). It also shows the kernel NIC, if there is one. This file parses the
  * options. snapshot.c reads the state, and status_text.c, status_json.c and status_metrics.c print
  * it.
  */
@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
     {"counters", 'c', NULL, 0, "Also counters that are zero", 0},
     {"job", JOB, "NAME", 0,
      "Only the NICs of the processes of this job (its name as shown in the line `processes'), "
-     "without the kernel's NIC",
+     "without the kernel NIC",
      0},
     {"json", 'j', NULL, 0, "Print JSON, on one line", 0},
     {"prometheus", 'p', NULL, 0,
@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Shows which processes of this machine use nicbarr, their NICs, and the NICs' counters "
     "(without those that are zero, see --counters): for your own processes, or as root for all "
-    "users'. Also the kernel's NIC, if myrd --kernel runs."
+    "users'. Also the kernel NIC, if myrd --kernel runs."
     "\v"
     "A line `waiting' with the name of a communicator lists the processes of this node that have "
     "been in a collective of it for more than a second, the call and its caller (for addr2line), "

@@ -32,7 +32,7 @@ static void add_groups(struct metrics *metrics, uint32_t groups, const char *lab
                 labels, groups);
 }
 
-/* Adds the metrics of a soft NIC or of the kernel's NIC. Returns the labels, with the NIC's kind
+/* Adds the metrics of a soft NIC or of the kernel NIC. Returns the labels, with the NIC's kind
  * and name, to be freed. */
 static char *add_nic(struct metrics *metrics, const struct myr_soft_view *nic, const char *kind,
                      char *labels)
@@ -129,7 +129,7 @@ static void add_kernel(struct metrics *metrics, const struct kernel_snapshot *sn
                 "closed groups kept for peers that ask for their last epoch", labels,
                 snapshot->report.closed);
     metrics_add(metrics, "nicbarr_connections_refused_total", "counter",
-                "connections that the daemon of the kernel's NIC has refused", labels,
+                "connections that the daemon of the kernel NIC has refused", labels,
                 (double)snapshot->report.refused);
     free(labels);
 }

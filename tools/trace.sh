@@ -3,7 +3,7 @@
 # What `nicbarr trace` runs: makes the kernel record network events for a moment (tracefs), and attributes the
 # time of a barrier to them.
 #
-# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel's NIC gets
+# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel NIC gets
 # one doorbell per barrier; the soft NIC sends once per round, so there a "barrier" is a round. Messages are recognized
 # by their length. The recording uses a tracefs instance of its own, so it disturbs no other tracing, and leaves nothing
 # behind. While no trace runs, tracing costs nothing.
@@ -15,7 +15,7 @@ usage() {
 Usage: nicbarr trace [OPTION...] INTERFACE
    or: nicbarr trace --read FILE
 Shows where the time of a barrier goes on this host, while a job runs whose
-barriers are executed by the soft or the kernel's NIC: system call, driver, wire
+barriers are executed by the soft NIC or the kernel NIC: system call, driver, wire
 and other hosts, interrupt, the path to the interface, the NIC's program, and
 the host again. If barriers are slower than they should be, send the output of
 each host.

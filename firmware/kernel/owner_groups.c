@@ -118,7 +118,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
 {
     if (plan->nsteps > MCP_KERNEL_STEPS || plan->nsends > MCP_KERNEL_MESSAGES ||
         plan->nwaits > MCP_KERNEL_MESSAGES) {
-        return mcp_kernel_refuse(why, "the schedule is too long for the kernel's NIC");
+        return mcp_kernel_refuse(why, "the schedule is too long for the kernel NIC");
     }
     const bool carries = mcp_kernel_has_buffer(plan->buffer_blocks, plan->window);
     uint32_t line = MCP_KERNEL_NOWHERE, buffer = MCP_KERNEL_NOWHERE;
@@ -133,7 +133,7 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
     if (MCP_KERNEL_GROUPS == seen->number || seen->page < 0 || (carries && seen->buffer < 0) ||
         clear_pages(kernel, plan, line, buffer) < 0 ||
         add_group(kernel, plan, line, buffer, seen->number) < 0) {
-        mcp_kernel_refuse(why, "cannot add a group to the kernel's NIC: %s", strerror(errno));
+        mcp_kernel_refuse(why, "cannot add a group to the kernel NIC: %s", strerror(errno));
         mcp_kernel_count_carrying(kernel, -carries);
         free_pages(kernel, line, buffer);
         return -1;

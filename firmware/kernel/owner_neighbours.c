@@ -113,15 +113,13 @@ int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why
     if (0 == index) {
         index = find_free_entry(kernel);
         if (0 == index) {
-            return mcp_kernel_refuse(why,
-                                     "the kernel's NIC has its maximum number of hosts already");
+            return mcp_kernel_refuse(why, "the kernel NIC has its maximum number of hosts already");
         }
         kernel->neighbour[index].ip = *ip;
     }
     kernel->neighbour[index].met = ++kernel->meetings;
     return bpf_map__update_elem(kernel->program->maps.neighbours, &index, sizeof(index), &neighbour,
                                 sizeof(neighbour), BPF_ANY) < 0
-               ? mcp_kernel_refuse(why, "cannot add a host to the kernel's NIC: %s",
-                                   strerror(errno))
+               ? mcp_kernel_refuse(why, "cannot add a host to the kernel NIC: %s", strerror(errno))
                : 0;
 }

@@ -361,9 +361,8 @@ static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_q
         seat->buffer = seen.buffer < 0 ? NULL : map_page(seen.buffer, sizeof(*seat->buffer));
         if (!connect_bell(&seat->bell, nic, &question->peers[0]) || NULL == seat->page ||
             (NULL == seat->buffer && seen.buffer >= 0)) {
-            status =
-                myr_fail(error, MYR_ERR_SYSTEM, errno,
-                         "cannot map the pages of the kernel's NIC, or connect to its doorbell");
+            status = myr_fail(error, MYR_ERR_SYSTEM, errno,
+                              "cannot map the pages of the kernel NIC, or connect to its doorbell");
             myr_kernel_nic_ask_close(nic, seat->key);
         }
     }
@@ -420,7 +419,7 @@ static enum myr_status make_question(const struct myr_nic_group *group,
     if (lengths.steps > MCP_KERNEL_STEPS || lengths.sends > MCP_KERNEL_MESSAGES ||
         lengths.waits > MCP_KERNEL_MESSAGES) {
         return myr_fail(error, MYR_ERR_TOO_LONG, 0,
-                        "the schedule has more messages than the kernel's NIC supports");
+                        "the schedule has more messages than the kernel NIC supports");
     }
     if (!myr_fill_tables(schedule, members->node, schedule_of, context, data, bcasts,
                          question->steps, peers)) {

@@ -56,7 +56,7 @@ static enum myr_status connect_group(void *nic, const struct myr_site *site,
 
 const struct myr_nic_kind myr_kernel_kind = {
     .name = "kernel",
-    .title = "the kernel's NIC",
+    .title = "the kernel NIC",
     .help = "BPF programs in the receive path of the nodes' kernels, if myrd --kernel runs on all "
             "nodes",
     .absent = "is myrd --kernel running on all nodes?",

@@ -201,7 +201,7 @@ else
         --mca coll_nicbarr_algorithm dissemination:1 "${short_and_long[@]}"
     check "they carry what fits" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
     check "and refuse what does not" \
-        said "without the kernel's NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 600"
+        said "without the kernel NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 600"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words
         set -- $fault

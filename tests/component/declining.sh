@@ -89,10 +89,10 @@ EOF
     check "nicbarr serves all the same" said "one node: .*(measured"
 done
 
-# The kernel's NIC plays between nodes only.
-check "an algorithm for the kernel's NIC on one node" works 4 --mca coll_nicbarr_algorithm tree:4@kernel \
+# The kernel NIC plays between nodes only.
+check "an algorithm for the kernel NIC on one node" works 4 --mca coll_nicbarr_algorithm tree:4@kernel \
     "$program"
-why "an algorithm for the kernel's NIC" "coll_nicbarr_algorithm is tree:4@kernel, but on one node"
+why "an algorithm for the kernel NIC" "coll_nicbarr_algorithm is tree:4@kernel, but on one node"
 
 # Communicators that are not on one node are left alone without a line.
 drawn_barriers shapes 400

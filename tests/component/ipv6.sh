@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, hosts with IPv6 and without IPv4 cannot use the NICs: the soft NIC (a job's own and a daemon's) for
-# barriers, data and messages, and the kernel's NIC for barriers and data; or tools do not show their addresses. Where
+# barriers, data and messages, and the kernel NIC for barriers and data; or tools do not show their addresses. Where
 # some hosts have both families or only one of them, those that can reach each other must do so.
 # (tests/unit/kernel6_test checks bit by bit which packets the kernel's program accepts.)
 . "$(dirname "$0")/common.sh"
@@ -100,7 +100,7 @@ check "for Prometheus" said 'nic="\[fd77::2\]:7312"'
 check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
 check "its NIC plays a job's barriers" said "$plays"
 
-# ---- the kernel's NIC there
+# ---- the kernel NIC there
 
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1 # (over IPv4: where that can be, this must)
 kernels=$?
@@ -169,7 +169,7 @@ if [ $kernels != 77 ]; then
         --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
     check "reductions that need longer packets" too_long
     check "are refused" \
-        said "without the kernel's NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 1280"
+        said "without the kernel NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 1280"
     check "strangers' packets" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
     check "harm nobody" said "$plays_there"
     check "and are seen" said "[1-9][0-9]* *dropped_foreign"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs on the kernel's NIC are released early, hang, or do not survive its loss. The NIC is chosen,
+# If this fails, jobs on the kernel NIC are released early, hang, or do not survive its loss. The NIC is chosen,
 # forced, shared by processes and jobs, used over a bad network, and goes away. The ledger in the test programs
 # detects early releases.
 . "$(dirname "$0")/common.sh"
@@ -119,12 +119,12 @@ walled() { # PORT MPIRUN-ARGUMENT...
     on_hosts --kernel --cut 1-2 --port "$1" 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 \
         --mca coll_nicbarr_report "$scratch/report" "${@:2}" $ledger
 }
-check "a firewall for the kernel's NIC" walled 7077
-check "a line says so, once for a communicator" found_out_once "the kernel's NIC: no myrd --kernel answers at 10.77.0.[12], UDP port 7077"
+check "a firewall for the kernel NIC" walled 7077
+check "a line says so, once for a communicator" found_out_once "the kernel NIC: no myrd --kernel answers at 10.77.0.[12], UDP port 7077"
 check "the soft one is measured" predicted soft
 check "a firewall for the soft one" walled 7312 --mca coll_nicbarr_port 7312
 check "a line says so, once for a communicator" found_out_once "the soft NIC: .*firewall"
-check "the kernel's NIC is measured" predicted kernel
+check "the kernel NIC is measured" predicted kernel
 
 # ---- the daemon is stopped: MPI_Init does not wait for it
 
@@ -159,7 +159,7 @@ check "no NIC played" unsaid "nodes: .*@kernel"
 go=$scratch/go
 ledger="$ledger --hold $go" check "stopped in MPI_Init, and not later: they are used" stopped \
     --mca coll_nicbarr_algorithm pairwise@kernel
-check "the kernel's NIC plays" said "nodes: pairwise@kernel"
+check "the kernel NIC plays" said "nodes: pairwise@kernel"
 
 # ---- the daemon goes away
 
@@ -178,7 +178,7 @@ breaks() { # NETHOSTS-ARGUMENT... MPIRUN-ARGUMENT...
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm pairwise@kernel \
         "$programs/barrier_ledger" --iterations 100000000 --ledger "$scratch/ledger" > "$scratch/out" 2>&1
     status=$?
-    [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*the kernel's NIC of this node"
+    [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*the kernel NIC of this node"
 }
 # (Killed daemons: tests/component/myrd_restart.sh.)
 check "told to end in the middle of a job: the job ends with a line" breaks --kernel --shell 2 1 "$scratch/dies.sh"

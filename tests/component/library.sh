@@ -45,7 +45,7 @@ check "each process a node of its own" meets -- 2 2 soft pairwise alone
 check "10 % loss" meets --loss 10 --seed "$seed" -- 3 2 soft dissemination:1
 
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
-    check "the kernel's NIC, 3 hosts" meets --kernel -- 3 1 kernel dissemination:1
+    check "the kernel NIC, 3 hosts" meets --kernel -- 3 1 kernel dissemination:1
     check "4 hosts with 2 processes each" meets --kernel -- 4 2 kernel tree:2
     check "10 % loss" meets --kernel --loss 10 --seed "$seed" -- 3 2 kernel dissemination:1
     started --kernel -- 2 2 kernel tree:2 alone

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, the daemon of the kernel's NIC gives the NIC to the wrong users, keeps rights that it does not need, or
+# If this fails, the daemon of the kernel NIC gives the NIC to the wrong users, keeps rights that it does not need, or
 # does not end as it should. Starts no jobs.
 hosts=(2) patience=300
 . "$(dirname "$0")/inside.sh"
@@ -165,7 +165,7 @@ ended() { # LINE
         [ "$(grep -c "start myrd" "$scratch/out")" = 1 ] && [ ! -e "$scratch/1/sock" ]
 }
 check "it stands at an interface of its own" cable
-check "and tells so" said "^myrd: serves as the kernel's NIC on interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
+check "and tells so" said "^myrd: serves as the kernel NIC on interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
 renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
 check "which gets another name: it follows" renamed
 check "and tells so, too" said "^myrd: interface nic0 was renamed to nic1$"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, restarting a daemon of the kernel's NIC disturbs running jobs. Daemons are killed at random moments and
+# If this fails, restarting a daemon of the kernel NIC disturbs running jobs. Daemons are killed at random moments and
 # restarted under programs that make and free communicators, have many barriers outstanding and carry data, then under
 # random legal programs (tests/programs).
 #
@@ -46,7 +46,7 @@ unharmed() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
     rm -f "$until"
     on_hosts --kernel --shell "$1" "$2" "$scratch/restarts.sh" --mca coll_nicbarr_verbose 1 \
         --mca coll_nicbarr_algorithm "${algorithms[turn++ % 3]}@kernel" "${@:3}" &&
-        said "killed: $kills" && ! said "the kernel's NIC of this node"
+        said "killed: $kills" && ! said "the kernel NIC of this node"
 }
 check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --until "$until" \
     --ledger "$scratch/ledger" --seed "$seed"

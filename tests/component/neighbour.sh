@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a hostile user of the kernel's NIC can break or starve other users' barriers. The other user
+# If this fails, a hostile user of the kernel NIC can break or starve other users' barriers. The other user
 # (worst_user) keeps every page that it ever had, and claims that its hosts are far ahead. The test counts what it
 # gets; bench/neighbour.sh measures how much it slows others down.
 . "$(dirname "$0")/common.sh"
@@ -20,7 +20,7 @@ cat > "$scratch/neighbour.sh" << 'EOS'
 as_other() { # HOST COMMAND...
     "$NETHOSTS_RUN" "$1" setpriv --reuid 65534 --regid 65534 --clear-groups "${@:2}"
 }
-# EXPRESSION over the groups g that the kernel's NIC of host 1 has of that user.
+# EXPRESSION over the groups g that the kernel NIC of host 1 has of that user.
 of() { # EXPRESSION of groups g
     as_other 1 "$scratch/nicbarr" status --json | EXPRESSION=$1 python3 -c '
 import json, os, sys

@@ -106,15 +106,15 @@ said_so "do not get through"
 check "no NIC plays" not_said "$plays_world"
 spared
 
-# Only the kernel's NIC is allowed, and no host has one. (Each host has its own /run.)
+# Only the kernel NIC is allowed, and no host has one. (Each host has its own /run.)
 unset NICBARR_KERNEL_SOCKET
-check "the kernel's NIC, which is not there" on_three --mca coll_nicbarr_nic kernel
+check "the kernel NIC, which is not there" on_three --mca coll_nicbarr_nic kernel
 said_so "process [0-9]*: "
 check "no NIC plays" not_said "$plays"
 # shellcheck disable=SC2086 # words
 check "an algorithm for it" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger
-said_so "not all of the nodes have the kernel's NIC"
+said_so "not all of the nodes have the kernel NIC"
 check "no NIC plays" not_said "$plays"
 
 # More processes on a node than any table of the NIC has room for.

@@ -81,10 +81,10 @@ if sodium && [ "$launches" = 1 ]; then # like btl.sh, no hosts with 5.0
     check "messages that were heard, and what follows from them" visited_messages
 fi
 
-# The same against the kernel's NIC, where there is one.
+# The same against the kernel NIC, where there is one.
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     port=7077
-    check "packets that were heard, and the kernel's NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
+    check "packets that were heard, and the kernel NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
     check "the NICs play on" said "MPI_Barrier on .*, 6 processes on 3 nodes: dissemination:1@kernel"
     port=7311
 fi

@@ -324,7 +324,7 @@ rewrite_cache "$cache" "$cache.magic" 0.99 magic:7
 check "an unknown algorithm in the cache works" works 3 --mca coll_nicbarr_cache "$cache.magic"
 check "is complained of" said_once "its best choice is not an algorithm"
 rewrite_cache "$cache" "$cache.kernel" 0.99 tree:4@kernel
-check "the kernel's NIC in the cache of one node works" works 3 --mca coll_nicbarr_cache "$cache.kernel"
+check "the kernel NIC in the cache of one node works" works 3 --mca coll_nicbarr_cache "$cache.kernel"
 check "is complained of" said_once "its best choice needs a NIC that is not available"
 
 check "the default place" works 2 --mca coll_nicbarr_cache auto -x XDG_CACHE_HOME

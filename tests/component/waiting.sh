@@ -80,7 +80,7 @@ check "there the process is named" said "there the process is named"
 check "and in words" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], last response"
 "$nethosts" --kernel --shell 2 true > "$scratch/kernel" 2>&1
 if [ $? != 77 ]; then
-    check "the same with the kernel's NIC" waits_for kernel --kernel
+    check "the same with the kernel NIC" waits_for kernel --kernel
     check "the right one" said "it is the right one"
     check "and in words" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], last response"
 fi

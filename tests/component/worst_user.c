@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plays an unprivileged user who abuses the kernel's NIC, to test that the jobs of other users
+ * Plays an unprivileged user who abuses the kernel NIC, to test that the jobs of other users
  * continue at full speed. tests/component/neighbour.sh and bench/neighbour.sh call it on the hosts
  * of nethosts, as another user than that of the job there.
  *

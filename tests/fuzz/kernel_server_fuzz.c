@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes requests of arbitrary users' processes to the owner of the kernel's NIC
+ * Fuzzes requests of arbitrary users' processes to the owner of the kernel NIC
  * (myrd/kernel_server.c, kernel_plan.c, kernel_meeting.c, kernel_hosts.c, kernel_groups.c), and
  * packets of other hosts, to find input with which a user can crash the daemon or access another
  * user's groups. The NIC is a fake (kernel_fake.h). run.sh builds and runs the fuzzer.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A release of the kernel's NIC must reach the hosts, sleeping or not: the model of
+ * A release of the kernel NIC must reach the hosts, sleeping or not: the model of
  * play_group(), publish_release(), wake_sleeper() and MCP_RING_SLEEP in
  * firmware/kernel/program.bpf.c and its headers, and of sleep_on_socket() in
  * libmyr/kernel/kernel_group.c.

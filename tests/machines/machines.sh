@@ -110,7 +110,7 @@ check "a line says so" said \
 # ---- the kernels' NICs
 
 daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.79.0.0/24; } > "$scratch/out" 2>&1
-check "the kernel's NIC on both machines" daemons
+check "the kernel NIC on both machines" daemons
 on_both tc filter show dev eth0 ingress > "$scratch/out" 2>&1
 check "by traffic control in the older kernel alone" said_once "nicbarr-10\.79\.0\.1:"
 by kernel
@@ -151,7 +151,7 @@ by_vlan() { # NIC MPIRUN-ARGUMENT...: nothing of Open MPI's own goes there
 }
 check "barriers by the soft NIC on a VLAN" by_vlan soft --mca coll_nicbarr_network 10.80.0.0/24
 vlan_daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.80.0.0/24 --socket /run/vlan.sock; } > "$scratch/out" 2>&1
-check "the kernel's NIC at the VLAN's interface" vlan_daemons
+check "the kernel NIC at the VLAN's interface" vlan_daemons
 check "barriers by it" by_vlan kernel -x NICBARR_KERNEL_SOCKET=/run/vlan.sock
 
 # ---- IPv6
@@ -164,7 +164,7 @@ by_6() { # COMMAND...
     "$@" && [ "$(datagrams)" -gt $((before + 100)) ]
 }
 daemons_of_6() { on_both "$builddir/myrd/myrd" --kernel --network fd79::/64 --socket /run/ipv6.sock; } > "$scratch/out" 2>&1
-check "the kernel's NIC at IPv6 addresses" daemons_of_6
+check "the kernel NIC at IPv6 addresses" daemons_of_6
 check "barriers by it" by_6 played 2 dissemination:1@kernel -x NICBARR_KERNEL_SOCKET=/run/ipv6.sock "${ledger[@]}"
 
 # ---- the second machine's cable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Functions that kill and restart daemons of the kernel's NIC on the hosts of nethosts; sourced within
+# Functions that kill and restart daemons of the kernel NIC on the hosts of nethosts; sourced within
 # `nethosts --kernel --shell`. $myrd is the daemon's program.
 # shellcheck shell=bash
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Play a job whose hosts' daemons of the kernel's NIC are killed at moments that its program
+# Play a job whose hosts' daemons of the kernel NIC are killed at moments that its program
 # determines (playing.py). Each kill adds a line to the file NICBARR_KILLED, if that is set.
 #
 #     nethosts --kernel --shell HOSTS PER-HOST killing.sh MPIRUN-ARGUMENT... --program FILE ...

@@ -16,7 +16,7 @@
 #     --keep DIRECTORY    where programs that fail go (.); before the other words
 #     --length N       steps of a program (60)
 #     --hosts WHICH    none, some, or soft, loss, kernel, killed: all on several
-#                      hosts (killed: the kernel's NIC, whose daemons are killed)
+#                      hosts (killed: the kernel NIC, whose daemons are killed)
 #     --messages WHICH which programs send messages between all pairs: none, some,
 #                      or btl, mtl, usual: all, carried by btl/myr, mtl/myr or Open
 #                      MPI's usual components

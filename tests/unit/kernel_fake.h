@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fake of the kernel's NIC, for tests of its owner (firmware/kernel/owner.h). It executes no
+ * A fake of the kernel NIC, for tests of its owner (firmware/kernel/owner.h). It executes no
  * collectives: it records the calls, and has the state that the test sets. It needs no privileges.
  *
  * Thread-safe: myrd's server runs in one thread, the test in another.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests the server of myrd --kernel on a fake of the kernel's NIC. A failure means that it lets a
+ * Tests the server of myrd --kernel on a fake of the kernel NIC. A failure means that it lets a
  * user see or disturb other users' groups, loses the failure of a process, or can be blocked by one
  * client.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests collectives on the kernel's NIC. A failure means that they hang, deliver wrong data, or
+ * Tests collectives on the kernel NIC. A failure means that they hang, deliver wrong data, or
  * affect other users' packets and groups. The program runs in the kernel, at one end of a veth pair
  * in a network namespace of this test. A packet socket at the other end acts as all peers.
  *

@@ -356,7 +356,7 @@ tests_unit_fake_mca_coll_nicbarr_la_CFLAGS = $(coll_nicbarr_cflags)
 tests_unit_fake_mca_coll_nicbarr_la_LDFLAGS = $(coll_nicbarr_ldflags) -rpath /nowhere
 tests_unit_fake_mca_coll_nicbarr_la_LIBADD = $(coll_nicbarr_libadd)
 
-## The owner of the kernel's NIC, over a fake of that NIC; also where the build has no such NIC.
+## The owner of the kernel NIC, over a fake of that NIC; also where the build has no such NIC.
 tests_unit_kernel_interface_test_SOURCES = tests/unit/kernel_interface_test.c $(unit_common) \
     myrd/kernel_interface.h myrd/kernel_interface.c
 tests_unit_kernel_interface_test_CFLAGS = $(unit_cflags)
@@ -387,7 +387,7 @@ tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_c
 tests_unit_kernel_server_test_CFLAGS = $(unit_cflags)
 tests_unit_kernel_server_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
-## The kernel's NIC itself, where this machine has one and lets us; else the test skips itself.
+## The kernel NIC itself, where this machine has one and lets us; else the test skips itself.
 unit_kernel = tests/unit/kernel_test.c tests/unit/kernel/tests.h tests/unit/kernel/takeover.c \
     tests/unit/kernel/network.h tests/unit/kernel/network.c \
     tests/unit/kernel/frames.h tests/unit/kernel/frames.c \

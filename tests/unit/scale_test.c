@@ -284,7 +284,7 @@ static struct myr_nic_name name_of(uint64_t key, uint32_t addresses)
     return name;
 }
 
-/* Returns the hello of a host with an IPv4 and an IPv6 address, and a kernel's NIC at one of
+/* Returns the hello of a host with an IPv4 and an IPv6 address, and a kernel NIC at one of
  * them. */
 static struct nicbarr_hello hello_of(uint32_t node, uint32_t number)
 {

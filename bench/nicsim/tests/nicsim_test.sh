@@ -252,7 +252,7 @@ usage "Open MPI's own" "'openmpi'" barrier -a openmpi
 for algorithm in counter flags:4; do
     usage "memory that hosts share: $algorithm" "unknown algorithm '$algorithm'; there are pairwise" barrier -a $algorithm
 done
-usage "the kernel's NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
+usage "the kernel NIC" "'pairwise@kernel'" barrier -a pairwise@kernel
 usage "no barriers" "'0'" barrier -b 0
 usage "no bytes" "'0'" bcast --bytes 0
 usage "too many bytes" "'1201'" bcast --bytes 1201

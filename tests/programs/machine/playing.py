@@ -4,7 +4,7 @@
 A case is a file with both: lines that begin with @ are the conditions, the rest are steps (program.py).
 
     @np 4                          processes, on one node
-    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss, kernel, or killed: the kernel's NIC
+    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss, kernel, or killed: the kernel NIC
                                    with daemons that are killed and started again)
     @mca coll_nicbarr_tune_after 3
     @odd 1 OMPI_MCA_coll ^nicbarr  the environment of one rank

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests that processes of a node that share a group on the kernel's NIC get its epochs and
+ * Tests that processes of a node that share a group on the kernel NIC get its epochs and
  * broadcasts, and leave nothing behind.
  */
 #include <stdarg.h>
