@@ -196,8 +196,8 @@ static bool hand_over_tables(struct game *game, uint32_t node, struct myr_carry 
     if (NULL == carry->position_of) {
         return false;
     }
-    for (uint32_t b = player->count;
-         b-- > 0;) { /* backwards, because the first position of a block counts */
+    /* backwards, because the first position of a block counts */
+    for (uint32_t b = player->count; b-- > 0;) {
         carry->position_of[player->buffer[b]] = (uint16_t)b;
     }
     carry->blocks = player->blocks;
