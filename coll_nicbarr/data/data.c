@@ -240,10 +240,8 @@ bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communi
 bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective)
 {
-    enum {
-        CALLS_LEFT_TO_OPENMPI =
-            8 /* a program needs about as many to create two or three communicators */
-    };
+    /* A program needs about as many calls to create two or three communicators. */
+    enum { CALLS_LEFT_TO_OPENMPI = 8 };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =
         (nicbarr_data_forced(collective) || module->nonblocking.calls >= CALLS_LEFT_TO_OPENMPI ||

@@ -86,8 +86,8 @@ uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_nam
     if (name->count > MYR_NIC_ADDRESSES) {
         return MYR_NIC_ADDRESSES;
     }
-    for (uint32_t mine = own->count; mine > 0;
-         --mine) { /* the first address of this NIC has priority */
+    /* Backwards, because the first address of this NIC has priority. */
+    for (uint32_t mine = own->count; mine > 0; --mine) {
         const struct mcp_ip *here = &own->address[mine - 1].ip;
         for (uint32_t theirs = name->count; theirs > 0; --theirs) {
             const struct mcp_ip *there = &name->address[theirs - 1].ip;
