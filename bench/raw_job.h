@@ -3,9 +3,9 @@
  * The raw limit within an MPI job: the ranks themselves run the patterns of raw.h.
  *
  * Called by nicbarr_bench (--raw) when all ranks share a node. The ranks keep the affinity that
- * mpirun has set, so MPI's barrier and the raw ones run under the same conditions. The team's
- * memory is an MPI shared-memory window. Opening and closing are collective over MPI_COMM_WORLD.
- */
+ * mpirun has set, so the barrier of MPI and the raw barriers run under the same conditions. The
+ * memory of the team is an MPI shared-memory window. Opening and closing are collective over
+ * MPI_COMM_WORLD. */
 #ifndef BENCH_RAW_JOB_H
 #define BENCH_RAW_JOB_H
 

@@ -2,13 +2,12 @@
 /*
  * nicbarr_raw_limit: measures the minimum cost of a barrier on this node, without MPI.
  *
- * It is a program for users, which shows how far an MPI barrier is from the machine's limit. It
- * forks the members of a team (raw.h) that share a mapping, and runs all patterns alternately
+ * It is a program for users, which shows how far an MPI barrier is from the limit of the machine.
+ * It forks the members of a team (raw.h) that share a mapping, and runs all patterns alternately
  * (ABAB), in short chunks. Member 0 takes the times.
  *
  * The parent only waits. If a member ends early, the parent kills the others, and if the parent
- * dies, the kernel kills them. So no member polls forever for a member that has ended.
- */
+ * dies, the kernel kills them. Therefore no member polls forever for a member that has ended. */
 #include <argp.h>
 #include <sched.h>
 #include <signal.h>

@@ -3,16 +3,15 @@
  * nicbarr_raw_udp: measures the minimum cost of a message between two hosts, by UDP.
  *
  * It is a program for users, which bench/hosts.sh calls on each of two hosts. It shows how far a
- * barrier across hosts is from the network's limit. On one host it replies. On the other one it
- * repeatedly sends a packet of 24 bytes (as long as a barrier's) and waits for the reply. Both
- * sides wait in two ways: by polling, or blocked in recv(). Between polls they yield the core,
- * because there may be fewer cores than hosts. The ways alternate, chunk by chunk, so that changes
- * of the machine's speed affect both.
+ * barrier across hosts is from the limit of the network. On one host it replies. On the other host
+ * it repeatedly sends a packet of 24 bytes (the size of a packet of a barrier) and waits for the
+ * reply. Both sides wait in two ways, by polling and by blocking in recv(). Between polls they
+ * yield the core, because there may be fewer cores than hosts. The two ways alternate from chunk to
+ * chunk, so that changes in the speed of the machine affect both.
  *
- * A packet specifies how its receiver has to wait for the next one. Packets are not retransmitted,
- * because an idle network on one machine does not lose any. If one is lost, the program ends with
- * an error.
- */
+ * A packet specifies how its receiver has to wait for the next packet. Packets are not
+ * retransmitted, because an idle network on one machine does not lose any. If a packet is lost, the
+ * program ends with an error. */
 #include <argp.h>
 #include <errno.h>
 #include <netdb.h>
@@ -35,7 +34,7 @@ static const char port[] = "7399";
 enum way { POLLING, BLOCKING, WAYS, END = WAYS };
 static const char *const way_names[WAYS] = {"polling", "blocking"};
 
-/* A packet, which is as long as a barrier's. */
+/* A packet of the same size as a packet of a barrier. */
 struct packet {
     uint32_t number;
     uint32_t way; /* how to wait for the next packet; END: there is no next packet */

@@ -2,9 +2,9 @@
 /*
  * The report of nicbarr_bench, as text for reading and as JSON for programs.
  *
- * Called by nicbarr_bench on rank 0: report_add() for each size when its contest has ended, the
- * others at the end. Both forms show the same values, which report_add() computes once.
- */
+ * Called by nicbarr_bench on rank 0. report_add() is called for each size when its contest has
+ * ended, and the other functions are called at the end. Both forms show the same values, which
+ * report_add() computes once. */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 

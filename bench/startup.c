@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * startup: a job with some calls of one collective, which bench/startup.sh times as a whole.
+ * startup: a job with some calls of one collective, the total duration of which bench/startup.sh
+ * measures.
  *
  *     startup barrier|allreduce|bcast|all CALLS [COMMUNICATORS]
  *
- * With `all`, a call is one of each collective that nicbarr serves, with 8 bytes and with 1024.
- * With COMMUNICATORS, the calls are made on each of that many duplicates of MPI_COMM_WORLD.
+ * With `all`, each call consists of one call of every collective that nicbarr serves, with 8 bytes
+ * and with 1024. With COMMUNICATORS, the calls are made on each of that many duplicates of
+ * MPI_COMM_WORLD.
  *
- * Each process prints a line after MPI_Finalize. It contains the microseconds of MPI_Init, of the
- * duplicates, of the first call on each, of the other calls and of MPI_Finalize. Then follow the
- * process's CPU time until then, and its memory in kilobytes before MPI_Finalize, with shared pages
- * divided by their users (Pss of proc(5)).
- */
+ * After MPI_Finalize each process prints a line. The line contains the duration in microseconds of
+ * MPI_Init, of creating the duplicates, of the first calls on them, of the other calls, and of
+ * MPI_Finalize. These are followed by the CPU time of the process and its memory in kilobytes
+ * before MPI_Finalize, in which shared pages are divided by the number of processes that share them
+ * (Pss of proc(5)). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

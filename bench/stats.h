@@ -3,10 +3,9 @@
  * Medians and quartiles of samples.
  *
  * Called by the benchmark programs when all samples have been taken. The speed of machines changes
- * within seconds. So instead of means, these functions compute order statistics of many short
- * chunks, and ratios only between samples that were taken consecutively. The functions do not
- * change the caller's samples.
- */
+ * within seconds. Instead of means, these functions therefore compute order statistics of many
+ * short chunks, and ratios only between samples that were taken consecutively. The functions do not
+ * change the samples of the caller. */
 #ifndef BENCH_STATS_H
 #define BENCH_STATS_H
 
@@ -21,7 +20,7 @@ void stats_quantiles(const double *samples, size_t n, const double *at, size_t w
 struct nicbarr_quartiles stats_quartiles(const double *samples, size_t n);
 
 /* Returns the quartiles of over[i] / under[i]. Samples i of both were taken consecutively, so the
- * machine's speed at that time cancels out. All under[i] must be positive. */
+ * speed of the machine at that time cancels out. All under[i] must be positive. */
 struct nicbarr_quartiles stats_ratio(const double *over, const double *under, size_t n);
 
 /* Returns the quartiles of minuend[i] - subtrahend[i], whose samples were also taken

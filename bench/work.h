@@ -2,13 +2,12 @@
 /*
  * Computation of a known length, to overlap with MPI.
  *
- * The length is a number of iterations, not a time, because with more processes than cores a clock
- * also runs while other processes compute.
- */
+ * The length is a number of iterations and not a time, because with more processes than cores, time
+ * also passes while other processes compute. */
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H
 
-/* Returns the number of iterations per microsecond of this process's CPU time. Takes some
+/* Returns the number of iterations per microsecond of CPU time of this process. Takes some
  * milliseconds. */
 double work_rate(void);
 

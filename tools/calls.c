@@ -144,8 +144,8 @@ static bool is_among(const struct call *calls, size_t count, const struct proces
     return c < count;
 }
 
-/* Prints the members on this node that are in no call of the communicator, and the number of
- * members on other nodes. */
+/* Prints the members on this node that have not entered a call of the communicator, and the number
+ * of members on other nodes. */
 static void print_missing(FILE *out, const struct segment *segment, const struct call *calls,
                           size_t count)
 {

@@ -12,7 +12,8 @@
 
 #include "tools/segments.h"
 
-/* Prints a paragraph for each communicator. `now_ms` is of CLOCK_MONOTONIC. */
+/* Prints a paragraph for each communicator. `now_ms` is the time of CLOCK_MONOTONIC in
+ * milliseconds. */
 void calls_print(const struct segment *segment, uint64_t now_ms);
 
 /* Returns what each process waits for, as a list. */

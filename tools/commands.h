@@ -2,11 +2,10 @@
 /*
  * The subcommands of the tool `nicbarr`, one per file.
  *
- * nicbarr.c calls them with the arguments that begin with the subcommand's name. argv[0] is the
- * name that --help and messages use ("nicbarr report"). They return the exit status: 0, or 1 after
- * a message on standard error that describes what to do. Wrong usage ends the program with 64
- * (EX_USAGE).
- */
+ * nicbarr.c calls each function with the arguments from the name of the subcommand on. argv[0] is
+ * the name that --help and messages use ("nicbarr report"). The functions return the exit status,
+ * which is 0, or 1 after a message on standard error that describes what to do. Wrong usage ends
+ * the program with status 64 (EX_USAGE). */
 #ifndef TOOLS_COMMANDS_H
 #define TOOLS_COMMANDS_H
 

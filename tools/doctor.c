@@ -3,10 +3,9 @@
  * `nicbarr doctor`: checks this machine, or several hosts and the network between them, and prints
  * what the user can do about problems.
  *
- * All findings are measured. Open MPI's own commands report what they find (doctor_ompi.c), a job's
- * processes report what they can use (doctor_job.c), and myrd checks whether the kernel can be a
- * NIC on this host.
- */
+ * All findings are measured. The commands of Open MPI report what they find (doctor_ompi.c), the
+ * processes of a job report what they can use (doctor_job.c), and myrd checks whether this host can
+ * run the kernel NIC. */
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ static bool has_kernel(const struct doctor *doctor)
     return found;
 }
 
-/* If the kernel NIC is not available, checks whether this host could have it. */
+/* If the kernel NIC is not available, checks whether this host could run it. */
 static void check_kernel(struct doctor *doctor)
 {
     if (has_kernel(doctor)) {

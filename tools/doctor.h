@@ -10,18 +10,18 @@
 
 struct doctor {
     json_t *findings;
-    bool has_component; /* the component is listed by Open MPI's own command */
+    bool has_component; /* ompi_info lists the component */
     char *release;      /* release of mpirun; NULL: unknown */
     char **hosts;       /* of --hosts; terminated by NULL */
     size_t count;       /* number of hosts; 0: only this host */
     char **more;        /* further arguments for mpirun; terminated by NULL */
 };
 
-/* Checks Open MPI's commands, and whether they find the component. Returns false if there is no
- * mpirun to start a job with. (doctor_ompi.c) */
+/* Checks the commands of Open MPI, and whether they find the component. Returns false if there is
+ * no mpirun that could start a job. (doctor_ompi.c) */
 bool doctor_ompi(struct doctor *doctor);
 
-/* Starts a job on this host, or on those of --hosts, and adds what it finds. (doctor_job.c) */
+/* Starts a job on this host or on the hosts of --hosts, and adds its findings. (doctor_job.c) */
 void doctor_job(struct doctor *doctor);
 
 #endif

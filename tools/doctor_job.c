@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts nicbarr_probe (probe/probe.c) by mpirun, on this host or on those of --hosts, and converts
- * its output lines to findings; see doctor.h.
+ * Starts nicbarr_probe (probe/probe.c) with mpirun on this host or on the hosts of --hosts, and
+ * converts the lines of its output to findings; see doctor.h.
  *
- * Missing lines are findings as well: hosts that did not start, and pairs of hosts that reported
- * nothing.
- */
+ * Missing lines are also findings: they reveal hosts on which the job did not start, and pairs of
+ * hosts that reported nothing. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,13 @@
 #include "tools/run.h"
 #include "tools/script.h"
 
-/* The job's time limit in seconds: for its start, and for each other host with which a host is
- * tested (each NIC that fails takes 5). */
-enum { START_S = 60, MEETING_S = 40, FIXED = 16 /* words of the command without the user's */ };
+/* The time limit of the job in seconds, for its start and for each other host with which a host is
+ * tested (each NIC that fails takes 5 s). */
+enum {
+    START_S = 60,
+    MEETING_S = 40,
+    FIXED = 16 /* words of the command without arguments of the user */
+};
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 static char *format(const char *pattern, ...)
@@ -122,7 +125,7 @@ static void record_host(struct job_output *output, const char *host)
     output->host[output->hosts++] = format("%s", host);
 }
 
-/* Parses the lines that are findings or results of tests. There may be others in between. */
+/* Parses the lines that are findings or results of tests, and skips all other lines. */
 static void read_lines(const char *text, struct job_output *output)
 {
     *output = (struct job_output){.findings = json_array(), .tries = json_array()};
@@ -185,8 +188,8 @@ static const json_t *find_try(const json_t *tries, const char *nic, const char *
     return NULL;
 }
 
-/* Returns a host's reason why a test has failed, "HOST: REASON", to be freed; "" if the reason is
- * known to the other host only. */
+/* Returns the reason for which a test has failed on a host, as "HOST: REASON", or "" if only the
+ * other host knows the reason. The caller frees it. */
 static char *describe_failure(const json_t *one, const char *host)
 {
     const char *line = NULL == one ? "it has reported nothing" : field(one, "failed");
@@ -279,7 +282,7 @@ static bool known(const struct doctor *doctor, const char *line)
     return found;
 }
 
-/* Adds findings for the component's own messages. */
+/* Adds findings for the messages of the component. */
 static void add_component_messages(struct doctor *doctor, const char *text)
 {
     static const char mark[] = "] nicbarr: "; /* follows the host and the process */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks with Open MPI's own commands; see doctor.h. */
+/* Checks that use the commands of Open MPI; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

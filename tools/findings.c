@@ -88,7 +88,7 @@ static bool same_of_another_host(const json_t *one, const json_t *other)
            (note || same(one, other, "seen"));
 }
 
-/* Returns whether the finding has been printed together with an earlier one of another host. */
+/* Returns whether the finding has been printed together with an earlier finding of another host. */
 static bool repeated(const json_t *findings, size_t index)
 {
     bool found = false;

@@ -2,10 +2,9 @@
 /*
  * The findings of `nicbarr doctor` as JSON objects, and functions that print them.
  *
- * A finding contains what was checked, its state, what was observed, and what to do about it.
+ * A finding states what was checked, whether it works, what was observed, and what to do about it.
  * Findings are created by doctor.c and doctor_job.c, and by the program that doctor starts as a job
- * (probe/probe.c), which prints one per line. For programs with one thread.
- */
+ * (probe/probe.c), which prints one finding per line. These functions are not thread-safe. */
 #ifndef TOOLS_FINDINGS_H
 #define TOOLS_FINDINGS_H
 

@@ -2,10 +2,10 @@
 /*
  * Metrics in Prometheus' text format, independent of their meaning. Called by status.c.
  *
- * Readers of the format reject a page that contains a value twice, or a metric in two places. So a
- * metric's values are printed together, in whatever order they were added, and of several values
- * with the same name and labels the last one is printed.
- */
+ * Readers of the format reject a page that contains a value twice, or the same metric in two
+ * places. Therefore all values of a metric are printed together, regardless of the order in which
+ * they were added, and if several values have the same name and labels, only the last value is
+ * printed. */
 #ifndef TOOLS_METRICS_H
 #define TOOLS_METRICS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr: the user's tool. Finds the subcommand and calls its file; see commands.h.
- */
+ * nicbarr: the command-line tool for users. Determines the subcommand and calls its function; see
+ * commands.h. */
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -183,8 +183,8 @@ static struct range find_range(const struct panel *panel)
     return (struct range){0, most > 0 ? 1.04 * most : 1, false, cut};
 }
 
-/* Writes tics for a logarithmic axis. gnuplot itself would label powers of ten only, of which the
- * range may contain none or one. */
+/* Writes tics for a logarithmic axis. By default gnuplot only labels powers of ten, and the range
+ * may contain at most one of these. */
 static void logarithmic_tics(FILE *out, struct range range)
 {
     static const int digits[] = {1, 2, 5};
@@ -357,7 +357,8 @@ static void note_limits(struct panel *panel)
     }
 }
 
-/* Describes the raw limits across nodes: a line for each kind of NIC; its entries are together. */
+/* Describes the raw limits across nodes, with one line for each kind of NIC. The entries of a kind
+ * are consecutive. */
 static void note_round_trips(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -397,8 +398,8 @@ static void make_notes(struct panel *panel)
 
 /* ---- the whole ---- */
 
-/* Arranges the panels in two columns if there are more than two; the height of a row is that of its
- * highest panel. Returns the number of panels. */
+/* Arranges the panels in two columns if there are more than two. Each row is as high as its highest
+ * panel. Returns the number of panels. */
 static size_t lay_out(const struct report *report, struct panel *panels, struct canvas *canvas)
 {
     size_t count = 0, longest = 0;
@@ -490,7 +491,8 @@ static FILE *scratch(void)
     return file < 0 ? NULL : fdopen(file, "w+");
 }
 
-/* Runs gnuplot. Returns 0, or an error number if it cannot be run. `status` is that of waitpid. */
+/* Runs gnuplot. Returns 0, or an error number if it cannot be run. `status` is set as by
+ * waitpid(). */
 static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *status)
 {
     /* -d is needed because the user's start-up files could change the plot. */

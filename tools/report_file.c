@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads report files; see report_file.h. The getters below record the first error, and then return
- * harmless values. So reading continues, and the error is checked once, at the end.
- */
+ * harmless values. Reading continues after an error, so it is sufficient to check for errors once
+ * at the end. */
 #include "tools/report_file.h"
 
 #include <errno.h>
@@ -175,8 +175,8 @@ static void read_candidate(struct reader *reader, const json_t *json,
     candidate->own = 0 == strcmp(candidate->algorithm, "openmpi");
 }
 
-/* Compares candidates by time; unmeasured ones are last. Candidates with equal times are in the
- * file's order, in which the simplest is first. */
+/* Compares candidates by time, with unmeasured candidates last. Candidates with equal times stay in
+ * the order of the file, in which the simplest is first. */
 static int faster(const void *left, const void *right)
 {
     const struct report_candidate *a = left, *b = right;

@@ -32,7 +32,7 @@ struct report_candidate {
     char *algorithm; /* lower-case letters, then optionally ':' and a number, '@' and letters */
     double q1_us, median_us, q3_us; /* 0: the machine was too busy to measure it */
     double model_us;                /* predicted time; 0: no prediction */
-    double gain;                    /* Open MPI's own median divided by this one; 0: unknown */
+    double gain; /* median of Open MPI's function divided by this median; 0: unknown */
     int rounds;
     bool own;        /* it is Open MPI's own function */
     bool chosen;     /* it is the entry's choice */
@@ -67,9 +67,10 @@ struct report_entry {
     int nodes, processors, bound_sets;
     bool oversubscribed;
     double record_bytes;
-    int comparisons, switched; /* number of comparisons, and of those that changed the choice */
-    int remeasured;            /* collective with data: number of measurements after the first one;
-                                  `switched` counts those that changed the choice */
+    int comparisons,
+        switched;   /* number of comparisons, and of comparisons that changed the choice */
+    int remeasured; /* collective with data: number of measurements after the first one;
+                       `switched` counts those that changed the choice */
     size_t variant_count;
     struct report_variant *variants;
     size_t count; /* number of candidates; 0: not measured here, and the members below are unset */
@@ -97,14 +98,14 @@ struct report {
 bool report_read(FILE *file, struct report *report, char **why);
 void report_free(struct report *report);
 
-/* Return an entry's candidate that is Open MPI's own, the fastest other one, or the chosen one.
- * Return NULL if there is none. */
+/* Return the candidate of an entry that is Open MPI's function, the fastest other candidate, or the
+ * chosen candidate. Return NULL if there is none. */
 const struct report_candidate *report_own(const struct report_entry *entry);
 const struct report_candidate *report_ours(const struct report_entry *entry);
 const struct report_candidate *report_chosen(const struct report_entry *entry);
 
-/* Returns whether two entries are about the same communicator. (If several communicators share an
- * entry, the first one is compared.) */
+/* Returns whether two entries describe the same communicator. (If several communicators share an
+ * entry, the first communicator is compared.) */
 bool report_same_communicator(const struct report_entry *left, const struct report_entry *right);
 
 /* Returns the number of measured barriers. */

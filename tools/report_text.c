@@ -41,7 +41,7 @@ void report_shape(const struct report_entry *entry, char *text, size_t bytes)
 {
     char where[80] = "", bound[80] = "", nodes[40] = "on";
     if (REPORT_DECLINED != entry->source) {
-        if (entry->nodes > 1) { /* the cores are those of one node */
+        if (entry->nodes > 1) { /* the number of cores refers to one node */
             snprintf(nodes, sizeof(nodes), "on %d nodes of", entry->nodes);
         }
         snprintf(where, sizeof(where), " %s %d CPU%s%s", nodes, entry->processors,
@@ -315,7 +315,7 @@ static void print_data(const struct report *report, const struct report_entry *o
     table_end(&table);
 }
 
-/* Returns whether one of the entries is about the same communicator as `entry`. */
+/* Returns whether one of the entries describes the same communicator as `entry`. */
 static bool is_among(const struct report_entry *entry, const struct report_entry *entries,
                      size_t count)
 {
@@ -381,7 +381,7 @@ static bool has_algorithm(const struct report_entry *entries, size_t count, cons
     return false;
 }
 
-/* Explains those algorithms, and the words for what runs them, that occur in the report. */
+/* Explains the algorithms that occur in the report, and the words for the NICs that run them. */
 static void print_algorithms(const struct report *report, FILE *out)
 {
     static const struct {
@@ -450,7 +450,7 @@ static void print_legend(const struct report *report, FILE *out)
     }
 }
 
-/* Prints barriers, each with the other collectives of its communicator, and then communicators
+/* Prints each barrier with the other collectives of its communicator, and then the communicators
  * without a barrier. */
 static void print_entries(const struct report *report, FILE *out)
 {

@@ -15,7 +15,7 @@
 
 void report_print(const struct report *report, FILE *out);
 
-/* Prints a line with the columns' names, and one for each measured candidate. */
+/* Prints a line with the names of the columns, and a line for each measured candidate. */
 void report_print_csv(const struct report *report, FILE *out);
 
 /* Returns the number of decimals with which values of about `smallest` microseconds have three

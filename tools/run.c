@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs programs; see run.h. Output is written to files, so that neither side can block the other
- * one. */
+/* Runs programs; see run.h. Output is written to files, so that neither process can block the
+ * other. */
 #include "tools/run.h"
 
 #include <fcntl.h>

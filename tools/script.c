@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs nicbarr's own scripts; see script.h. */
+/* Runs the scripts of nicbarr; see script.h. */
 #include "tools/script.h"
 
 #include <errno.h>

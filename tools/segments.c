@@ -18,7 +18,7 @@ enum { NAME_MOST = 40, STATUS_MOST = 1 << 14, ENVIRONMENT_MOST = 1 << 20 };
 
 static const char link_begins[] = "/memfd:nicbarr";
 
-/* Ensures capacity for another element of an array; new elements are zeroed. */
+/* Ensures that an array has capacity for another element. New elements are zeroed. */
 static void *grow(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity) {
@@ -48,8 +48,8 @@ static char *read_file(const char *proc, const char *pid, const char *name, size
     return text;
 }
 
-/* Returns the value of a variable in a process's initial environment, in printable form; "" if
- * there is none. */
+/* Returns the value of a variable in the initial environment of a process, in printable form, or ""
+ * if it is not set. */
 static char *value_of(const char *environment, size_t bytes, const char *name)
 {
     const size_t length = strlen(name);
@@ -108,7 +108,7 @@ static ssize_t known(const struct segments *segments, const struct stat *about)
     return -1;
 }
 
-/* Adds a process that has a descriptor of one of nicbarr's segments at `path`. */
+/* Adds a process that has a descriptor of a segment of nicbarr at `path`. */
 static void add_descriptor(struct segments *segments, const char *proc, const char *pid,
                            const char *path)
 {

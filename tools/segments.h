@@ -2,10 +2,9 @@
 /*
  * Finds the segments of nicbarr that processes of this machine have open, in /proc.
  *
- * Called by status.c. It finds the segments that the user may inspect: those of the user's own
- * processes, or for root those of all users. Processes may start and end meanwhile; each is
- * recorded in the state in which it was read.
- */
+ * Called by status.c. It finds the segments that the user may inspect, which are the segments of
+ * the user's processes, or of all processes if the user is root. Processes may start and end during
+ * the search, so each process is recorded in the state in which it was read. */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H
 
@@ -14,10 +13,11 @@
 #include <sys/types.h>
 
 struct process {
-    pid_t pid, inner; /* pid in this program's pid namespace, and in the process's own one */
-    char *name;       /* name of the program; printable */
-    char *job;        /* job in Open MPI's launcher; "" if the process was not started by it */
-    char *rank;       /* rank in that job; "" if the process was not started by a launcher */
+    pid_t pid,
+        inner;  /* pid in the pid namespace of this program, and in the namespace of the process */
+    char *name; /* name of the program; printable */
+    char *job;  /* job in Open MPI's launcher; "" if the process was not started by it */
+    char *rank; /* rank in that job; "" if the process was not started by a launcher */
 };
 
 struct segment {

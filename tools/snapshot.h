@@ -28,22 +28,21 @@ struct snapshot {
     struct myr_segment_view segment;
     struct myr_soft_view nic;
     enum myr_status segment_status, nic_status;
-    struct myr_error error; /* error of the part that could not be read */
+    struct myr_error error; /* describes the part that could not be read */
 };
 
 void snapshot_take(const struct segment *segment, struct snapshot *snapshot);
 
-/* Snapshots of a segment: the current one, and where needed one of a second earlier. */
+/* The current snapshot of a segment and, if needed, a snapshot taken a second earlier. */
 struct snapshots {
     struct snapshot now, earlier;
 };
 
 /*
  * Takes snapshots of all segments. The caller frees them, with their NICs. Segments do not record
- * since when a group has waited for processes of its own node. So if a group waits for them, a
- * second snapshot is taken after a second, which shows whether it still does. With `all`, all
- * groups are printed, so this is not needed.
- */
+ * since when a group has waited for processes of the same node. Therefore, if any group waits for
+ * such processes, a second snapshot is taken after a second, which shows whether it still waits.
+ * With `all`, all groups are printed, so this is not needed. */
 struct snapshots *snapshot_take_all(const struct segments *segments, bool all);
 
 /* The kernel NIC in the form of a soft NIC. The status is MYR_ERR_NOT_THERE if there is none. */

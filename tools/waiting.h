@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reports which groups wait for which nodes and processes, as text, as JSON, and as a number of
- * seconds. Called for each NIC, whatever the origin of its groups.
- */
+ * seconds. Called for each NIC of any kind. */
 #ifndef TOOLS_WAITING_H
 #define TOOLS_WAITING_H
 

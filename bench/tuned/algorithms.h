@@ -3,11 +3,10 @@
  * The algorithms of Open MPI's component coll/tuned, and functions to force one of them.
  *
  * Called by nicbarr_tuned. coll/tuned reads which algorithm is forced (coll_tuned_bcast_algorithm)
- * when it creates the module of a communicator. The variable is set through MPI's tools interface,
- * so each communicator of a job can have another algorithm. The component reads the variable only
- * if coll_tuned_use_dynamic_rules was set before MPI_Init. The list of algorithms is the
- * component's enumeration of that variable.
- */
+ * when it creates the module of a communicator. The variable is set through the tools interface of
+ * MPI (MPI_T), so each communicator of a job can use a different algorithm. The component reads the
+ * variable only if coll_tuned_use_dynamic_rules was set before MPI_Init. The list of algorithms is
+ * the enumeration that the component provides for this variable. */
 #ifndef BENCH_TUNED_ALGORITHMS_H
 #define BENCH_TUNED_ALGORITHMS_H
 

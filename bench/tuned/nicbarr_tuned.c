@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_tuned: measures each algorithm of Open MPI's coll/tuned on these processes.
+ * nicbarr_tuned: measures each algorithm of coll/tuned of Open MPI on these processes.
  *
  * `nicbarr tune --write-tuned-rules` starts it, and converts the lines that it prints to a rules
  * file. bench/report/tuned_rules.awk describes these lines. Each algorithm of a collective has a
- * communicator of its own, for which it is forced (algorithms.h), and all are measured alternately
- * (contest.h). tuned's own decision is measured twice, because the difference of both measurements
- * shows the noise of the machine. A collective with a root is measured with alternating roots
- * first, and then with a fixed one. Algorithms that fail, compute wrong results, or change the
- * order of operations that do not commute are excluded.
- */
+ * separate communicator, for which it is forced (algorithms.h), and all are measured alternately
+ * (contest.h). The default decision of tuned is measured twice, because the difference between both
+ * measurements shows the noise of the machine. A collective with a root is first measured with
+ * alternating roots, and then with a fixed root. Algorithms that fail, compute wrong results, or
+ * change the order of operations that do not commute are excluded. */
 #include <getopt.h>
 #include <math.h>
 #include <mpi.h>
@@ -50,11 +49,12 @@ struct player {
     bool excluded;
     bool played;                   /* measured at this size */
     double us;                     /* rank 0: the median time at this size */
-    struct nicbarr_quartiles gain; /* rank 0: the time of tuned's own decision divided by this
-                                      algorithm's, by round */
+    struct nicbarr_quartiles gain; /* rank 0: the time of the default decision divided by the time
+                                      of this algorithm, by round */
 };
 
-/* A collective with its algorithms. All are compared with players[0], tuned's own decision. */
+/* A collective with its algorithms. All are compared with players[0], the default decision of
+ * tuned. */
 struct match {
     const struct settings *settings;
     const struct job *job;
@@ -82,8 +82,8 @@ static bool on_all_ranks(bool here)
 
 /* ---- sizes ---- */
 
-/* Returns the number of blocks in a message: tuned includes the blocks of all processes,
- * mpi_operation.h that of one process only. */
+/* Returns the number of blocks in a message. tuned counts the blocks of all processes, whereas
+ * mpi_operation.h only counts the block of one process. */
 static size_t blocks(const struct match *match)
 {
     return match->operation == OPERATION_ALLGATHER ? (size_t)match->job->size : 1;
@@ -148,8 +148,8 @@ static void match_close(struct match *match)
 
 /* ---- one size ---- */
 
-/* Returns the number of operations in a chunk, the same for all algorithms: as many as fit with
- * tuned's own decision, at least one. */
+/* Returns the number of operations in a chunk, the same for all algorithms: as many as fit with the
+ * default decision of tuned, at least one. */
 static unsigned fitting(struct contestant *own)
 {
     enum { PROBES = 5, MANY = 10000 };
@@ -181,7 +181,7 @@ static void play(struct player **playing, struct contestant *contestants, size_t
     contest_free(contestants, count);
 }
 
-/* Keeps the algorithms that are not far behind, and always tuned's own decision. Returns their
+/* Keeps the default decision of tuned and the algorithms that are not far behind. Returns their
  * number. */
 static size_t drop(struct player **playing, struct contestant *contestants, size_t count)
 {

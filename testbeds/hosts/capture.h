@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets in pcap files, tcpdump's format. The switch writes them, spray reads them to send them
- * again, and tcpdump displays them.
- */
+ * Packets in pcap files, the format of tcpdump. The switch writes these files, spray replays them,
+ * and tcpdump displays them. */
 #ifndef NETHOSTS_CAPTURE_H
 #define NETHOSTS_CAPTURE_H
 
@@ -15,7 +14,7 @@ struct capture {
     FILE *file; /* NULL: no file is open */
 };
 
-/* Creates a file. Returns false, with errno, on failure. */
+/* Creates a file. Returns false and sets errno on failure. */
 bool capture_open(struct capture *capture, const char *path);
 
 /* Writes a complete frame, if a file is open. */
@@ -23,7 +22,8 @@ void capture_put(struct capture *capture, const struct frame *frame);
 
 void capture_close(struct capture *capture);
 
-/* Opens a file for reading. Returns false, with errno, on failure, or if it is not a pcap file. */
+/* Opens a file for reading. Returns false and sets errno on failure, or if it is not a pcap
+ * file. */
 bool capture_read(struct capture *capture, const char *path);
 
 /* Reads the next frame into memory for FRAME_MOST bytes. Returns false at the end. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The faults that the switch injects: random ones, drawn from a seed, and firewalls.
+ * The faults that the switch injects, which are firewalls and random faults drawn from a seed.
  *
- * The switch calls this for each packet that it may affect, in the order of arrival. Each packet
- * takes the same number of draws, whatever happens to it. So for a given seed, packet number n
- * always has the same fate.
- */
+ * The switch calls this for each packet that it may affect, in the order of arrival. The same
+ * number of random numbers is drawn for each packet, regardless of its fate. For a given seed,
+ * packet number n therefore always has the same fate. */
 #ifndef NETHOSTS_FAULTS_H
 #define NETHOSTS_FAULTS_H
 

@@ -22,8 +22,8 @@ static void put_word(struct frame *frame, size_t offset, uint16_t word)
     memcpy(frame->bytes + offset, &word, sizeof(word));
 }
 
-/* Parses a header of IPv4 or IPv6 that is followed by a whole UDP datagram. Returns the header's
- * length, or 0 if the frame contains anything else. */
+/* Parses an IPv4 or IPv6 header that is followed by a whole UDP datagram. Returns the length of the
+ * header, or 0 if the frame contains anything else. */
 static size_t header_4(const struct frame *frame, struct frame_udp *udp)
 {
     struct iphdr header;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FRAME_MOST = 1 << 17 /* bytes: TCP passes up to 64 KiB at once, plus headers */ };
+enum { FRAME_MOST = 1 << 17 /* bytes: TCP passes segments of up to 64 KiB, plus headers */ };
 
 struct frame {
     struct virtio_net_hdr offload;
@@ -24,7 +24,7 @@ struct frame {
 
 /* The position of the UDP datagram in a frame. */
 struct frame_udp {
-    size_t hosts, udp, payload; /* offsets in the frame; `hosts` is that of both addresses */
+    size_t hosts, udp, payload; /* offsets in the frame; `hosts`: of both IP addresses */
     size_t hosts_bytes;
     size_t payload_bytes;
     uint16_t from, to; /* ports, in host byte order */

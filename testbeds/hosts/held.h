@@ -12,7 +12,7 @@
 
 #include "testbeds/hosts/frame.h"
 
-enum { HELD_MOST = 1 << 14 /* packets; further ones are dropped, as by any switch */ };
+enum { HELD_MOST = 1 << 14 /* packets; any further packets are dropped, as by any switch */ };
 
 struct held_entry {
     uint64_t due_ns, number;

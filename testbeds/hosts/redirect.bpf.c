@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Passes each packet from a host to its destination host, at that host's end of the cable, without
+ * Passes each packet from a host directly to the end of the cable at the destination host, without
  * a bridge or queue in between. redirect.c attaches this program to the hosts' interfaces.
  *
- * The destination follows from the addresses that nethosts assigns: the last byte of host N's
- * address is N. Packets to other addresses, and multicast, are dropped.
- */
+ * The destination follows from the addresses that nethosts assigns. The last byte of the address of
+ * host N is N. Packets to other addresses, and multicast, are dropped. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * redirect: the fastest of nethosts' switches, for measurements. The kernel redirects packets from
- * host to host by their Ethernet address, see redirect.bpf.c. It has no faults or counters.
+ * redirect: the fastest switch of nethosts, for measurements. The kernel redirects packets from
+ * host to host by their Ethernet address; see redirect.bpf.c. This switch supports neither faults
+ * nor counters.
  *
  *     redirect INTERFACE...
  *
  * Called by nethosts instead of a bridge. Interface number i (from 1) leads to host i. Prints
- * "ready" when hosts may begin. The redirection ends with this process.
- */
+ * "ready" when hosts may begin. The redirection ends with this process. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

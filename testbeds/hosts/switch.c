@@ -8,11 +8,10 @@
  * end of each host's cable. Interface number i (from 1) leads to host i. Prints "ready" when hosts
  * may begin. On SIGUSR1, and when it is terminated by SIGTERM, it prints its counters in one line.
  *
- * Only UDP packets (with --port, those of one port) are subject to faults. All others are forwarded
- * at once, unchanged and in order. A delayed packet is sent before any packet that arrives after
- * its due time. TCP frames may be larger than a packet (segmentation offload), and are forwarded as
- * they are.
- */
+ * Only UDP packets (with --port, only UDP packets of one port) are subject to faults. All other
+ * packets are forwarded immediately, unchanged and in order. A delayed packet is sent before any
+ * packet that arrives after its due time. TCP frames may be larger than a packet (segmentation
+ * offload), and are forwarded as they are. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>

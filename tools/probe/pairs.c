@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests each host's NICs with those of each other host; see probe.h. */
+/* Tests the NICs of each host with the NICs of each other host; see probe.h. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 
 enum {
     TAG = 2,
-    TRY_US = 5000000,   /* timeout of a barrier of two hosts, which enter it together */
-    CONTACT_MS = 20000, /* timeout for contact with the other host, multiplied by the round's
-                           number, because the other host may be delayed by earlier rounds */
+    TRY_US = 5000000,   /* timeout of a barrier of two hosts that enter it at the same time */
+    CONTACT_MS = 20000, /* timeout for contact with the other host, multiplied by the number of the
+                           round, because earlier rounds may delay the other host */
 };
 
 /* The first message between two hosts. */
@@ -39,9 +39,8 @@ struct pair {
     bool lost; /* the other process does not reply to MPI messages */
 };
 
-/* Exchanges messages of `bytes` with the other process. Meanwhile it progresses the NIC, because
- * the other process may still need replies. Returns false if nothing arrives within
- * `timeout_ms`. */
+/* Exchanges messages of `bytes` with the other process. While waiting it runs the NIC, because the
+ * other process may still need replies. Returns false if nothing arrives within `timeout_ms`. */
 static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t timeout_ms)
 {
     const struct timespec nap = {.tv_nsec = 100000};
@@ -103,8 +102,8 @@ static bool prepare_pair_group(struct pair *pair, const struct myr_nic_members *
     return both;
 }
 
-/* Performs a barrier of the two hosts. Returns false with a reason in `error`, which is empty if it
- * is known to the other host only. */
+/* Performs a barrier of the two hosts. On failure returns false with the reason in `error`, which
+ * is empty if only the other host knows the reason. */
 static bool play_barrier(struct pair *pair, const struct myr_nic_members *members,
                          struct myr_error *error)
 {

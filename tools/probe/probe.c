@@ -5,11 +5,11 @@
  * permitted to do, which NICs they can use, and whether these can communicate.
  *
  * Each finding is a line of JSON on standard output (findings.h), printed as soon as it is known.
- * All MPI messages are between two processes, and the first process of each host prints its own
- * findings. So a host that does not reply does not suppress the findings of others.
+ * All MPI messages are point-to-point, and the first process of each host prints the findings of
+ * its host. A host that does not reply therefore does not suppress the findings of others.
  *
- * The user's parameters are read by MPI_T, with the values that the component uses.
- */
+ * The parameters of the user are read through MPI_T, which returns the values that the component
+ * uses. */
 #include "tools/probe/probe.h"
 
 #include <netinet/in.h>
@@ -258,8 +258,8 @@ static const char sharing_todo[] =
     "a seccomp profile that has it; outside by kernel.yama.ptrace_scope 1 or 0. Or start myrd on "
     "each host, which passes its NIC to them";
 
-/* Reports a missing NIC. A kind of NIC that has no text about its absence is expected wherever
- * there is a network. */
+/* Reports a missing NIC. A kind of NIC without a text about its absence is expected on every
+ * machine with a network. */
 static void report_absence(const struct probe *probe, const struct probe_nic *nic, const char *what,
                            const char *why)
 {
@@ -300,7 +300,7 @@ static void report_nic(const struct probe *probe, const struct probe_nic *nic, i
 }
 
 /* Opens all NICs, each under each of its names, and reports them. The second process of a host does
- * not repeat the reports of NICs that the first one lacks. */
+ * not report NICs that the first process lacks, because these have been reported. */
 static void open_nics(struct probe *probe, int process, const char *first_has)
 {
     for (int k = 0; NULL != nicbarr_kinds[k]; ++k) {
@@ -339,7 +339,7 @@ static void close_nics(struct probe *probe)
 
 /* ---- the host's processes ---- */
 
-/* The message of a host's first process to the other processes. */
+/* The message of the first process of a host to its other processes. */
 struct start {
     char dir[200];
     char has[PROBE_NICS];
@@ -364,7 +364,7 @@ static bool join_probe_segment(struct probe *probe, const char *dir)
     return true;
 }
 
-/* Returns whether a kind of NIC registers memory with a card. This is so for kinds with a blob. */
+/* Returns whether a kind of NIC registers memory with a card, as all kinds with a blob do. */
 static bool locks_memory(const struct probe_nic *nic)
 {
     return !nic->absent && 0 != nic->kind->caps.blob;
@@ -442,7 +442,7 @@ int main(int argc, char **argv)
         follow(&probe, rank);
     }
     if (1 == probe.hosts) {
-        MPI_Barrier(MPI_COMM_WORLD); /* the component prints in this call why it cannot be used */
+        MPI_Barrier(MPI_COMM_WORLD); /* in this call the component prints why it cannot be used */
     }
     if (all) {
         MPI_T_finalize();

@@ -18,7 +18,7 @@
 static const char probe_same_mpi[] =
     "put the mpirun of the Open MPI that programs are linked with first in the PATH";
 
-enum { PROBE_NICS = 8, PROBE_PER_HOST = 2 /* processes: both must get a socket of the NIC */ };
+enum { PROBE_NICS = 8, PROBE_PER_HOST = 2 /* both processes must get a socket of the NIC */ };
 
 /* A NIC, under one of its names. */
 struct probe_nic {
@@ -31,7 +31,7 @@ struct probe_nic {
 
 struct probe {
     char host[64];
-    int index, hosts; /* this host's number among the job's hosts, and their number */
+    int index, hosts; /* index of this host among the hosts of the job, and number of hosts */
     struct myr_segment *segment;
     struct myr_site site;
     int nics;
@@ -46,8 +46,8 @@ void probe_print(json_t *json);
  *
  *     {"nic": WORD, "host": NAME, "peer": NAME, "failed": LINE or null, "do": LINE or null}
  *
- * "failed" is empty if the reason is known to the other host only. Returns false if a host does not
- * reply to MPI messages; MPI_Finalize would then wait for it. */
+ * "failed" is empty if only the other host knows the reason. Returns false if a host does not reply
+ * to MPI messages; MPI_Finalize would then wait for it. */
 bool probe_pairs(struct probe *probe);
 
 #endif

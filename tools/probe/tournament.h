@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A round-robin tournament of hosts, in which each host is paired with each other host once, and
- * with at most one in a round (the circle method). Pure functions, called by pairs.c.
- */
+ * with at most one host in each round (the circle method). Pure functions, called by pairs.c. */
 #ifndef TOOLS_PROBE_TOURNAMENT_H
 #define TOOLS_PROBE_TOURNAMENT_H
 

@@ -56,8 +56,8 @@ static bool schedule_of(const void *context, uint32_t node, struct myr_schedule 
 
 static void no_progress(void) {}
 
-/* Joins a group of this node alone, or of two nodes, of which the other one never replies. This
- * process joins as one of this node's `locals` processes. */
+/* Joins a group of this node alone, or of two nodes, of which the other never replies. This process
+ * joins as one of the `locals` processes of this node. */
 static void join_as(struct myr_nic_group *group, uint64_t key, uint32_t nodes, uint32_t locals,
                     uint32_t local)
 {

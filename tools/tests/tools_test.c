@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the tool's parts with cmocka: text, tables, the reader of reports, the plot's script,
- * and the findings and the tournament of hosts of `nicbarr doctor`. */
+/* Tests the parts of the tool `nicbarr` with cmocka: text, tables, the reader of reports, the
+ * script of the plot, and the findings and the tournament of hosts of `nicbarr doctor`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,13 +4,12 @@
  *
  * Called by switch_test.sh within nethosts, to test the switch. One process has a socket on both
  * hosts. After some packets it sends a fence, a packet to another port, which the switch exempts
- * from faults and which does not overtake any packet. When the fence has arrived, so have all
- * packets before it, unless they are lost or delayed. So no queue overflows, whatever the speed of
- * either side.
+ * from faults and which does not overtake any packet. When the fence has arrived, all packets
+ * before it have also arrived, unless they are lost or delayed. Therefore no queue overflows,
+ * regardless of the speed of either side.
  *
  * A packet contains its number and the time when it was sent. Its other bytes are derived from
- * these, so that damage is detected.
- */
+ * these, so that damage is detected. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +33,7 @@
 #endif
 
 enum {
-    PORT = 9000, /* of packets; fences have the next one */
+    PORT = 9000, /* of packets; fences use the next port */
     BUNDLE = 32, /* packets in one call (segmentation offload) */
     BATCH = 160, /* packets between fences, for which each queue has capacity */
     MOST_BYTES = 1400,
