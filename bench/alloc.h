@@ -2,10 +2,9 @@
 /*
  * Allocation that ends the program when memory runs out, so callers never see NULL.
  *
- * The benchmark programs allocate their messages here, and the tables whose size follows from the
- * options. Without these a benchmark has no result, so there is nothing better to do than to end.
- * The memory is zeroed.
- */
+ * The benchmark programs use these functions for their messages, and for tables whose size depends
+ * on the options. Without this memory a benchmark has no result, so it is pointless to handle the
+ * error. The memory is zeroed. */
 #ifndef BENCH_ALLOC_H
 #define BENCH_ALLOC_H
 

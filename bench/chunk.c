@@ -11,8 +11,8 @@
 static const double chunk_length = 200.0;
 static const unsigned fewest = 50; /* operations, even if a chunk then takes longer */
 
-/* A polling process may be preempted for milliseconds again and again, until the scheduler has
- * moved it to a core of its own. So there are many measurements, and the fastest one is used. */
+/* A polling process may repeatedly be preempted for milliseconds, until the scheduler has moved it
+ * to an idle core. Therefore many measurements are made, and the fastest is used. */
 static const unsigned enough_probes = 15;
 
 struct chunk_search chunk_search(void)

@@ -38,13 +38,13 @@ struct contestant {
                                  measured */
 
     unsigned iterations;      /* number of operations per chunk */
-    double *samples[FIGURES]; /* of each chunk; after the contest rank 0 has those of the slowest
+    double *samples[FIGURES]; /* of each chunk; after the contest, on rank 0, samples of the slowest
                                  rank */
     double *singles;          /* times of single operations on this rank; NULL without tails */
 
-    /* The results on rank 0. The average, minimum and maximum are over the ranks' medians of their
-     * chunks. Each quantile of single operations is the average over the ranks, as in the OSU
-     * benchmarks. */
+    /* The results on rank 0. The average, minimum and maximum are taken over the ranks, of the
+     * median over the chunks of each rank. Each quantile of single operations is the average over
+     * the ranks, as in the OSU benchmarks. */
     double average, least, most;
     double tails[CONTEST_TAILS];
 };

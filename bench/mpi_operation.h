@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One of MPI's collective operations, with a communicator and buffers of its own.
+ * A collective operation of MPI, with a separate communicator and buffers.
  *
  * Called by mpi_side.c, which measures it. All functions but mpi_operation_supported() are
  * collective over the communicator. MPI errors end the job (MPI_ERRORS_ARE_FATAL). Between two
- * calls no communication of the operation is outstanding.
- */
+ * calls no communication of the operation is outstanding. */
 #ifndef BENCH_MPI_OPERATION_H
 #define BENCH_MPI_OPERATION_H
 
@@ -20,12 +19,13 @@ struct mpi_operation {
     void (*start)(struct mpi_operation *operation);
     bool waits;
     MPI_Comm comm;
-    MPI_Request request; /* of a persistent operation, or of the outstanding one */
+    MPI_Request
+        request; /* the request of a persistent operation, or of the outstanding operation */
 
     enum operation kind;
     int rank, size;  /* in comm */
     MPI_Info info;   /* for duplicates made by `dup`; MPI_INFO_NULL: use MPI_Comm_dup */
-    int root;        /* root of the next operation; advances after each one, ... */
+    int root;        /* root of the next operation; advances after each operation, ... */
     bool root_stays; /* ... except if this is set, or if the operation is persistent */
     int count;       /* number of elements per message */
     void *send;      /* bcast: send and receive buffer; scatter: a message for each process */

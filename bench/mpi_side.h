@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's operations as contestants, to measure their duration, and how much of it computation hides.
+ * Operations of MPI as contestants, to measure their duration, and how much of it is hidden by
+ * computation.
  *
  * Called by nicbarr_bench and nicbarr_experiments for each side. Open MPI selects the component
- * when a communicator is created, so each contestant has a duplicate of its own, created with its
+ * when a communicator is created, so each contestant has a separate duplicate, created with its
  * coll preference. Opening and closing are collective over the parent. MPI errors end the job
- * (MPI_ERRORS_ARE_FATAL).
- */
+ * (MPI_ERRORS_ARE_FATAL). */
 #ifndef BENCH_MPI_SIDE_H
 #define BENCH_MPI_SIDE_H
 
@@ -32,7 +32,7 @@ void mpi_side_close(struct mpi_side *side);
 /* Returns the contestant of this side, which must stay open as long as the contestant is used. */
 struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, bool tails);
 
-/* Prints a warning for components in A's and B's preferences that this process has not loaded,
+/* Prints a warning for components in the preferences of A and B that this process has not loaded,
  * because Open MPI silently ignores unknown names. */
 void mpi_side_warn_of_missing(const char *const preference[2], int rank);
 

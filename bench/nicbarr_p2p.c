@@ -7,16 +7,15 @@
  * 1 measure; other ranks do nothing.
  *
  * - Latency is half a round trip.
- * - Bandwidth is that of windows of messages, to each of which the receiver replies with an empty
- *   message.
- * - Overlap is the part of a message's time that is hidden behind a computation of the same length,
- *   by the sender, the receiver or both, between the calls that start the message and those that
- *   wait for it. It is derived from the time of the ranks that compute. A rank that does not
- *   compute waits in MPI, and progresses the message; or it sleeps, and leaves its core to another
- *   process that computes.
+ * - Bandwidth is measured with windows of messages, to each of which the receiver replies with an
+ *   empty message.
+ * - Overlap is the part of the duration of a message that is hidden behind a computation of the
+ *   same length. The sender, the receiver or both compute between the call that starts the message
+ *   and the call that waits for it. It is derived from the time of the ranks that compute. A rank
+ *   that does not compute either waits in MPI and progresses the message, or sleeps and leaves its
+ *   core to a process that computes.
  *
- * Results are medians and quartiles of chunks.
- */
+ * Results are medians and quartiles of chunks. */
 #include <argp.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -33,7 +32,7 @@
 
 enum {
     MOST_WINDOW = 1024,
-    MESSAGE = 1, /* tags; those of unmatched receives are UNMATCHED and above */
+    MESSAGE = 1, /* tags; unmatched receives have UNMATCHED and above */
     ANSWER = 2,
     UNMATCHED = 3,
     SENDER = 1, /* bits that select the ranks that compute */
@@ -45,8 +44,8 @@ struct settings {
     unsigned window;
     unsigned chunks;
     unsigned overlap_bytes; /* 0: not measured */
-    bool rests;             /* a rank that does not compute sleeps meanwhile */
-    unsigned posted;        /* unmatched receives that stay posted meanwhile */
+    bool rests;             /* a rank that does not compute sleeps */
+    unsigned posted;        /* unmatched receives that stay posted during the measurement */
     int source;             /* source of receives: the other rank, or MPI_ANY_SOURCE */
 };
 
@@ -214,7 +213,7 @@ static void begin_together(int rank)
     }
 }
 
-/* Returns the longer one of both ranks' times; `mine` is 0 on a rank whose time is ignored. */
+/* Returns the longer time of both ranks. `mine` is 0 on a rank whose time is ignored. */
 static double longer(int rank, double mine)
 {
     double other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the latency of collectives in whatever MPI it is compiled for. other_mpi.sh runs jobs of
- * two MPIs alternately.
+ * Measures the latency of collectives in the MPI library for which it is compiled. other_mpi.sh
+ * alternates between jobs of two MPI libraries.
  *
  *     other_mpi OPERATION[:BYTES]...     (barrier, allreduce, reduce, bcast, allgather, gather,
  * scatter)
@@ -50,7 +50,7 @@ static void measure(const char *operation, int bytes)
 {
     const int calls = bytes < LARGE ? CALLS : CALLS_LARGE;
     double times[CHUNKS] = {0};
-    for (int chunk = -1; chunk < CHUNKS; chunk++) { /* the first one warms up */
+    for (int chunk = -1; chunk < CHUNKS; chunk++) { /* the first chunk is a warm-up */
         MPI_Barrier(MPI_COMM_WORLD);
         const double start = MPI_Wtime();
         for (int i = 0; i < calls; i++)

@@ -36,10 +36,10 @@ void parts_arrivals_close(struct parts_arrivals *arrivals);
 /* ---- two processes ---- */
 
 enum parts_way {
-    PARTS_POLLING,  /* each process polls on a core of its own */
+    PARTS_POLLING,  /* each process polls on a separate core */
     PARTS_YIELDING, /* both processes share one core and yield it */
-    PARTS_SLEEPING  /* each process has a core of its own, and sleeps on the futex as soon as
-                       possible */
+    PARTS_SLEEPING  /* each process has a separate core, and sleeps on the futex as soon as possible
+                     */
 };
 
 struct parts_pair;
@@ -58,10 +58,10 @@ void parts_pair_close(struct parts_pair *pair);
 /* ---- a NIC's path ---- */
 
 /* Two nodes with a NIC each, both in this process, and a group of both. Hardly any time is spent
- * waiting, because each message has arrived when it is polled for. So the cost of a barrier is,
- * with "soft" on the loopback interface, the instructions of the control program and of a wait, and
- * the system calls for two packets. With "verbs" on one RDMA device, it is the instructions of the
- * engine and of a wait, and two RDMA writes. */
+ * waiting, because each message has arrived when it is polled for. With "soft" on the loopback
+ * interface, the cost of a barrier therefore consists of the instructions of the control program
+ * and of a wait, and of the system calls for two packets. With "verbs" on one RDMA device, it
+ * consists of the instructions of the engine and of a wait, and of two RDMA writes. */
 struct parts_nics;
 struct parts_nics *parts_nics_open(const char *kind); /* NULL: not supported on this machine */
 bool parts_nics_play(struct parts_nics *nics);        /* performs one barrier; false: a packet was
@@ -71,9 +71,9 @@ void parts_nics_close(struct parts_nics *nics);
 
 /* ---- matching ---- */
 
-/* The way of matching. Posted receives and unexpected messages are in the table, each with a tag of
- * its own, from `sources` alternating senders. One operation matches one pair, whose cost does not
- * depend on the number of others. */
+/* The way of matching. The table contains posted receives and unexpected messages with different
+ * tags from `sources` alternating senders. Each operation matches one pair. Its cost does not
+ * depend on the number of other entries. */
 enum parts_match_way {
     PARTS_MATCH_POSTED,     /* a receive with a named source is posted first */
     PARTS_MATCH_UNEXPECTED, /* the message arrives first */

@@ -49,9 +49,9 @@ static void relax(void)
 #endif
 }
 
-/* Waits until the word has reached the epoch. Pairs with announce() and count_arrival(). If each
- * member has a core of its own, polling is fastest. Otherwise polling would occupy the core that
- * the awaited process needs. */
+/* Waits until the word has reached the epoch. Pairs with announce() and count_arrival(). If no
+ * members share a core, polling is fastest. Otherwise polling would occupy the core that the
+ * awaited process needs. */
 static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
 {
     while ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - epoch) < 0) {
@@ -62,7 +62,7 @@ static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
     }
 }
 
-/* Counts one of `expected` arrivals in an epoch. Returns true for the last one, which then sees
+/* Counts one of `expected` arrivals in an epoch. Returns true for the last arrival, which then sees
  * (acquire) what all others wrote before they arrived (release). */
 static bool count_arrival(_Atomic uint32_t *word, unsigned expected, uint32_t epoch)
 {
@@ -84,8 +84,8 @@ static void play_counter(const struct raw_team *team, struct raw_line *area, uin
     meet_at_counter(area, team->size, epoch, team->yield);
 }
 
-/* Synchronises by flags: each member sets its own flag and reads all others. It begins with that of
- * the next member, so that not all members read the same flag at once. */
+/* Synchronises by flags: each member sets its own flag and reads all others. It begins with the
+ * flag of the next member, so that not all members read the same flag at the same time. */
 static void meet_at_flags(const struct raw_team *team, struct raw_line *area, uint32_t epoch,
                           _Atomic uint32_t *(*flag)(struct raw_line *, unsigned))
 {

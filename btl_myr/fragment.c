@@ -4,7 +4,7 @@
  *
  * All registered memory is allocated in one piece and cut into slices; the port frees it when it is
  * closed. By default a process allocates 4 MiB. Windows have separate fragments, because ob1
- * retries only after one of its own fragments has completed.
+ * retries only after one of its fragments has completed.
  *
  * If the processes of a node would allocate more than half of its shared memory, each process
  * allocates only 2 MiB, 1 MiB or 512 KiB. With the default of 256 MiB, this is the case from 33, 65

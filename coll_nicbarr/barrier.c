@@ -3,7 +3,7 @@
  *
  * There is one function for each state of a communicator's barrier, and nicbarr_set_barrier()
  * installs the function of the current state in the communicator's table. Once the algorithm is
- * decided, a barrier therefore executes no branches except those of the algorithm itself.
+ * decided, a barrier therefore executes no branches other than the algorithm itself.
  *
  * No code of this component calls MPI_Barrier through the table. A component with a higher priority
  * might count such a call, and the function of the current state would call itself. */

@@ -83,7 +83,7 @@ static struct signature of_counts(enum call call, int root)
 
 /* ---- descriptions ---- */
 
-/* Describe a call for the message. `type` and `op` are those of a reduction, otherwise NULL. */
+/* Describe a call for the message. `type` and `op` are NULL unless the call is a reduction. */
 static void describe_call(const struct signature *mine, const ompi_datatype_t *type,
                           const ompi_op_t *op, char *text)
 {

@@ -265,7 +265,7 @@ static void open_nics(struct nicbarr_hello *hello, bool hurry)
 void nicbarr_open_nics_now(struct nicbarr_hello *hello)
 {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&opening); /* several threads may set up communicators at once */
+    pthread_mutex_lock(&opening); /* several threads may set up communicators concurrently */
     *hello = *nicbarr_hello_own();
     if (hello->later) {
         open_nics(hello, false);

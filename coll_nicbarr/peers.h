@@ -6,7 +6,8 @@
  * through the shared segment. Afterwards each process can read the hellos of all others, so all
  * members of a communicator compare the same data. Once a process of this node has read the hello
  * of a process on another node, the segment caches it for the others. The decoded data are stored
- * once for each process and once for each NIC, however many communicators contain them.
+ * once for each process and once for each NIC, regardless of the number of communicators that
+ * contain them.
  *
  * Any thread may call the query functions. A single thread calls the function for opening before
  * them, and the function for closing after them. */

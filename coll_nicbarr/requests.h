@@ -5,8 +5,8 @@
  * Each kind of collective is implemented by an operation (struct nicbarr_operation), which begins a
  * request and tests it for completion; all other code is common. If the program uses threads, a
  * single lock protects all requests and their state. The lock is released while a user-defined
- * operation runs, so that a thread that starts a request meanwhile does not wait for the program's
- * function. Only one thread at a time processes the requests. */
+ * operation runs, so that a thread that starts a request at the same time does not wait for the
+ * program's function. Only one thread at a time processes the requests. */
 #ifndef NICBARR_REQUESTS_H
 #define NICBARR_REQUESTS_H
 
@@ -95,7 +95,7 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
                                        mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                        bool persistent);
 
-/* Begin the request. Unless it completes at once, the progress engine takes over. */
+/* Begin the request. Unless it completes immediately, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
 /* The common part of remind() across nodes. It sends retransmission requests for missing messages

@@ -42,8 +42,8 @@ bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
 /* Returns a digest of the schedules of all algorithms, or 0 if out of memory. Measurements of
- * another implementation have another digest, because they do not apply to this one. Takes about
- * 100 us. */
+ * another implementation have a different digest, because they do not apply to this implementation.
+ * Takes about 100 us. */
 uint64_t nicbarr_schedules_digest(void);
 
 #endif

@@ -5,10 +5,9 @@
  *     cc example.c $(pkg-config --cflags --libs myr) -o example
  *     ./example [NIC [SETTINGS]]        (default: soft network=lo)
  *
- * Each process is a node of its own here, with a NIC of its own, and they speak by sockets to the
+ * Here each process is a separate node with its own NIC, and the processes talk over sockets to the
  * first one. With the setting "network=eth0" they could as well be on several machines, if these
- * connections went there.
- */
+ * connections went there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,9 +11,9 @@
  * table. There are four classes of names, because a receive may have a wildcard for the source, the
  * tag, both or neither. A receive waits in the lane of its pattern. A message waits in all lanes
  * whose receives would match it. Therefore a search only visits the heads of at most four lanes,
- * however many entries are waiting. (Zhang's NIC has a queue for each sender, and further queues by
- * tag for wildcard sources.) Receives and messages never wait in the same lane, because they would
- * have matched.
+ * regardless of how many entries are waiting. (Zhang's NIC has a queue for each sender, and further
+ * queues by tag for wildcard sources.) Receives and messages never wait in the same lane, because
+ * they would have matched.
  *
  * The whole table is one block of memory without pointers. Callers must serialise their calls. */
 #ifndef MCP_MATCH_H

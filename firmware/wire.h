@@ -55,7 +55,7 @@ enum mcp_flag {
     MCP_FIRST = 1, /* DATA: first packet of a message; an incomplete message before it is dropped */
     MCP_VOID =
         2, /* DATA: only a sequence number; the port that sent the message was closed meanwhile */
-    MCP_PLEASE = 4, /* DATA: acknowledge at once, because the sender waits for it */
+    MCP_PLEASE = 4, /* DATA: acknowledge immediately, because the sender waits for it */
     MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones arrived and were dropped */
     /* ACK: port `from_port` had run out of receive tokens, and now has `length` of them */
     MCP_READY = 16,
@@ -71,8 +71,8 @@ struct mcp_collective_part {
 /* A packet of a message, an acknowledgement or a refusal. */
 struct mcp_message_part {
     uint64_t source;   /* key of the sending NIC: identifies the connection; replies contain it */
-    uint32_t sequence; /* DATA: its sequence number on the connection; REFUSE: that of the refused
-                          packet */
+    uint32_t sequence; /* DATA: its sequence number on the connection; REFUSE: sequence number of
+                          the refused packet */
     uint32_t expected; /* cumulative acknowledgement: the next packet that the sender expects */
     uint16_t to_port, from_port;
     uint32_t port_key; /* of the destination port, because a later port may have the same number;
@@ -80,8 +80,8 @@ struct mcp_message_part {
     uint32_t length;   /* of the whole message (bytes) */
     uint16_t round;    /* incremented by each refusal; REFUSE: of the refused packet */
     uint8_t flags;     /* enum mcp_flag */
-    uint8_t detail;    /* DATA: the sender's attempt number; ACK with GAP: that of the later packet;
-                          REFUSE: enum mcp_reason */
+    uint8_t detail; /* DATA: the sender's attempt number; ACK with GAP: attempt number of the later
+                       packet; REFUSE: enum mcp_reason */
 };
 
 struct mcp_header {

@@ -17,7 +17,7 @@ enum myr_option_type {
     MYR_OPTION_TEXT,   /* string; NULL counts as empty */
 };
 
-/* A value, whose type is that of its option. */
+/* A value, whose type is determined by its option. */
 union myr_value {
     int number;
     bool flag;

@@ -5,7 +5,7 @@
  * the sleeping. A wait has three phases:
  * 1. Spin, if the process has a CPU to itself, to detect immediately what happens within
  *    microseconds. If the CPUs are oversubscribed, this phase is empty, because the awaited process
- *    might be unable to run meanwhile: 100 polls before the first yield made a barrier of 8
+ *    might be unable to run in the meantime: 100 polls before the first yield made a barrier of 8
  *    processes on 2 CPUs four times slower. When waiting for a NIC this phase is short, because the
  *    awaited process may be the one that runs the NIC.
  * 2. Poll until it is time to sleep, and yield between polls. A process that waits for a word
@@ -19,7 +19,7 @@
  *
  * The progress function of the host is called in all phases, so that, for example, a rendezvous
  * send to a waiting process advances. It is not called before the first few polls or yields,
- * because a barrier that all processes enter at the same time is complete by then. */
+ * because a barrier that all processes enter at the same time has completed by that time. */
 #ifndef MYR_WAITING_H
 #define MYR_WAITING_H
 

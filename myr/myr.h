@@ -17,7 +17,7 @@
  * Threads. Different threads may use different hosts at the same time. Only one thread at a time
  * may call functions of one host.
  *
- * ABI. The ABI is that of libmyr.so.0: functions are not removed, and no structure changes its
+ * ABI. The ABI of libmyr.so.0 is stable: functions are not removed, and no structure changes its
  * layout. All members of a barrier must use a libmyr (or nicbarr) of the same wire format;
  * myr_barrier_create() refuses any other. */
 #ifndef MYR_MYR_H
@@ -52,7 +52,7 @@ struct myr_options {
     const char *settings;
     /* Processes that pass the same directory form a node: they share memory and the NIC. The
      * directory must be on this machine, belong to this user, and be used by these processes only.
-     * With NULL, the process is a node of its own. (With "daemon", the daemon determines which
+     * With NULL, the process is a separate node. (With "daemon", the daemon determines which
      * processes form a node.) */
     const char *dir;
     /* Limit of the node's shared memory in MiB, 1 to 1024; 0 means 64. The value of the node's
@@ -62,7 +62,7 @@ struct myr_options {
 
 /* Open a host. `options` are read during the call only. It fails if there is no such NIC or
  * network, if a setting is not one of this NIC's, and if memory or permissions are lacking. A
- * process may open several hosts. After fork(), a child must open a host of its own. */
+ * process may open several hosts. After fork(), a child must open its own host. */
 bool myr_host_open(const struct myr_options *options, struct myr_host **host, char *why);
 
 /* Close a host, after all its barriers were freed. */
@@ -79,7 +79,7 @@ struct myr_barrier;
  * read that call's data can forge packets. */
 typedef bool (*myr_allgather_fn)(void *context, const void *mine, void *all, size_t bytes);
 
-/* The members of a barrier. All members pass the same size, and each passes a rank of its own. */
+/* The members of a barrier. All members pass the same size, and each passes a different rank. */
 struct myr_members {
     uint32_t size, rank;        /* size: 1 to 4096; rank: 0 to size - 1 */
     myr_allgather_fn allgather; /* called while the barrier is created and freed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The guard is a child process that removes the filters of the NIC from its interface after the
- * daemon has ended, for whatever reason. With clsact (firmware/kernel/hooks.h) the filters would
+ * daemon has ended, for any reason. With clsact (firmware/kernel/hooks.h) the filters would
  * otherwise stay. Removing them requires CAP_NET_ADMIN, which permits reconfiguring the whole
  * network. The daemon itself must not keep this capability, because it communicates with untrusted
  * clients.

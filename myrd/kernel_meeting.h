@@ -47,8 +47,8 @@ struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
 void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                          uint64_t now_ms);
 
-/* Returns the meeting with the earliest next step among those of users with service time left in
- * this iteration of the event loop. Returns NULL if there is none. */
+/* Returns the meeting with the earliest next step among the meetings of users with service time
+ * left in this iteration of the event loop. Returns NULL if there is none. */
 struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
                                         const struct myrd_users *users);
 

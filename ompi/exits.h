@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Detects the death of processes of this node, in programs that survive failures (survival.h).
  *
- * Open MPI's own detection depends on PRRTE, which reaps the process and notifies the others, and
+ * The detection of Open MPI depends on PRRTE, which reaps the process and notifies the others, and
  * on the event loop, which opal_progress() runs every 10 ms only. To detect deaths sooner, each
  * process holds a pidfd of each member of its communicators, in one epoll set. Its progress
  * function polls the set once a millisecond and reports a death to Open MPI. When descriptors run
- * out, and for other nodes, only Open MPI's own detection is available.
+ * out, and for other nodes, only the detection of Open MPI is available.
  *
  * Threads: any thread may call nicbarr_exits_watch(). One thread opens before all other calls, and
  * closes after them. */

@@ -123,9 +123,9 @@ static bool wait_for_answer(struct query *query)
     return answered;
 }
 
-/* Queries the peer's server, which replies at once if the peer is running. For a process that has
- * ended there is no reply, but its data need not be queried, because the PML received all of them
- * when it added the process. */
+/* Queries the peer's server, which replies immediately if the peer is running. For a process that
+ * has ended there is no reply, but its data need not be queried, because the PML received all of
+ * them when it added the process. */
 static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
                          size_t *bytes)
 {

@@ -4,7 +4,7 @@
  * that do not fit an int.
  *
  * Parameters on mpirun's command line are in the environment. Those in a parameter file are not
- * accessible, so for them only Open MPI's own number is available. */
+ * accessible, so for them only the number of Open MPI is available. */
 #ifndef NICBARR_NUMBER_H
 #define NICBARR_NUMBER_H
 

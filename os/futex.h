@@ -25,9 +25,9 @@ enum { OS_FUTEX = SYS_futex };
 
 enum { OS_FUTEX_NAP_US = 200 };
 
-/* Sleeps until a wakeup, but at most for `timeout_us`. Returns at once if `word` is not equal to
- * `seen`. Wakeups may be spurious, so the caller checks the word again. If the system refuses the
- * call (a seccomp filter), there are no wakeups, and this is a short sleep. */
+/* Sleeps until a wakeup, but at most for `timeout_us`. Returns immediately if `word` is not equal
+ * to `seen`. Wakeups may be spurious, so the caller checks the word again. If the system refuses
+ * the call (a seccomp filter), there are no wakeups, and this is a short sleep. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);

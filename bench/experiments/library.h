@@ -3,10 +3,9 @@
  * Barriers of libmyr among the processes of an MPI job, without MPI's collectives.
  *
  * Called by overhead.c. A group synchronises through shared memory on one node, and through the
- * nodes' soft NICs otherwise. This is the code that coll/nicbarr uses, but with a segment, a NIC
- * and groups of its own. MPI only carries the addresses and keys. On errors the job ends with a
- * message.
- */
+ * nodes' soft NICs otherwise. This is the code that coll/nicbarr uses, but with a separate segment,
+ * NIC and groups. MPI only transports the addresses and keys. On errors the job ends with a
+ * message. */
 #ifndef BENCH_EXPERIMENTS_LIBRARY_H
 #define BENCH_EXPERIMENTS_LIBRARY_H
 

@@ -75,8 +75,8 @@ static void run_loop(void *self, unsigned iterations, double figures[FIGURES])
 
 /* The approximate length of a chunk in microseconds, and the limits of its number of operations,
  * which depend on whether processes share cores. If they do, the last process to arrive continues
- * with its next work before the others have left the barrier. So at both ends of a chunk a process
- * may be one operation ahead or behind, and a chunk needs many operations. */
+ * with its next work before the others have left the barrier. At both ends of a chunk, a process
+ * may therefore be one operation ahead or behind, so a chunk needs many operations. */
 static const struct {
     double length, fewest, most;
 } chunks[] = {[false] = {1000, 4, 1000}, [true] = {10000, 25, 1000}};

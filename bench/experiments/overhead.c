@@ -25,11 +25,11 @@ enum { LIBRARY, MPI, CONTESTANTS };
 
 struct player {
     struct library_group group;
-    MPI_Comm meeting; /* the same processes, served by Open MPI's own components */
+    MPI_Comm meeting; /* the same processes, served by the components of Open MPI */
 };
 
-/* Nothing progresses one side while the other one runs, so its outstanding work would never
- * complete. Hence all processes synchronise before and after. */
+/* Neither side makes progress while the other runs, so outstanding work of the other side would
+ * never complete. Hence all processes synchronise before and after. */
 static void run_library(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct player *player = self;

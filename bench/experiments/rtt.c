@@ -2,10 +2,10 @@
 /*
  * rtt: the 1:P P:1 ping-pong (Hoefler, section 2.1, figures 1 and 2) with MPI's messages.
  *
- * Called by nicbarr_experiments. Rank 0 sends one byte to each of P peers, which all reply at once
- * with one byte. Each round trip is timed separately: the minimum is determined by the network, and
- * the median is what a program can expect. As in the paper, the model is fitted to the minima.
- */
+ * Called by nicbarr_experiments. Rank 0 sends one byte to each of P peers, which all reply
+ * immediately with one byte. Each round trip is timed separately: the minimum is determined by the
+ * network, and the median is what a program can expect. As in the paper, the model is fitted to the
+ * minima. */
 #include "experiments.h"
 
 #include <mpi.h>

@@ -171,10 +171,10 @@ enum settings_verdict settings_parse(int argc, char **argv, bool prints,
 
 /* ---- the job ---- */
 
-/* Measures the stretch: the time of work when all processes do it at once, divided by the time on
- * one core alone. It must be measured, because several nodes may share cores as well. A round lasts
- * from the first rank's start. The minimum of several rounds is used, because the time may include
- * that of other processes, which do not belong to the job. */
+/* Measures the stretch, which is the time of work when all processes compute concurrently, divided
+ * by its time on an otherwise idle core. It cannot be computed, because several nodes may share
+ * cores. A round begins when the first rank starts. The minimum of several rounds is used, because
+ * the time may include time of processes that do not belong to the job. */
 static double measure_stretch(void)
 {
     enum { ROUNDS = 10 };

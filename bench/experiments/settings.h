@@ -28,8 +28,8 @@ struct settings {
     unsigned seed;
     double budget; /* approximate duration of the measurements in seconds */
     struct job job;
-    double stretch; /* time of work when all processes compute, relative to its CPU time; 1 if each
-                       process has a core of its own */
+    double stretch; /* time of work when all processes compute, relative to its CPU time; 1 if no
+                       processes share a core */
 };
 
 enum settings_verdict {

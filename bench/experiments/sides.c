@@ -12,7 +12,7 @@
 
 enum { TAG_JOIN = 77 };
 
-/* Sleeps until a message arrives. Open MPI's own wait would poll, and occupy a core. */
+/* Sleeps until a message arrives. Waiting in Open MPI would poll and occupy a core. */
 static void sleep_until_called(void)
 {
     const struct timespec nap = {.tv_nsec = 1000000};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim broadcasts: repeats the measurements of MPI_Bcast in Zhang's thesis (section 4.4) on a
- * simulated machine, with NIC-based and host-based broadcasts: latency and the root's call by
- * bytes, and latency by nodes. Writes one CSV table for each measurement.
- */
+ * simulated machine, with NIC-based and host-based broadcasts: the latency and the duration of the
+ * root's call by bytes, and the latency by nodes. Writes one CSV table for each measurement. */
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/paper.h"
 

@@ -2,9 +2,8 @@
 /*
  * nicsim evaluate: repeats the evaluation of Buntinas, Panda and Sadayappan ("Performance benefits
  * of NIC-based barrier on Myrinet/GM", section 4) on a simulated machine. Pairwise exchange by the
- * NICs is compared with that by the hosts, at the level of MPI. Writes one CSV table per
- * experiment.
- */
+ * NICs is compared with pairwise exchange by the hosts, at the level of MPI. Writes one CSV table
+ * per experiment. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fitting of parameters; see fit.h. It minimises the sum of squares of relative errors with the
- * simplex method of Nelder and Mead (GSL's). The method is applied to the logarithms of the
- * parameters, so that none becomes negative. Machines inherit from the first one all parameters
- * that their own file does not set.
- */
+ * simplex method of Nelder and Mead, as implemented in GSL. The method is applied to the logarithms
+ * of the parameters, so that no parameter becomes negative. Machines inherit from the first machine
+ * all parameters that are not set in their own file. */
 #include "bench/nicsim/fit.h"
 
 #include <math.h>
@@ -36,8 +35,8 @@ static bool has_fitted_parameters(const struct nicsim_file *file)
     return own;
 }
 
-/* Copies the first machine's values to the others, except for parameters that their own files
- * set. */
+/* Copies the values of the first machine to the others, except for parameters that are set in their
+ * own files. */
 static void inherit_parameters(struct nicsim_papers *papers)
 {
     for (uint32_t p = 0; NULL != nicsim_parameter_name(p); ++p) {
@@ -50,9 +49,9 @@ static void inherit_parameters(struct nicsim_papers *papers)
     }
 }
 
-/* Returns whether this machine's parameters are fitted to this value. A machine's parameters are
- * fitted to its own values. The first machine's are also fitted to those of machines without fitted
- * parameters. */
+/* Returns whether the parameters of this machine are fitted to this value. The parameters of a
+ * machine are fitted to its own values. Those of the first machine are also fitted to the values of
+ * all machines without fitted parameters. */
 static bool is_fitted_to(const struct fit *fit, const struct nicsim_figure *figure)
 {
     return figure->fitted &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fitting of the machines' parameters to those of the papers' values that are listed for it. */
+/* Fits the parameters of the machines to the values of the papers that are listed for this
+ * purpose. */
 #ifndef NICSIM_FIT_H
 #define NICSIM_FIT_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim memory: prints how much memory the firmware uses, in the NIC's own memory (SRAM) if it has
- * such. It is the memory of a NIC with its table of connections, and of a port's rings. The memory
- * of groups depends on the algorithm, and is in the table of nicsim scale.
- */
+ * nicsim memory: prints how much memory the firmware uses, which is in the SRAM of the NIC if it
+ * has any. This is the memory of a NIC with its table of connections, and of the rings of a port.
+ * The memory of groups depends on the algorithm and is printed by nicsim scale. */
 #include <stdio.h>
 #include <stdlib.h>
 

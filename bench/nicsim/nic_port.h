@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The port of a simulated NIC. nic_port.c implements those functions of libmyr/messages/port.h,
- * libmyr/messages/pace.h and libmyr/soft/nic.h that endpoints for tagged messages call. So nicsim
- * links libmyr's endpoints, the same object code, and they run on the simulated NIC. The NIC's
- * processor itself writes tokens into the rings and reads events, without a bus in between.
+ * The port of a simulated NIC. nic_port.c implements the functions of libmyr/messages/port.h,
+ * libmyr/messages/pace.h and libmyr/soft/nic.h that endpoints for tagged messages call. This allows
+ * nicsim to link the unmodified object code of the endpoints of libmyr, which then run on the
+ * simulated NIC. The processor of the NIC itself writes tokens into the rings and reads events,
+ * without crossing a bus.
  *
- * Each node has one port, in the NIC's memory.
- */
+ * Each node has one port, in the NIC's memory. */
 #ifndef NICSIM_NIC_PORT_H
 #define NICSIM_NIC_PORT_H
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Comparison of the papers with the simulator: each value that a paper states, the simulated one,
- * and whether parameters were fitted to it or the simulated value is a prediction.
+ * Comparison of the papers with the simulator. For each value that a paper states, it contains the
+ * simulated value, and whether parameters were fitted to it or it is a prediction.
  *
- * The papers' values are read from tables (in the directory `paper`). fitted.txt lists those that
- * `nicsim fit` uses; all others are predictions.
- */
+ * The values of the papers are read from tables in the directory `paper`. fitted.txt lists the
+ * values that `nicsim fit` uses. All others are predictions. */
 #ifndef NICSIM_PAPER_H
 #define NICSIM_PAPER_H
 
@@ -89,9 +88,9 @@ double nicsim_waiting_us(const struct nicsim_machine *machine, enum nicsim_struc
 
 /*
  * MPI_Bcast as in Zhang's thesis (section 4.4). The first function returns the time until the root
- * has a reply of the last node, minus that of the shortest message between two nodes. The second
- * one returns the duration of the root's call. Negative if memory runs out.
- */
+ * has received a reply from the last node, minus the time of the shortest message between two
+ * nodes. The second function returns the duration of the call at the root. Negative if memory runs
+ * out. */
 double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
                        bool on_nics);
 double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
@@ -100,9 +99,8 @@ double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes
 /*
  * Returns the latency by the GM paper's closed formulas (section 2.2, equations 1 and 2), with the
  * same parameters. A host-based barrier takes log2 N times all stages of a message from host to
- * host. A NIC-based one takes the stages from the host down to the NIC once, log2 N steps on the
- * network, and the stages up to the host once.
- */
+ * host. A NIC-based barrier takes the stages from the host down to the NIC once, log2 N steps on
+ * the network, and the stages up to the host once. */
 double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, bool on_nics,
                          enum nicsim_level level);
 

@@ -17,7 +17,7 @@
 
 enum { NICSIM_PARAMETERS_MOST = 40 };
 
-/* Returns the name of a parameter by its number, or NULL after the last one. */
+/* Returns the name of a parameter by its number, or NULL after the last parameter. */
 const char *nicsim_parameter_name(uint32_t number);
 double *nicsim_parameter(struct nicsim_machine *machine, uint32_t number);
 

@@ -4,11 +4,10 @@
  * host-based with messages over the same NICs, and both use the same schedules.
  *
  * For host-based barriers, a host runs the same engine as the NICs (firmware/engine.h), on a group
- * in its own memory. It sends the engine's messages through the process's port, and records
- * received messages in the group. At the level of GM such a message has no payload: its sender
- * identifies the step, because the messages between two nodes arrive in order. At the level of MPI
- * it carries an envelope.
- */
+ * in its own memory. It sends the messages of the engine through the port of the process, and
+ * records received messages in the group. At the level of GM such a message has no payload. The
+ * receiver identifies the step by the sender, because messages between two nodes arrive in order.
+ * At the level of MPI it carries an envelope. */
 #ifndef NICSIM_PLAY_H
 #define NICSIM_PLAY_H
 
@@ -64,11 +63,12 @@ struct nicsim_game {
     const double *work_us;
     uint32_t works;
     double variation;
-    double loss; /* probability of packet loss; the machine's own one applies if it is greater */
+    double loss; /* probability of packet loss; the probability of the machine is used if it is
+                    greater */
     uint64_t seed;
     /* Called when a process enters and when it leaves barrier 1, 2, ..., including the warm-up; may
-     * be NULL. The simulated times of one process are in order, but those of different processes
-     * are not. */
+     * be NULL. Calls for the same process are in the order of simulated time, but calls for
+     * different processes are not. */
     void (*observe)(void *observer, uint32_t node, uint32_t barrier, enum nicsim_moment moment,
                     double at_us);
     void *observer;

@@ -9,12 +9,11 @@
  * thesis's binary tree: node k sends to 2k + 1 and 2k + 2. With 8 nodes, both variants send a block
  * to the last node by way of nodes 1 and 3, whose first message it is.
  *
- * The cost of polling other nodes (cycles_look, mpi_look_us) is charged for one other node only,
- * whatever the number of nodes, because polling all of them is a cost of barriers; see
+ * The cost of polling other nodes (cycles_look, mpi_look_us) is only included for one other node,
+ * regardless of the number of nodes, because polling all of them is a cost of barriers; see
  * docs/simulator.md.
  *
- * Packets must not be lost, because hosts do not request missing packets.
- */
+ * Packets must not be lost, because hosts do not request missing packets. */
 #ifndef NICSIM_PLAY_BCAST_H
 #define NICSIM_PLAY_BCAST_H
 
@@ -27,7 +26,7 @@ struct nicsim_bcast_game {
     uint32_t nodes;
     uint32_t bytes; /* size of the data */
     bool on_nics;
-    uint32_t fan_out; /* NIC-based only: that of the schedule dissemination:fan_out */
+    uint32_t fan_out; /* NIC-based only: parameter of the schedule dissemination:fan_out */
     enum nicsim_level level;
     /* If set, the last node replies with a message of answer_bytes when it has received the block,
      * and the root waits for that before its next broadcast. Otherwise no process waits. */
@@ -41,8 +40,8 @@ struct nicsim_bcast_game {
 };
 
 struct nicsim_bcast_outcome {
-    double round_us;   /* from the start of one broadcast to that of the next, including the reply:
-                          mean */
+    double round_us;   /* mean time from the start of a broadcast to the start of the next, with the
+                          reply */
     double root_us;    /* duration of the root's call: mean */
     uint32_t finished; /* nodes that have received all broadcasts */
     struct sim_tally tally;

@@ -10,22 +10,21 @@
  * NICSIM_PING_PONG (section 4.1): nodes 0 and 1 send a message of `bytes` back and forth.
  *
  * NICSIM_WAITING (section 4.2): node 0 receives an unexpected message behind many others. First all
- * other nodes send it messages with a tag that it never receives: `width` each, and the last node
- * `width` - 2. So all channels to node 0 are full, except for two places of the last node's
- * channel. Then the last node sends the message to be received, and another one that announces it.
- * Node 0 receives the announcement first. Then it receives the other message, which is measured,
- * and replies.
+ * other nodes send it messages with a tag that it never receives, the last node `width` - 2
+ * messages and each other node `width`. All channels to node 0 are then full, except for two places
+ * in the channel of the last node. Then the last node sends the message to be received, followed by
+ * a message that announces it. Node 0 first receives the announcement, then receives the other
+ * message, which is measured, and replies.
  *
- * Our table finds a message by its hash, whatever else the table contains. The thesis's NIC
- * searches a list per channel, and has a hash table for receives with an open source. Both find the
- * same messages, so one implementation serves for both, and `structure` determines the cost on the
- * NIC:
+ * The table of nicbarr finds a message by its hash, regardless of the other contents of the table.
+ * The NIC of the thesis searches a list per channel, and has a hash table for receives with an open
+ * source. Both find the same messages, so a single implementation serves for both, and `structure`
+ * determines the cost on the NIC:
  *
  *   NICSIM_LISTS   a receive with a named source: cycles_check per unexpected message of this
  *                  source; one with an open source: cycles_hash
  *   NICSIM_TABLE   each arriving message, and each receive: cycles_hash, whatever the number of
- *                  lanes
- */
+ *                  lanes */
 #ifndef NICSIM_PLAY_MESSAGES_H
 #define NICSIM_PLAY_MESSAGES_H
 
@@ -48,7 +47,7 @@ struct nicsim_messages_game {
 };
 
 struct nicsim_messages_outcome {
-    double round_us;   /* from the start of one round to that of the next: mean */
+    double round_us;   /* mean time from the start of a round to the start of the next */
     double receive_us; /* the measured receive, from call to return: mean */
     uint32_t finished; /* nodes that have completed their script */
     uint32_t waiting;  /* unexpected messages at node 0 at the end */

@@ -4,9 +4,8 @@
  * NIC-based and host-based. It prints latency, packets, and the memory of a NIC.
  *
  * The table compares host-based n-way dissemination with Hoefler's LoP model, in which a round
- * costs half of a 1:n n:1 ping-pong (simulated as well), and pairwise exchange with the GM paper's
- * closed formulas.
- */
+ * costs half of a 1:n n:1 ping-pong (which is also simulated), and pairwise exchange with the
+ * closed formulas of the GM paper. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

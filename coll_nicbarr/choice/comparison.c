@@ -8,7 +8,7 @@
 #include "coll_nicbarr/choice/statistics.h"
 
 enum {
-    UNCOUNTED = 2,   /* barriers before those that count: Open MPI's own, and the warm-up */
+    UNCOUNTED = 2,   /* barriers that are not counted: one of Open MPI, and the warm-up */
     PRELIMINARY = 2, /* barriers that count in the preliminary round */
     LOST_ROUNDS = 3  /* a challenger that loses each of the first rounds is dropped */
 };

@@ -73,8 +73,7 @@ int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
 {
     double shared = module->shape.oversubscribed, raw[2] = {0, 0};
     int rc = nicbarr_maximum(module, comm, &shared, 1);
-    if (OMPI_SUCCESS == rc &&
-        0 == shared) { /* otherwise the result would be that of context switches */
+    if (OMPI_SUCCESS == rc && 0 == shared) { /* otherwise context switches would be measured */
         rc = probe_line(module, comm, &raw[0]);
     }
     rc = OMPI_SUCCESS == rc ? nicbarr_synchronise(module, comm) : rc;

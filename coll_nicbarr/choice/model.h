@@ -10,10 +10,10 @@
  * Across nodes, the prediction uses RTT(P), the time of a 1:P P:1 ping-pong
  * (nicbarr_schedule_ping_pong()), after Hoefler et al., "Fast Barrier Synchronization for
  * InfiniBand", section 2.1. As in their LoP model (sections 2.2 and 2.3), the cost of a message
- * depends on how many are sent at once. Here a message arrives RTT(n) / 2 after it was sent, where
- * n is the number of messages that its sender sends in this step, or the number that its receiver
- * waits for, whichever is greater. The prediction is the longest chain of messages. (The paper
- * refers to its reference [13] for the formulas; the rule used here is our own.)
+ * depends on how many are sent concurrently. Here a message arrives RTT(n) / 2 after it was sent,
+ * where n is the number of messages that its sender sends in this step, or the number that its
+ * receiver waits for, whichever is greater. The prediction is the longest chain of messages. (The
+ * paper refers to its reference [13] for the formulas; the rule used here is our own.)
  *
  * The model assumes that every node has its own cores, NIC and path through the network. If nodes
  * share these, as on a test bed of namespaces on one machine, the prediction is too low, because

@@ -95,8 +95,8 @@ static int make_groups(struct nicbarr_tuner *tuner)
     return nicbarr_candidate_groups_join(tuner->module, tuner->comm, 0, false, &tuner->contenders);
 }
 
-/* Returns the error to report if no candidate can be used, which is that of the first NIC of the
- * shape. */
+/* Returns the error to report if no candidate can be used, which is the error of the first NIC of
+ * the shape. */
 static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 {
     return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.players)];

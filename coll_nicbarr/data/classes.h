@@ -63,8 +63,8 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
  *
  * The best implementation for a constant root is not the best for a changing root. With a constant
  * root the other processes can run ahead, and Open MPI's own functions let them do so without
- * limit. (With 4 processes on 2 CPUs, and sequences of 300 MPI_Reduce of 8 bytes, nicbarr's
- * implementation was 0.45 times as fast as Open MPI's.) */
+ * limit. (With 4 processes on 2 CPUs, and sequences of 300 MPI_Reduce of 8 bytes, the
+ * implementation of nicbarr reached 0.45 times the speed of Open MPI.) */
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 

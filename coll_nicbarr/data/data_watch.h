@@ -8,7 +8,7 @@
  * All members count the same calls of a class, because these calls block. When the count is
  * reached, the members agree on whether remeasuring is affordable (expense.h). If it is not, the
  * next count is twice as high. A short job therefore does no more than count calls, and a long job
- * never exceeds its share of time, however many communicators it has.
+ * never exceeds its share of time, regardless of the number of communicators.
  *
  * The re-evaluation ends, and costs nothing from then on, once this job has measured with
  * sufficient confidence that Open MPI's own function is the best.

@@ -41,7 +41,7 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
 /* Create an inactive request with the state `what`. Returns NULL if out of memory. The caller fills
  * in `of`. Freeing the request frees everything in `what`, and then calls the operation's
  * release(). The program may free the type and the operation, because the request retains them as
- * long as it needs them. (Open MPI's own requests do not.) */
+ * long as it needs them. (The requests of Open MPI do not.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,

@@ -4,9 +4,9 @@
  * The vector is cut into chunks of whole elements, and each chunk takes one round of the
  * communicator's exchange (libmyr/node/exchange.h): every process writes its own part, then reads
  * all parts and combines them itself. Therefore a reduction takes a single synchronisation step,
- * however many processes there are, and no process computes on behalf of another. In MPI_Reduce
- * only the root reads. The other processes proceed to the next round as soon as they have written
- * their part, so they may be a window ahead of the root.
+ * regardless of the number of processes, and no process computes on behalf of another. In
+ * MPI_Reduce only the root reads. The other processes proceed to the next round as soon as they
+ * have written their part, so they may be a window ahead of the root.
  *
  * Blocking reductions of long vectors use a second exchange with larger slots. The parts of its
  * rounds are combined piece by piece, so that intermediate values stay in the cache.

@@ -5,9 +5,9 @@
  * do with predefined operations: they ascend the same tree over ranks (reduction.h) level by level.
  * At each level a process has the value of its block of ranks, and sends this value, packed
  * (packing.h), in rounds of the exchange. It reads the value of the neighbouring block from one
- * member of that block, and combines both values, with the lower ranks on the left. So each process
- * calls the function once per level, with the whole vector. In MPI_Reduce only one member of each
- * block continues: the root if it is in this block, otherwise the lowest rank.
+ * member of that block, and combines both values, with the lower ranks on the left. Each process
+ * therefore calls the function once per level, with the whole vector. In MPI_Reduce only one member
+ * of each block continues: the root if it is in this block, otherwise the lowest rank.
  *
  * Values are combined in private memory of the reduction. Therefore the function does not access
  * memory of other processes. It may also write into the gaps between values, because only the

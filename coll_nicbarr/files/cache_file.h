@@ -6,7 +6,7 @@
  * A writer holds a lock and replaces the whole file by rename(). Readers need no lock, because they
  * open either the old file or the new one. If a writer is killed, the old file remains unchanged,
  * and the next writer removes the temporary file. A file in another format is not changed, and no
- * lock file or temporary file is created next to it; an empty file is treated like a missing one.
+ * lock file or temporary file is created next to it; an empty file is treated like a missing file.
  *
  * Over NFS. Directories cannot be locked over NFS, so the lock is on a separate file, which is
  * opened for writing, as NFS requires. The new file is created after the lock is taken and before

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attaches the programs of the kernel NIC to an interface, one for ingress and one for egress.
  * There are two mechanisms, for which the kernel is probed:
- * - tcx (Linux 6.6): links, which are descriptors of this process. When the process ends, for
- *   whatever reason, they are detached unless they are pinned (pins.h). A pinned link remains
- *   attached, and the next NIC replaces its program without missing a packet.
+ * - tcx (Linux 6.6): links, which are descriptors of this process. When the process ends, for any
+ *   reason, they are detached unless they are pinned (pins.h). A pinned link remains attached, and
+ *   the next NIC replaces its program without missing a packet.
  * - clsact (older kernels): filters in the traffic control of the interface. They remain when their
  *   process ends, so the caller must remove them before it ends, or another process must do so in
  *   its place (mcp_hooks_detach()). If both were killed, the next NIC with the same name finds and

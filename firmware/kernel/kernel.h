@@ -80,7 +80,7 @@ struct mcp_kernel_watched {
  * execute the group exchange only this line. */
 struct mcp_kernel_group {
     uint32_t uid;  /* the user who owns the group: doorbells of other users are ignored */
-    uint32_t line; /* index of its release among those of all pages (struct mcp_kernel_line) */
+    uint32_t line; /* index of its release word, counted over all pages (struct mcp_kernel_line) */
     struct mcp_ip wake_ip; /* the address to which a sleeping host's socket is connected */
     uint16_t wake_to;      /* the port to which that socket is bound; 0 if no host sleeps */
     uint16_t number;       /* its index among the open groups, for its owner */

@@ -56,7 +56,7 @@ int mcp_kernel_refuse(char *why, const char *format, ...) __attribute__((format(
  * NICBARR_KERNEL_WITHOUT lists them, separated by commas (tcx, loop, timer, batch). */
 bool mcp_kernel_may(const char *feature);
 
-/* Loads the program with maps of its own, or with the pinned ones. Returns 0, or -1 with `why`. */
+/* Loads the program with new maps or with the pinned maps. Returns 0, or -1 with `why`. */
 int mcp_kernel_load_program(struct program **program, const struct mcp_kernel_nic_address *address,
                             const struct mcp_pins *pins, char *why);
 

@@ -29,7 +29,7 @@
 
 struct mcp_pages;
 
-/* A type of pages: those of releases, or buffers. */
+/* A type of pages: pages of release words, or buffers. */
 struct mcp_pages_kind {
     const char *name;     /* of the maps */
     uint32_t bytes;       /* size of a slot */

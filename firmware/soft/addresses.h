@@ -114,8 +114,8 @@ struct mcp_ip mcp_address_ip(const struct mcp_address *address);
 /* Returns the prefix length of a mask of that family, in bits of 128 (struct mcp_local_address). */
 uint8_t mcp_mask_prefix(const struct sockaddr *mask, int family);
 
-/* Returns whether a socket address has this IP address, whatever its port. Returns false for NULL
- * and for an address of another family. */
+/* Returns whether a socket address has this IP address, regardless of its port. Returns false for
+ * NULL and for an address of another family. */
 bool mcp_sockaddr_is(const struct sockaddr *address, const struct mcp_ip *ip);
 
 /* Returns the port in network byte order. It has the same offset in both families' structures. */

@@ -92,7 +92,7 @@ void mcp_udp_want_chains(int socket)
 
 uint32_t mcp_udp_mtu(const struct mcp_ip *to)
 {
-    enum { LONGER = 20 }; /* difference between the sizes of IPv6's and IPv4's header */
+    enum { LONGER = 20 }; /* difference between the sizes of the IPv6 and IPv4 headers */
     const bool is_4 = mcp_ip_is_4(to);
     const struct mcp_address address =
         mcp_address_for(is_4 ? AF_INET : AF_INET6, to, htons(ANY_PORT));

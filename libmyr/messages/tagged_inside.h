@@ -8,13 +8,11 @@
  * nodes. Messages without envelopes may arrive in any order, because each refers to its request by
  * numbers that the two sides have exchanged.
  *
- *   EAGER   envelope, the message follows
- *   STORED  envelope; the message is in a buffer of the sender's, at offset `at` of the segment
- *   OFFER   envelope; the message is in the sender's memory, at address `at`
- *   PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number `other`
- *   DATA    a fragment for number `there`, from offset `at` on; it follows
- *   DONE    the receiver of OFFER or STORED `there` has read it
- *   CREDIT  only credits and slots */
+ *   EAGER   envelope, the message follows STORED  envelope; the message is in a buffer of the
+ *   sender, at offset `at` of the segment OFFER   envelope; the message is in the sender's memory,
+ *   at address `at` PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number
+ *   `other` DATA    a fragment for number `there`, from offset `at` on; it follows DONE    the
+ *   receiver of OFFER or STORED `there` has read it CREDIT  only credits and slots */
 #ifndef MYR_TAGGED_INSIDE_H
 #define MYR_TAGGED_INSIDE_H
 
@@ -40,7 +38,7 @@ struct tagged_head {
 };
 
 struct tagged_more {
-    uint32_t there, other; /* numbers: in STORED and OFFER, the sender's is `other` */
+    uint32_t there, other; /* numbers: in STORED and OFFER, `other` is a number of the sender */
     uint64_t bytes;        /* of the whole message; PULL: wanted */
     uint64_t at;
 };
@@ -104,7 +102,7 @@ struct myr_tagged_peer {
     struct tagged_queue messages;   /* in order */
     struct tagged_requests pulled;  /* sends whose data were requested */
     uint32_t sending[TAGGED_POOLS]; /* buffers from which the port sends to it */
-    uint32_t unreceived;            /* those with a message, a request for data, or data */
+    uint32_t unreceived; /* number of these with a message, a request for data, or data */
 };
 
 /* Buffers of one size. A buffer from which the port sends is returned when the send completes. A

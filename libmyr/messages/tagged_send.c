@@ -450,7 +450,7 @@ void tagged_send_waiting(struct myr_tagged *t)
 
 /* ---- sends ---- */
 
-/* Sends the whole message at once (eager). Returns true if it has left. */
+/* Sends the whole message eagerly. Returns true if it has left. */
 static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
                        struct myr_tagged_request *request, struct tagged_head *head)
 {

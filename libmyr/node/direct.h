@@ -15,7 +15,7 @@
 struct myr_direct {
     uint64_t process_namespace, user_namespace; /* the namespaces of its pid and uid */
     uint32_t pid, user;
-    uint32_t readable; /* whether its memory can be read, and it can read that of others */
+    uint32_t readable; /* whether its memory can be read, and it can read the memory of others */
     uint32_t zero;
 };
 

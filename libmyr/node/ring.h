@@ -5,8 +5,8 @@
  * All processes agree on the writer of each round, and different rounds may have different writers.
  * The writer does not wait for its readers until it is MYR_RING_WINDOW rounds ahead of the slowest
  * one, so a ring is *loosely synchronous*, like the MPI_Bcast of Zhang's thesis. Memory is
- * therefore bounded, and nothing is lost, however long a reader sleeps. All processes share one
- * slot (slot.h) per round.
+ * therefore bounded, and nothing is lost, no matter how long a reader sleeps. All processes share
+ * one slot (slot.h) per round.
  *
  * For large payloads a ring may have *chunks*, which are larger buffers, one for each slot. A chunk
  * is written before its slot is published, and read before its slot is passed.

@@ -16,7 +16,7 @@
 
 enum {
     MYR_LONG_WAIT_US = 1000000,
-    MYR_WAITS = 4,       /* per process; further ones are not published */
+    MYR_WAITS = 4,       /* per process; any further waits are not published */
     MYR_WAITS_LAYOUT = 1 /* increment it with any change here */
 };
 

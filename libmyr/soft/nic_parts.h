@@ -78,7 +78,7 @@ struct myr_soft_stuck {
     myr_word holder;       /* 0 if none */
     uint32_t polls;        /* the NIC's `polls` at that time */
     uint64_t checked_ns;   /* time of the last observation */
-    uint64_t waited_ns;    /* how long this process had waited by then */
+    uint64_t waited_ns;    /* how long this process had waited at that time */
     bool reported;
 };
 

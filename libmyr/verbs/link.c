@@ -18,7 +18,7 @@ enum {
     /* Number of requests, of all queue pairs, after which the completion queue is polled, so that
      * it does not overflow. */
     COLLECT_EVERY = 64,
-    REPORTS = 32, /* polled at once */
+    REPORTS = 32, /* maximum number polled in one call */
     INLINE = 96,  /* bytes sent inline: a parcel with 64 bytes of data */
     /* The acknowledgement timeout is 4 us * 2^18, about 1 s, and a request fails after seven
      * retransmissions. This tolerates a switch that reboots within seconds. */
