@@ -357,8 +357,7 @@ static void note_limits(struct panel *panel)
     }
 }
 
-/* Describes the raw limits across nodes, with one line for each kind of NIC. The entries of a kind
- * are consecutive. */
+/* Describes the raw limits across nodes, with one line per kind (whose entries are consecutive). */
 static void note_round_trips(struct panel *panel)
 {
     const struct report_entry *entry = panel->entry;
@@ -491,8 +490,7 @@ static FILE *scratch(void)
     return file < 0 ? NULL : fdopen(file, "w+");
 }
 
-/* Runs gnuplot. Returns 0, or an error number if it cannot be run. `status` is set as by
- * waitpid(). */
+/* Runs gnuplot. Returns 0, or an error number if it cannot be run. waitpid() sets `status`. */
 static int run_gnuplot(FILE *script, FILE *picture, FILE *complaints, int *status)
 {
     /* -d is needed because the user's start-up files could change the plot. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, programs of the MPI ABI run without nicbarr, or get wrong results with it. They are linked by mpicc_abi
-# with libmpi_abi, which Open MPI has since 6.0. Where there is MPICH, it runs the same binaries.
+# If this fails, programs of the MPI ABI run without nicbarr, or get wrong results with it. The programs are linked by
+# mpicc_abi with libmpi_abi, which exists since Open MPI 6.0. If MPICH is installed, it runs the same binaries.
 . "$(dirname "$0")/common.sh"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"

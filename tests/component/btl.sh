@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs with btl/myr lose or mix up messages, on one node or between hosts, or jobs that do not ask for
-# it use it.
+# If this fails, jobs with btl/myr lose or mix up messages, on one node or between hosts, or jobs use it without
+# requesting it.
 . "$(dirname "$0")/common.sh"
 component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
 . "$(dirname "$0")/messages_common.sh"
 
 check "messages, 2 processes" over_myr 2 "$programs/pt2pt"
 check "messages, 5 processes" over_myr 5 "$programs/pt2pt" --rounds 8
-check "with one-sided communication" said "one-sided"
+check "one-sided communication is used" said "one-sided"
 check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
-check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
-check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
-check "no reading from the start" over_myr 3 --mca btl_myr_flags send "$programs/pt2pt" --rounds 5
-check "all by the NIC" over_myr 4 --mca btl_myr_inlet 0 "$programs/pt2pt" --rounds 5
+check "spawned processes" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
+check "processes may not read each other's memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
+check "sends only, without reads" over_myr 3 --mca btl_myr_flags send "$programs/pt2pt" --rounds 5
+check "all messages through the NIC" over_myr 4 --mca btl_myr_inlet 0 "$programs/pt2pt" --rounds 5
 check "few tokens and buffers" over_myr 4 --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 \
     "$programs/pt2pt" --rounds 5
 check "small fragments" over_myr 3 --mca btl_myr_eager_limit 256 --mca btl_myr_far_eager_limit 300 \
@@ -23,7 +23,7 @@ spoilt() {
     # shellcheck disable=SC2086 # options
     ! job 2 $myr "$programs/pt2pt" --rounds 5 --spoil && said "FAIL pt2pt"
 }
-check "a spoilt message is found" spoilt
+check "a corrupted message is detected" spoilt
 
 late_on_one_node
 barriers_over_myr
@@ -41,7 +41,7 @@ if $python -c 'import mpi4py' 2> /dev/null; then
         check "mpi4py, myr, coll $coll" job 4 --mca coll $coll $myr \
             $python "$srcdir/tests/mpi/mpi4py_same.py"
         grep "^digest" "$scratch/out" > "$scratch/myr"
-        check "computes the same" same "$scratch/usual" "$scratch/myr"
+        check "the results are the same" same "$scratch/usual" "$scratch/myr"
     done
 else
     echo "skip mpi4py: not installed (python3-mpi4py)"
@@ -55,46 +55,46 @@ verbose="--mca btl_base_verbose 20"
 quiet_ledger="$programs/barrier_ledger --iterations 20"
 # shellcheck disable=SC2086 # options
 {
-    check "not asked for" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
-    check "is not even opened" unsaid "select: initializing btl component myr"
-    check "asked for" ok 2 $verbose $myr $quiet_ledger
-    check "is opened and used" said "Using myr btl for send"
-    check "beside others" ok 2 $verbose --mca pml ob1 --mca btl $usual,myr $quiet_ledger
-    check "is opened then" said "select: init of component myr returned success"
-    check "but not used" unsaid "Using myr btl for send"
+    check "the BTL is not requested" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
+    check "the BTL is not opened" unsaid "select: initializing btl component myr"
+    check "the BTL is requested" ok 2 $verbose $myr $quiet_ledger
+    check "the BTL is opened and used" said "Using myr btl for send"
+    check "the BTL is requested beside others" ok 2 $verbose --mca pml ob1 --mca btl $usual,myr $quiet_ledger
+    check "the BTL is opened" said "select: init of component myr returned success"
+    check "the BTL is not used" unsaid "Using myr btl for send"
 }
 
 # Without a NIC, other BTLs take over; if there are none, Open MPI reports it.
 nowhere="--mca btl_myr_network 203.0.113.0/24" # reserved for documentation (RFC 5737)
 # shellcheck disable=SC2086 # options
 {
-    check "no network, others there" ok 3 --mca pml ob1 --mca btl $usual,myr $nowhere $quiet_ledger
-    check "says why, once" said_once "nicbarr: btl myr: not used: there is no network to use"
+    check "there is no network for the BTL, but for others" ok 3 --mca pml ob1 --mca btl $usual,myr $nowhere $quiet_ledger
+    check "one message gives the reason" said_once "nicbarr: btl myr: not used: there is no network to use"
     check "a wrong parameter" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens 1 \
         $quiet_ledger
-    check "says what, once" said_once "btl_myr_tokens is 1, but must be from"
-    check "another one" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_warn -1 $quiet_ledger
-    check "says what, once" said_once "btl_myr_warn is -1, but must be from"
+    check "one message names the wrong value" said_once "btl_myr_tokens is 1, but must be from"
+    check "another wrong parameter" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_warn -1 $quiet_ledger
+    check "one message names the wrong value" said_once "btl_myr_warn is -1, but must be from"
     for tokens in 4294967328 abc; do # (32 is left of the first, if it is cut off)
         check "tokens $tokens" ok 3 --mca pml ob1 --mca btl $usual,myr --mca btl_myr_tokens $tokens \
             $quiet_ledger
-        check "says what, once" said_once "not used: btl_myr_tokens is .*$tokens"
+        check "one message names the wrong value" said_once "not used: btl_myr_tokens is .*$tokens"
     done
 }
 alone_fails() {
     # shellcheck disable=SC2086 # options
     ! job 3 $myr $nowhere $quiet_ledger && said "nicbarr: btl myr: not used"
 }
-check "no network, nothing else" alone_fails
+check "there is no network for the only BTL" alone_fails
 
 # With fewer fragments than receivers. (The default would take 1,000 messages to each of 30 receivers.)
 scarce() { myr="$myr --mca btl_myr_tokens 8" away "$@"; }
 for bytes in 200 1000 20000; do
     check "8 receivers that make no calls delay no others, few fragments, $bytes bytes" scarce 10 --bytes $bytes
 done
-check "one-sided" scarce 10 --window --messages 100
-check "the sender has met another job" scarce 10 --met --rounds 1
-check "... and receives long messages" scarce 10 --met --rounds 1 --bytes 5000 --unasked --probe
+check "one-sided communication with scarce fragments" scarce 10 --window --messages 100
+check "the sender has communicated with another job" scarce 10 --met --rounds 1
+check "... and the receiver receives long messages" scarce 10 --met --rounds 1 --bytes 5000 --unasked --probe
 
 if there_are_hosts; then
     messages_on_hosts

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a user whose job hangs in a collective gets no or wrong help from `nicbarr status`. It must name
-# the processes in the collective, the MPI call, the code that called it, and the missing process; and where processes
-# are in different calls, each of them. With coll_nicbarr_check such a job must end with a line that says so, and a
-# correct job must go on. A job in which a process has died, and which its launcher does not end, must end, too.
+# If this fails, a user whose job hangs in a collective gets no or wrong help from `nicbarr status`. It must name the
+# processes in the collective, the MPI call, the code that called it, and the missing process. If processes are in
+# different calls, it must name each call. With coll_nicbarr_check such a job must end with a message that describes the
+# mismatch, and a correct job must continue. A job with a dead process must also end if its launcher does not end it.
 . "$(dirname "$0")/common.sh"
 
 nicbarr=$builddir/tools/nicbarr
@@ -34,11 +34,11 @@ begin() { # ARGUMENT...
 called='called at absent\+0x[0-9a-f]+'
 
 begin "$scratch/go"
-check "the last rank does not come to a barrier" comes_to_say \
+check "the last rank does not enter a barrier" comes_to_say \
     "waiting    MPI_COMM_WORLD \(4 processes\): in MPI_Barrier for [0-9.]+ s: rank 0 \(pid [0-9]+\), rank 1 \(pid [0-9]+\), rank 2 \(pid [0-9]+\), $called"
-check "it is named" status_says "; not in it: rank 3 \(pid [0-9]+\)\$"
+check "nicbarr status names the missing rank" status_says "; not in it: rank 3 \(pid [0-9]+\)\$"
 touch "$scratch/go"
-check "it comes, and the job ends well" wait "$mpirun"
+check "the rank enters the barrier, and the job ends normally" wait "$mpirun"
 
 begin --wrong
 rank='rank %s \(pid [0-9]+\)'
@@ -56,38 +56,38 @@ died() { # OPTION
     [ $? != 124 ]
 }
 dead='on MPI_COMM_WORLD cannot complete: rank 1 has died, or has exited without calling MPI_Finalize\. The job is aborted\.$'
-check "a process is killed, and the job ends" died --dies
-check "the line says which" said "nicbarr: MPI_Barrier $dead"
-check "also in a non-blocking barrier" died --idies
-check "the line says which, again" said "nicbarr: a non-blocking collective $dead"
-check "once" test "$(grep -c "nicbarr:" "$scratch/out")" = 1
+check "a process is killed in a barrier, and the job ends" died --dies
+check "a message names the dead process" said "nicbarr: MPI_Barrier $dead"
+check "a process is killed in a non-blocking barrier, and the job ends" died --idies
+check "a message names the dead process of the non-blocking barrier" said "nicbarr: a non-blocking collective $dead"
+check "the message is printed once" test "$(grep -c "nicbarr:" "$scratch/out")" = 1
 check "two processes are killed, for which the others wait in different communicators" died --twodies
-check "the line says which, once more" said "nicbarr: a non-blocking collective on .* cannot complete: rank 1 has died"
+check "a message names the dead process of the communicator" said "nicbarr: a non-blocking collective on .* cannot complete: rank 1 has died"
 
 # ---- coll_nicbarr_check
 
 checked=(--mca coll_nicbarr_check 1)
 differ() { said "nicbarr: members of MPI_COMM_WORLD are in different calls: $1"; }
-check "mistakes are errors, and right calls are none" job 3 "${checked[@]}" "$programs/mistakes"
+check "mistakes cause errors, and correct calls do not" job 3 "${checked[@]}" "$programs/mistakes"
 at='(MPI_[A-Za-z]* called at mistakes+0x[0-9a-f]*)'
-check "another function" differ "rank 0: MPI_Allreduce of 4 bytes by MPI_SUM on MPI_INT $at; rank 2: MPI_Barrier $at\$"
-check "another root" differ "rank 0: MPI_Bcast of 4 bytes, root 0 $at; rank 2: MPI_Bcast of 4 bytes, root 1 $at\$"
-check "another operation" differ "rank 0: .* by MPI_SUM on MPI_INT $at; rank 2: .* by MPI_PROD on MPI_INT $at\$"
-check "another type" differ "rank 0: .* by MPI_SUM on MPI_INT $at; rank 2: .* by MPI_SUM on MPI_FLOAT $at\$"
-check "other bytes" differ "rank 0: MPI_Gather of 4 bytes, root 0 $at; rank 2: MPI_Gather of 8 bytes, root 0 $at\$"
-check "functions that nicbarr does not play" differ "rank 0: MPI_Scan of .*; rank 2: MPI_Alltoall of 4 bytes $at\$"
-check "each once" test "$(grep -c "nicbarr:" "$scratch/out")" = 6
+check "a different function" differ "rank 0: MPI_Allreduce of 4 bytes by MPI_SUM on MPI_INT $at; rank 2: MPI_Barrier $at\$"
+check "a different root" differ "rank 0: MPI_Bcast of 4 bytes, root 0 $at; rank 2: MPI_Bcast of 4 bytes, root 1 $at\$"
+check "a different operation" differ "rank 0: .* by MPI_SUM on MPI_INT $at; rank 2: .* by MPI_PROD on MPI_INT $at\$"
+check "a different type" differ "rank 0: .* by MPI_SUM on MPI_INT $at; rank 2: .* by MPI_SUM on MPI_FLOAT $at\$"
+check "a different number of bytes" differ "rank 0: MPI_Gather of 4 bytes, root 0 $at; rank 2: MPI_Gather of 8 bytes, root 0 $at\$"
+check "functions that nicbarr does not implement" differ "rank 0: MPI_Scan of .*; rank 2: MPI_Alltoall of 4 bytes $at\$"
+check "each mistake is reported once" test "$(grep -c "nicbarr:" "$scratch/out")" = 6
 
 # shellcheck disable=SC2016 # the processes' own
 odd() { # one rank does not compare: no comparison is sent
     job 3 "${checked[@]}" bash -c '[ "$OMPI_COMM_WORLD_RANK" != 2 ] || export OMPI_MCA_coll_nicbarr_check=0; exec "$0"' \
         "$programs/barrier_ledger"
 }
-check "a rank without it" odd
+check "one rank has no checks" odd
 
 seed=${NICBARR_SEED:-$RANDOM}
 draw() { "$srcdir/tests/programs/run.sh" draw "$scratch/program" "$seed" --length 300; }
 check "a random program, seed $seed" draw
-check "is right" job "$(sed -n 's/^@np //p' "$scratch/program")" "${checked[@]}" "$builddir/tests/programs/player" --program "$scratch/program"
-check "and nothing is said" silent
+check "the results of the program are right" job "$(sed -n 's/^@np //p' "$scratch/program")" "${checked[@]}" "$builddir/tests/programs/player" --program "$scratch/program"
+check "no message is printed" silent
 finish

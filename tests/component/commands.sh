@@ -4,10 +4,11 @@
 # fenced, runs in the order of its page, in one directory with a program a.out, which also contains the system's directories
 # that the commands name.
 #
-# Left out, each with a line that says why: commands that build, install or test; that another test runs; that take more
-# than some seconds; that name the reader's hosts or processes; that change the system; lines of a file.
-# quickstart-cluster.md, kernel-nic.md and rdma-nic.md contain nothing else (real hosts, srun, a card), so they are
-# not read.
+# The following commands are skipped, each with a line that gives the reason: commands that build,
+# install or test, that are run by another test, that take more than some seconds, that name hosts
+# or processes of the reader, or that change the system, and lines of a file. quickstart-cluster.md,
+# kernel-nic.md and rdma-nic.md contain nothing else (real hosts, srun, a card), so they are not
+# read.
 . "$(dirname "$0")/common.sh"
 
 # The environment of a user who has sourced env.sh, without settings for this machine's processors.
@@ -86,6 +87,6 @@ for page in $pages; do
         fi
     done < <(commands "$srcdir/$page")
 done
-check "there are commands" [ "$passed" -gt 20 ]
-check "the cache is the test's own" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl" ]
+check "the pages contain commands" [ "$passed" -gt 20 ]
+check "the cache in the directory of the test is used" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl" ]
 finish

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the component's test scripts, which source it with automake's environment: builddir and srcdir name the
-# build and the sources. A script prints a line for each check, and fails if one check has failed.
+# Shared by the test scripts of the component, which source it in the environment of automake, where builddir and srcdir
+# are the directories of the build and of the sources. A script prints a line for each check, and fails if any check has
+# failed.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../tools/usage.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, collectives that carry data give wrong results on one node, or sums whose bits depend on timing:
-# MPI_Allreduce, MPI_Reduce, MPI_Bcast and others, whichever implementation plays them, with late processes, and in
-# nicbarr's promised order of combination. Where nicbarr does not play them, Open MPI's own functions must.
+# MPI_Allreduce, MPI_Reduce, MPI_Bcast and others, with each implementation, with late processes, and in the order of
+# combination that nicbarr guarantees. Calls that nicbarr does not execute must be executed by Open MPI.
 #
 # NICBARR_DATA_LONGER=N makes each program N times as long.
 . "$(dirname "$0")/common.sh"
@@ -34,19 +34,19 @@ passes() { job "$@" && said "^ok"; }
 
 for processes in 1 2 3 4 5 6 7 8 12 16 17; do
     check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${in_order[@]}"
-    check "the program's operations" passes "$processes" "${ours[@]}" "${operations[@]}"
-    check "persistent ones" passes "$processes" "${ours[@]}" "${persistent_kept[@]}"
+    check "operations of the program" passes "$processes" "${ours[@]}" "${operations[@]}"
+    check "persistent collectives" passes "$processes" "${ours[@]}" "${persistent_kept[@]}"
 done
 for processes in 2 3 4 9; do
-    check "$processes processes, threads with communicators of their own" passes "$processes" "${ours[@]}" "${threads[@]}"
+    check "$processes processes, threads with separate communicators" passes "$processes" "${ours[@]}" "${threads[@]}"
 done
-check "the program's operations in threads, with a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
-check "... chosen by measuring" passes 4 "${soon[@]}" "${operations[@]}"
+check "operations of the program in threads, protected by a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
+check "... chosen by tuning" passes 4 "${soon[@]}" "${operations[@]}"
 
 # ---- persistent collectives
 
-check "persistent ones with no more said" passes 4 "${soon[@]}" "${persistent[@]}"
-check "... Open MPI's own" passes 3 "${own[@]}" "${persistent[@]}"
+check "persistent collectives, without a forced choice" passes 4 "${soon[@]}" "${persistent[@]}"
+check "... by Open MPI" passes 3 "${own[@]}" "${persistent[@]}"
 # In each turn it makes some of each collective, starts them and frees them. (Open MPI's own persistent collectives
 # do not survive the freeing of their type and operation.)
 made() { # TURNS TIMES WORDS COLLECTIVE...
@@ -60,30 +60,30 @@ made() { # TURNS TIMES WORDS COLLECTIVE...
 }
 written many_made < <(made 200 2 \
     "type=two-numbers-of-a-user op=composition-of-maps send=G recv=G kept=1" allreduce reduce bcast allgather gather scatter)
-check "... give their memory back" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${many_made[@]}"
+check "... return their memory" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${many_made[@]}"
 written crowd < <(made 20 300 "type=MPI_INT op=MPI_MAX" allreduce)
-check "... no room for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${crowd[@]}"
+check "... without memory for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${crowd[@]}"
 unsaid() { ! said "$1"; }
-check "... but for all else" unsaid "Open MPI's own"
+check "... but memory for everything else" unsaid "Open MPI's own"
 
 # ---- chosen by measurement, and Open MPI's own
 
 for processes in 2 3 4 7; do
-    check "$processes processes, chosen by measuring" passes "$processes" "${soon[@]}" \
+    check "$processes processes, chosen by tuning" passes "$processes" "${soon[@]}" \
         --mca coll_nicbarr_verbose 1 "${data[@]}"
     for call in "MPI_Allreduce up to" "MPI_Reduce.* up to" "MPI_Bcast.* up to" "MPI_Bcast.* up to [0-9]\{5,\}" \
         "MPI_Allgather up to" "MPI_Gather.* up to" "MPI_Scatter.* up to" "MPI_Scatter.* up to [0-9]\{5,\}"; do
         check "$call ... was measured" said "$call .* (measured"
     done
 done
-check "threads, chosen by measuring" passes 2 "${soon[@]}" "${any_threads[@]}"
-check "Open MPI's own" passes 4 "${own[@]}" "${data[@]}"
-check "bit by bit, bound to processors" passes 5 "${ours[@]}" --bind-to core:overload-allowed "${in_order[@]}"
-check "bit by bit, with barriers of another kind" passes 5 "${ours[@]}" --mca coll_nicbarr_algorithm tree:4 "${in_order[@]}"
+check "threads, chosen by tuning" passes 2 "${soon[@]}" "${any_threads[@]}"
+check "all collectives by Open MPI" passes 4 "${own[@]}" "${data[@]}"
+check "bit by bit, bound to CPUs" passes 5 "${ours[@]}" --bind-to core:overload-allowed "${in_order[@]}"
+check "bit by bit, with a different barrier algorithm" passes 5 "${ours[@]}" --mca coll_nicbarr_algorithm tree:4 "${in_order[@]}"
 
 # ---- erroneous programs
 
-check "a root that sends another number of bytes than a rank expects" passes 3 "${ours[@]}" \
+check "a root that sends a different number of bytes than a rank expects" passes 3 "${ours[@]}" \
     "$programs/mismatched"
 
 # ---- late processes
@@ -107,9 +107,9 @@ stopped() {
     touch "$until"
     wait "$job" && said "^ok"
 }
-check "a process is stopped, and goes on" stopped
+check "a process is stopped and continued" stopped
 export MPIRUN="mpirun ${ours[*]}"
-check "killed at any moment" env MODES=data NPS="2 5" bash -c \
+check "processes are killed at arbitrary times" env MODES=data NPS="2 5" bash -c \
     "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $((3 * longer)) > '$scratch/out' 2>&1"
 
 # ---- no memory for it
@@ -140,12 +140,12 @@ for ways in "MPI_Allreduce exchange openmpi openmpi openmpi openmpi" "MPI_Reduce
     # shellcheck disable=SC2086 # words
     set -- $ways
     # shellcheck disable=SC2046
-    check "no room for all $1" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${many[@]}"
-    check "says so once" no_room "$1"
+    check "not enough memory for all $1" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${many[@]}"
+    check "a message reports the lack of memory once" no_room "$1"
 done
-check "says so of large broadcasts" no_pieces
-check "room for large broadcasts on some communicators" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" "${some[@]}"
-check "says so of the others" no_pieces
+check "a message reports the lack of memory for large broadcasts" no_pieces
+check "enough memory for large broadcasts on some communicators only" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" "${some[@]}"
+check "a message reports the communicators without large broadcasts" no_pieces
 
 # Sums of 2 KiB, of which those on the last communicators find no memory for large slots.
 sums() { # COUNT
@@ -157,15 +157,15 @@ sums() { # COUNT
     done
 }
 written many_sums < <(sums 100)
-check "no large slots for all sums" passes 4 --mca coll_nicbarr_memory 4 --mca coll_nicbarr_verbose 1 "${ours[@]}" \
+check "not enough memory for the large slots of all sums" passes 4 --mca coll_nicbarr_memory 4 --mca coll_nicbarr_verbose 1 "${ours[@]}" \
     "${many_sums[@]}"
 carried() { grep -c "MPI_$1 up to [0-9]* bytes on .*exchange" "$scratch/out"; }
 some_carried() { [ "$(carried Allreduce)" -gt 0 ] && [ "$(carried Allreduce)" -lt 100 ]; }
-check "Open MPI serves the others, as many small slots would be slower" some_carried
+check "Open MPI executes the others, because many small slots would be slower" some_carried
 check "contributions to allgathers fit into few small slots" [ "$(carried Allgather)" = 100 ]
 
 # ---- the test itself: Open MPI's own functions combine in another order
 
 other_bits() { ! passes 5 "${own[@]}" "${in_order[@]}" && said "FAIL.*the result"; }
-check "another order is found" other_bits
+check "a different order of combination is detected" other_bits
 finish

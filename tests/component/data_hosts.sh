@@ -38,7 +38,7 @@ for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination
     set -- $game
     check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${data[@]}"
-    check "the NICs carry it" carried "$1" "$3@soft" Allreduce Reduce Allgather Gather
+    check "the NICs execute the collectives" carried "$1" "$3@soft" Allreduce Reduce Allgather Gather
     case $3 in
         dissemination*) check "they hand broadcasts on" handed_on "$1" "$3@soft" ;;
         *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@soft" ;;
@@ -52,20 +52,20 @@ for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed";
     set -- $game
     check "one process of $1 hosts with $2 each combines ${3+over a bad network}" on_hosts "${@:3}" "$1" "$2" \
         "${rooted[@]}" "${data[@]}"
-    check "for all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
+    check "the NICs broadcast the result to all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
     check "... of persistent ones" on_hosts "${@:3}" "$1" "$2" "${rooted[@]}" --mca coll_nicbarr_bcast ring \
         "${persistent[@]}"
 done
 for kind in "" --persistent; do
     # shellcheck disable=SC2086 # nothing or a word
-    check "the result of MPI_Iallreduce comes back by a broadcast ${kind:+($kind)}" on_hosts 2 2 "${rooted[@]}" \
+    check "the result of MPI_Iallreduce is returned by a broadcast ${kind:+($kind)}" on_hosts 2 2 "${rooted[@]}" \
         "$programs/pvars" --iallreduce --done $kind
 done
 # Types of any layout, which may differ between processes.
-check "the program's operations" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${operations[@]}"
-check "... which one process combines" on_hosts 3 1 "${rooted[@]}" "${operations[@]}"
-check "MPI_Ibcast, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
-check "MPI_Bcast_init, too" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
+check "operations of the program" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${operations[@]}"
+check "... combined by one process" on_hosts 3 1 "${rooted[@]}" "${operations[@]}"
+check "MPI_Ibcast" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
+check "MPI_Bcast_init" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
 # Rank 0 makes no call of MPI until the others have finished.
 computing() { # NETHOSTS-ARGUMENT...
     rm -rf "$scratch/directory"
@@ -74,22 +74,22 @@ computing() { # NETHOSTS-ARGUMENT...
 }
 for operation in "" --allreduce; do
     # shellcheck disable=SC2086 # nothing or a word
-    check "a thread goes on while a process computes${operation:+, $operation}" computing 3 1 \
+    check "a thread progresses collectives while a process computes${operation:+, $operation}" computing 3 1 \
         --mca coll_nicbarr_thread 1 "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
         "$programs/asynchronous" $operation
 done
 for game in "2 1 pairwise" "3 2 dissemination:1"; do
     # shellcheck disable=SC2086 # words
     set -- $game
-    check "persistent ones, $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" "${ours[@]}" \
+    check "persistent collectives, $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${persistent[@]}"
 done
-check "persistent ones, chosen by measuring" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "${any_persistent[@]}"
-check "at once" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
-check "chosen by measuring" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
+check "persistent collectives, chosen by tuning" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "${any_persistent[@]}"
+check "the choice is made immediately" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
+check "chosen by tuning" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "${any[@]}"
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
-    check "of $call, which is said" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
+    check "a message reports the measurement of $call" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
 done
 # With a constant root, Open MPI's own functions let the other processes run ahead.
 to_roots() { # OPERATION OPTION...
@@ -99,36 +99,36 @@ to_roots() { # OPERATION OPTION...
 }
 unsaid() { ! said "$1"; }
 for operation in Reduce Gather; do
-    check "MPI_$operation, whose root goes round" to_roots "${operation,}"
+    check "MPI_$operation with a rotating root" to_roots "${operation,}"
     if is_open_mpi 5; then # nicbarr_may_replace_rooted()
-        check "stays 5.0's own" unsaid "MPI_$operation "
+        check "MPI_$operation is left to Open MPI 5.0" unsaid "MPI_$operation "
     else
-        check "is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "
+        check "MPI_$operation is measured" said "MPI_$operation up to .*, 3 processes on 3 nodes: .* (measured, "
     fi
-    check "MPI_$operation, whose root stays" to_roots "${operation,}" --root 1
-    check "stays Open MPI's own" unsaid "MPI_$operation "
+    check "MPI_$operation with a fixed root" to_roots "${operation,}" --root 1
+    check "MPI_$operation is left to Open MPI" unsaid "MPI_$operation "
 done
 check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 5000
-check "goes on until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
+check "tuning continues until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # with a large budget, so that the cache is written
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 2000 \
         --mca coll_nicbarr_cache "$1" "${at_once[@]}" "${@:2}" "${any[@]}"
 }
 cache=$scratch/cache
-check "measured for later jobs" with_cache "$cache"
-check "by one" said "MPI_Allreduce up to .* (measured, "
-check "which may be sure" rewrite_cache "$cache" "$cache.sure" 0.99
-check "a later job" with_cache "$cache.sure"
+check "a job measures for later jobs" with_cache "$cache"
+check "a message reports the measurement" said "MPI_Allreduce up to .* (measured, "
+check "the confidence in the cache can be raised" rewrite_cache "$cache" "$cache.sure" 0.99
+check "a later job reads the cache" with_cache "$cache.sure"
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
-    check "goes by it, $call" said "$call.* up to .* (cache"
+    check "the later job uses the choice for $call" said "$call.* up to .* (cache"
 done
-check "or of Open MPI's own" rewrite_cache "$cache" "$cache.own" 0.99 openmpi
-check "a later job" with_cache "$cache.own" --mca coll_nicbarr_report "$scratch/report"
-check "goes by it, and reports it" said "MPI_Bcast.* up to .*: openmpi (cache"
+check "the cache can prefer Open MPI" rewrite_cache "$cache" "$cache.own" 0.99 openmpi
+check "a later job reads that cache" with_cache "$cache.own" --mca coll_nicbarr_report "$scratch/report"
+check "the later job uses Open MPI and reports it" said "MPI_Bcast.* up to .*: openmpi (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
-check "in a report that can be read" readable
+check "nicbarr report can read the report" readable
 # The choice is eventually measured again, whatever the cache contains.
 watched() { # FROM CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
@@ -140,14 +140,14 @@ check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$cache.shape"
 rm "$scratch/report"
 limits=(--least 1)
 for choice in openmpi slowest; do
-    check "$choice from the cache is measured anew" watched "$cache.shape" $choice 2 2
+    check "$choice from the cache is remeasured" watched "$cache.shape" $choice 2 2
     grep '^ok' "$scratch/out"
-    check "in a report that can be read" readable
-    check "and says so" grep -q "measured, remeasured [1-9]" "$scratch/text"
+    check "nicbarr report can read the report" readable
+    check "the report states that it was remeasured" grep -q "measured, remeasured [1-9]" "$scratch/text"
 done
-check "so it is where packets are lost" watched "$cache.shape" openmpi --loss 5 --reorder 5 --duplicate 5 2 2
+check "a choice is remeasured in spite of packet loss" watched "$cache.shape" openmpi --loss 5 --reorder 5 --duplicate 5 2 2
 limits=(--calls 800 --most 0)
-check "but not unwatched" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
+check "without watching nothing is remeasured" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
 
 # ---- one host's interface takes short packets only: barriers pass, long blocks do not
 
@@ -157,20 +157,20 @@ cat > "$scratch/short.sh" << 'EOS'
 exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 draw() { "$srcdir/tests/programs/run.sh" draw "$scratch/short" "$seed" --length 100; }
-check "a program that Open MPI can play alone, too" draw
-check "a host that takes short packets only" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
+check "a program that also works with Open MPI alone is generated" draw
+check "one host accepts short packets only" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
     --mca coll_nicbarr_tune_after 0 "$builddir/tests/programs/player" --program "$scratch/short"
 short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 200)
-check "a class of size is tried with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
-check "and left to Open MPI" said "packets do not get through between all nodes"
+check "a size class is tested with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
+check "the class is left to Open MPI" said "packets do not get through between all nodes"
 # The 12th barrier finds that no data get through, and its choice, Open MPI's own, is provisional with a portion due.
 written both < <(printf "1 %s\n" "coll what=barrier how=b c=0 times=11" \
     "coll what=allreduce how=i r=0 c=0 type=MPI_DOUBLE op=MPI_SUM n=128 times=1" "wait r=0" \
     "coll what=barrier how=b c=0 times=30")
-check "a barrier is declined when it is to be measured" on_hosts --shell 2 1 bash "$scratch/short.sh" "${soft[@]}" \
+check "a barrier is declined when it is about to be measured" on_hosts --shell 2 1 bash "$scratch/short.sh" "${soft[@]}" \
     --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 1 --mca coll_nicbarr_tune_share 99 "${both[@]}"
-check "after it had been, briefly" said "openmpi (measured, provisional"
-check "and stays Open MPI's own" said "barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own"
+check "a measurement was provisional before" said "openmpi (measured, provisional"
+check "the barrier is left to Open MPI" said "barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own"
 
 # ---- played by the kernels, where BPF programs are allowed
 
@@ -186,21 +186,21 @@ else
         set -- $game
         check "kernels of $1 hosts with $2 processes each, $3" by_kernels "$1" "$2" \
             --mca coll_nicbarr_algorithm "$3"
-        check "they carry it" carried "$1" "$3@kernel" Allreduce Reduce Allgather Gather
-        check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@kernel"
+        check "the kernels execute the collectives" carried "$1" "$3@kernel" Allreduce Reduce Allgather Gather
+        check "the kernels forward broadcasts" handed_on "$1" "dissemination:[0-9]@kernel"
     done
-    check "the kernel goes on while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
+    check "the kernel makes progress while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
     check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
-    check "what the kernels carry" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
+    check "a message reports what the kernels execute" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
     # The interfaces cannot send the packets of the longer classes. Open MPI's own functions serve these, which need not
     # combine rounded numbers in our order, so that the program may not expect it.
     written short_and_long < <(cat "$scratch/any.program"
         printf '1000%d coll what=allreduce how=b c=0 type=MPI_INT op=MPI_MAX n=%d times=10\n' 1 2 2 256)
     check "kernels whose interfaces have a small MTU" on_hosts --kernel --mtu 600 3 1 "${ours[@]/#soft/kernel}" \
         --mca coll_nicbarr_algorithm dissemination:1 "${short_and_long[@]}"
-    check "they carry what fits" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
-    check "and refuse what does not" \
+    check "the kernels execute collectives whose packets fit" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
+    check "the kernels refuse the others" \
         said "without the kernel NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 600"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words
@@ -208,7 +208,7 @@ else
         what=$1
         shift
         check "kernels, $*" by_kernels --seed "$seed" "$@" 3 1 --mca coll_nicbarr_algorithm dissemination:1
-        check "some were $what" did "$what"
+        check "some packets were $what" did "$what"
     done
 fi
 
@@ -227,12 +227,12 @@ for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" 
     what=$1
     shift
     check "$*" on_hosts --seed "$seed" "$@" 3 1 "${ours[@]}" "${data[@]}"
-    check "some were $what" did "$what"
+    check "some packets were $what" did "$what"
 done
 
 # ---- erroneous programs
 
-check "a root that sends another number of bytes than a rank expects" on_hosts 3 2 "${ours[@]}" "${mismatched[@]}"
+check "a root that sends a different number of bytes than a rank expects" on_hosts 3 2 "${ours[@]}" "${mismatched[@]}"
 
 # ---- a host that is cut off, and one that was never there
 
@@ -254,17 +254,17 @@ cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
 # All groups are set up within the first packets; nicbarr's turns alone send more.
 allreduces=("$builddir/bench/nicbarr_bench" allreduce -m 8:8 -c 100000)
 bcasts=("$builddir/bench/nicbarr_bench" bcast -m 8:8 -c 100000)
-check "a reduction that will never be complete" cut_off reduction 1-2 3000 "${reductions[@]}" "${allreduces[@]}"
+check "a reduction that cannot be completed" cut_off reduction 1-2 3000 "${reductions[@]}" "${allreduces[@]}"
 # All but broadcasts are Open MPI's own here; otherwise the cut may come in a call between them.
-check "a broadcast that will never be complete" cut_off broadcast 1-2 3000 "${soft[@]}" --mca coll_nicbarr_bcast ring \
+check "a broadcast that cannot be completed" cut_off broadcast 1-2 3000 "${soft[@]}" --mca coll_nicbarr_bcast ring \
     --mca coll_nicbarr_allreduce openmpi --mca coll_nicbarr_algorithm openmpi "${bcasts[@]}"
 # The first host combines. The packets between the others are the credits of its broadcasts.
 for hosts in 1-2 2-3; do
     check "one process combines, and hosts $hosts are cut off from each other" \
         cut_off "\(reduction\|broadcast\)" "$hosts" 3000 "${rooted[@]}" "${allreduces[@]}"
 done
-check "packets that do not come through" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
+check "packets are not delivered" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "${any[@]}"
 told() { said "stay Open MPI's own: .*packets do not get through" && told_once; }
-check "are told of" told
+check "a message reports that packets are not delivered" told
 finish

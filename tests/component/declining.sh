@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a job in which nicbarr cannot serve hangs or says nothing. All processes of a communicator must return
-# to Open MPI's barrier together, with one line that gives the reason.
+# If this fails, a job that nicbarr cannot serve hangs or prints no message. All processes of a communicator must fall
+# back to the barrier of Open MPI together, and one message must give the reason.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/drawn_common.sh"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
@@ -27,7 +27,7 @@ changed() { # a directory with a component that differs in this
 changed version "s/${version//./\\.}/${version//[0-9]/9}/g"
 changed format "$to_another_format"
 OMPI_MCA_coll_nicbarr_verbose=1 check "one process with another version" odd "OMPI_MCA_mca_base_component_path=$scratch/version:SYSTEM_DEFAULT"
-check "another version: served all the same" said "one node: .*(measured"
+check "a different version executes barriers" said "one node: .*(measured"
 check "one process with another format" odd "OMPI_MCA_mca_base_component_path=$scratch/format:SYSTEM_DEFAULT"
 why "another format" "process [0-3] does not have the component, has another version of it"
 # The first of all communicators that the program makes with either function.
@@ -45,15 +45,15 @@ EOF
     chmod +x "$scratch/container.sh"
     check "one process in another container" \
         works 4 "$scratch/container.sh" "$program" --ledger "$scratch/ledger"
-    check "another container: said" said "stay Open MPI's own: process"
+    check "a message names the process in the other container" said "stay Open MPI's own: process"
 else
     echo "skip another container: no right to unshare"
 fi
 
 # An Open MPI whose structures differ from those that the component was built with.
 others=$builddir/tests/component/.libs/other_structures.so
-check "another release's structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
-check "another release's structures: said" said "nicbarr: not used: built for Open MPI .*has other structures"
+check "an Open MPI with different structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
+check "a message reports the different structures" said "nicbarr: not used: built for Open MPI .*has other structures"
 ! said "MPI_Barrier on"
 verdict $? "another release's structures: no barrier is nicbarr's"
 
@@ -66,7 +66,7 @@ why "little address space" "process 2: cannot map 256 MiB of shared address spac
 
 # No memory left: further communicators keep Open MPI's own functions, on all members.
 written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
-check "hundreds of communicators in 1 MiB" works 4 --mca coll_nicbarr_memory 1 "${many[@]}"
+check "hundreds of communicators in 1 MiB of shared memory" works 4 --mca coll_nicbarr_memory 1 "${many[@]}"
 why "1 MiB" "shared memory is used up"
 
 # /dev/shm does not matter, whether full, missing or tiny. (Open MPI's own transport must be kept from using
@@ -86,7 +86,7 @@ EOF
         continue
     fi
     verdict $status "/dev/shm with $options"
-    check "nicbarr serves all the same" said "one node: .*(measured"
+    check "nicbarr executes the barriers nevertheless" said "one node: .*(measured"
 done
 
 # The kernel NIC plays between nodes only.
@@ -96,6 +96,6 @@ why "an algorithm for the kernel NIC" "coll_nicbarr_algorithm is tree:4@kernel, 
 
 # Communicators that are not on one node are left alone without a line.
 drawn_barriers shapes 400
-check "intercommunicators and the rest" works 4 "${shapes[@]}"
-check "in silence" silent
+check "intercommunicators and other communicators" works 4 "${shapes[@]}"
+check "no message is printed" silent
 finish

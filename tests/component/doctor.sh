@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicbarr doctor` misleads a user. It must report each fault of set-ups broken on purpose, and no
-# other, with what to do about it, and no fault of a sound set-up.
+# If this fails, `nicbarr doctor` misleads a user. In set-ups with deliberate faults it must report each fault with a
+# remedy, and nothing else. In a correct set-up it must not report any fault.
 . "$(dirname "$0")/common.sh"
 
 # Laid out as installed: programs of the build, scripts of the source tree.
@@ -37,13 +37,13 @@ def seen(what): return " ".join(f["seen"] for f in all_of_them if f["what"] == w
 sys.exit(not eval(os.environ["EXPRESSION"].replace("\n", " ")))' "$scratch/out"
 }
 
-check "all is well" doctor 0 nicbarr doctor --json
-check "no problem" holds 'problems == []'
-check "the component" holds 'state("component coll/nicbarr") == state("component") == {"ok"}'
-check "the soft NIC" holds 'state("NIC soft") == {"ok"} and "127.0.0.1 UDP port" in seen("NIC soft")'
-check "daemons that do not run" holds 'state("NIC daemon") == state("NIC kernel") == {"note"}'
-check "the cache is not there yet" holds 'state("tuning cache") == {"ok"} and "can be created" in seen("tuning cache")'
-check "and was not made" [ ! -e "$XDG_CACHE_HOME" ]
+check "a correct set-up" doctor 0 nicbarr doctor --json
+check "no problem is reported" holds 'problems == []'
+check "the component is found" holds 'state("component coll/nicbarr") == state("component") == {"ok"}'
+check "the soft NIC works" holds 'state("NIC soft") == {"ok"} and "127.0.0.1 UDP port" in seen("NIC soft")'
+check "daemons that are not running are noted" holds 'state("NIC daemon") == state("NIC kernel") == {"note"}'
+check "the missing cache can be created" holds 'state("tuning cache") == {"ok"} and "can be created" in seen("tuning cache")'
+check "the cache was not created" [ ! -e "$XDG_CACHE_HOME" ]
 can_load=$(holds 'state("kernel as NIC") == {"ok"}' && echo yes)
 
 # ---- processes without rights; a file that is no cache
@@ -56,42 +56,42 @@ if [ $? = 77 ]; then
 else
     check "no pidfd_getfd, no BPF, little locked memory, a bad cache" \
         doctor 1 prlimit --memlock=65536 "$without" bpf,pidfd_getfd nicbarr doctor --json
-    check "these are the problems" holds 'sorted(problems) == ["NIC soft", "tuning cache"]'
-    check "pidfd_getfd is named" holds '"pidfd_getfd is not permitted" in seen("NIC soft")'
-    check "the cache is named, and why" holds '"tuning.jsonl is not used" in seen("tuning cache") and "not a tuning cache" in seen("tuning cache")'
-    check "locked memory" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
-    check "BPF" holds 'state("kernel as NIC") == {"note"}'
+    check "these problems are reported" holds 'sorted(problems) == ["NIC soft", "tuning cache"]'
+    check "the finding names pidfd_getfd" holds '"pidfd_getfd is not permitted" in seen("NIC soft")'
+    check "the finding names the cache and the reason" holds '"tuning.jsonl is not used" in seen("tuning cache") and "not a tuning cache" in seen("tuning cache")'
+    check "the limit of locked memory is noted" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
+    check "the lack of BPF is noted" holds 'state("kernel as NIC") == {"note"}'
     [ -z "$can_load" ] || check "and why" holds '"no permission to load BPF programs" in seen("kernel as NIC")'
     check "no pidfd_open" doctor 1 "$without" pidfd_open nicbarr doctor --json
-    check "it is named" holds '"pidfd_open or pidfd_getfd is not permitted" in seen("NIC soft")'
+    check "the finding names pidfd_open" holds '"pidfd_open or pidfd_getfd is not permitted" in seen("NIC soft")'
 fi
-check "the bad cache is left as it is" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
+check "the bad cache is unchanged" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 rm -r "$XDG_CACHE_HOME"
 
 # ---- Open MPI
 
 mkdir "$scratch/broken" "$scratch/bin"
 echo garbage > "$scratch/broken/mca_coll_nicbarr.so"
-check "a component that is none" doctor 1 env OMPI_MCA_mca_base_component_path="$scratch/broken:SYSTEM_DEFAULT" \
+check "the component is not a shared library" doctor 1 env OMPI_MCA_mca_base_component_path="$scratch/broken:SYSTEM_DEFAULT" \
     nicbarr doctor --json
-check "Open MPI's own words" holds 'state("component coll/nicbarr") == {"problem"} and "file too short" in seen("component coll/nicbarr")'
-check "that is the problem" holds 'problems == ["component coll/nicbarr"]'
-check "a job's processes have NICs all the same" holds 'state("NIC soft") == {"ok"}'
+check "the finding contains the error message of Open MPI" holds 'state("component coll/nicbarr") == {"problem"} and "file too short" in seen("component coll/nicbarr")'
+check "no other problem is reported" holds 'problems == ["component coll/nicbarr"]'
+check "the processes of the job can use NICs nevertheless" holds 'state("NIC soft") == {"ok"}'
 
-check "a component that is switched off" doctor 1 env OMPI_MCA_coll=^nicbarr nicbarr doctor --json
-check "a job's processes do not have it" holds 'problems == ["component"]'
+check "the component is disabled" doctor 1 env OMPI_MCA_coll=^nicbarr nicbarr doctor --json
+check "only the component is reported" holds 'problems == ["component"]'
 
 cat > "$scratch/bin/mpirun" << 'EOS'
 #!/bin/bash
 case $1 in --version) echo "mpirun (Open MPI) 3.1.4" ;; *) exec "${@: -1}" ;; esac
 EOS
 chmod +x "$scratch/bin/mpirun"
-check "an mpirun of another Open MPI" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
-check "which is named" holds 'problems == ["Open MPI"] and "different MPIs" in seen("Open MPI")'
+check "mpirun belongs to a different Open MPI" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "the finding names the different Open MPI" holds 'problems == ["Open MPI"] and "different MPIs" in seen("Open MPI")'
 
 printf '#!/bin/sh\nexit 127\n' > "$scratch/bin/mpirun"
-check "no mpirun" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
-check "which says so" holds 'problems == ["mpirun"] and "PATH" in seen("mpirun")'
+check "there is no mpirun" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "the finding reports that there is no mpirun" holds 'problems == ["mpirun"] and "PATH" in seen("mpirun")'
 
 cat > "$scratch/bin/mpirun" << EOS
 #!/bin/bash
@@ -101,8 +101,8 @@ echo --------------------------------------------------------- >&2
 for number in {1..40}; do echo "ORTE gives advice number \$number." >&2; done
 exit 213
 EOS
-check "an mpirun that fails" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
-check "its first lines are said, whole" holds 'problems == ["job"] and
+check "mpirun fails" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "the finding contains the first lines of its output as a whole" holds 'problems == ["job"] and
     seen("job").startswith("it failed (status 213): ssh: Could not resolve hostname node7: Name or service not known ORTE gives") and
     seen("job").endswith(". [and more]")'
 
@@ -124,19 +124,19 @@ open(sys.argv[2]).read()' "$scratch/taken" "$scratch/end" &
     wait $!
     [ "$status" = 1 ]
 }
-check "in words" in_words
-check "what works" said "^ok       component coll/nicbarr: Open MPI finds version"
-check "what does not" said "^problem  .*, NIC soft: not available: cannot open UDP port $port"
-check "and what to do, each time" \
+check "output as text" in_words
+check "the text shows what works" said "^ok       component coll/nicbarr: Open MPI finds version"
+check "the text shows what does not work" said "^problem  .*, NIC soft: not available: cannot open UDP port $port"
+check "the text contains a remedy for each problem" \
     [ "$(grep -cE "^(problem|note) " "$scratch/out")" = "$(grep -c "^         > " "$scratch/out")" ]
-check "a line that counts" said "^1 problem, [0-9]* notes"
+check "the last line counts the problems" said "^1 problem, [0-9]* notes"
 misused() { # ARGUMENT...
     nicbarr doctor "$@" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "^nicbarr doctor: "
 }
-check "a word that it does not know" misused all
-check "one host" misused --hosts here
-check "a host twice" misused --hosts a,b,a
+check "an unexpected argument" misused all
+check "a single host" misused --hosts here
+check "the same host twice" misused --hosts a,b,a
 
 # ---- between hosts
 
@@ -158,8 +158,8 @@ between() { # each launch may hang with Open MPI 5.0
     done
     return 1
 }
-check "a cut between two of them" between 1 --cut 1-3
-check "each has told" holds '{f["host"] for f in all_of_them if f["what"] == "NIC soft"} == {"host1", "host2", "host3"}'
-check "the cut is named, and no other pair" holds 'problems == ["NIC soft between host1 and host3"]'
-check "the others get through" holds 'seen("NIC soft between hosts") == "it works between 2 pairs of hosts"'
+check "packets between two hosts are dropped" between 1 --cut 1-3
+check "each host reports its NIC" holds '{f["host"] for f in all_of_them if f["what"] == "NIC soft"} == {"host1", "host2", "host3"}'
+check "only this pair of hosts is reported" holds 'problems == ["NIC soft between host1 and host3"]'
+check "the NICs of the other pairs work" holds 'seen("NIC soft between hosts") == "it works between 2 pairs of hosts"'
 finish

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs of tests/programs that a script makes once and plays in many ways, with all results checked; to be
+# Programs of tests/programs that a script generates once and runs in many ways, while all results are checked. To be
 # sourced after common.sh and with `seed` set.
 # shellcheck shell=bash disable=SC2154
 

@@ -25,10 +25,10 @@ for kind in soft kernel; do
     fi
     check "$kind: barriers of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" \
         --mca coll_nicbarr_algorithm "dissemination:1@$kind" "${barriers[@]}"
-    check "the NICs play them" said "MPI_Barrier on .* nodes: dissemination:1@$kind"
+    check "the NICs execute the barriers" said "MPI_Barrier on .* nodes: dissemination:1@$kind"
     check "$kind: data of 3 hosts" on_hosts "${hosts[@]}" 3 2 "${verbose[@]}" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "dissemination:2@$kind" "${data[@]}"
-    check "the NICs carry them" carried 3 "dissemination:2@$kind" Allreduce Reduce Allgather Gather Bcast Scatter
+    check "the NICs execute the collectives" carried 3 "dissemination:2@$kind" Allreduce Reduce Allgather Gather Bcast Scatter
 done
 for component in "pml ob1 --mca btl myr,self" "pml cm --mca mtl myr"; do
     # shellcheck disable=SC2086 # words

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, an experiment of nicbarr_experiments does not run, or its CSV cannot be read by plots and pages:
-# the keys in its head, the columns, rows of numbers. The numbers themselves are not checked.
+# If this fails, an experiment of nicbarr_experiments does not run, or plots and pages cannot read its CSV file, because
+# the keys in the header, the columns or the rows of numbers are wrong. The measured values are not checked.
 . "$(dirname "$0")/common.sh"
 
 program=$builddir/bench/nicbarr_experiments
@@ -53,7 +53,7 @@ factor="factor factor_q1 factor_q3"
 differs="-difference_us -difference_q1 -difference_q3"
 
 check "latency" experiment latency --seed 4711
-check "says its seed" said "^# seed: 4711$"
+check "the seed is printed" said "^# seed: 4711$"
 # shellcheck disable=SC2086 # lists of words
 {
     check "latency.csv" table latency latency 2 processes $sides $factor
@@ -78,15 +78,15 @@ check "says its seed" said "^# seed: 4711$"
 }
 
 # Chosen sides, which may be equal.
-check "two sides of Open MPI's" experiment latency -a ^nicbarr -b ^nicbarr
-check "the sides are said" said "^# a: ^nicbarr$"
+check "both sides use Open MPI" experiment latency -a ^nicbarr -b ^nicbarr
+check "both sides are named" said "^# a: ^nicbarr$"
 
 # Errors on the command line are reported in one line, before anything is started.
 wrong() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
 }
-check "no experiment" wrong "which experiment"
+check "no experiment is named" wrong "which experiment"
 check "an unknown experiment" wrong "'nonsense' is not an experiment" nonsense
 check "two experiments" wrong "'rtt' is not expected" latency rtt
 check "an unknown option" wrong "nonsense" latency --nonsense

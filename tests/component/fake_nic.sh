@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a new kind of NIC would need changes throughout the component. It plays jobs on a kind that the
-# component does not name: the fake NIC in tests/unit/nic_fake.c, the only kind in a component that is built from the
-# same sources. That kind must be found, measured, chosen, named and counted like any other.
+# If this fails, a new kind of NIC would need changes throughout the component. The test runs jobs on a kind of NIC
+# whose name does not occur in the component, the fake NIC of tests/unit/nic_fake.c, which is the only kind in a
+# component built from the same sources. It must be found, measured, chosen, named and counted like any other kind.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
@@ -15,7 +15,7 @@ plays() { # NAME HOSTS PER-HOST ARGUMENT...
     mkdir "$NICBARR_FAKE"
     check "$1 on $2 hosts with $3 processes each" on_hosts "${@:2:2}" -x NICBARR_FAKE \
         --mca coll_nicbarr_verbose 1 "${@:4}" --seed "$seed"
-    check "on its memory" test -n "$(ls "$NICBARR_FAKE")"
+    check "its memory is used" test -n "$(ls "$NICBARR_FAKE")"
 }
 ledger="$programs/barrier_ledger --iterations 600 --ledger $scratch/ledger"
 
@@ -28,8 +28,8 @@ done
 plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "${shapes[@]}"
 # shellcheck disable=SC2086 # words
 plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
-check "measured" said "3 nodes: .*(measured"
-check "with a prediction" predicted fake
+check "the fake NIC is measured" said "3 nodes: .*(measured"
+check "a prediction is reported" predicted fake
 
 # A failed allocation proves nothing about packets: the next communicator is served.
 export NICBARR_FAKE_REFUSALS=1
@@ -40,18 +40,18 @@ for algorithm in tree:2 auto; do
     plays "the first group of each has no memory, $algorithm" 2 2 -x NICBARR_FAKE_REFUSALS \
         --mca coll_nicbarr_algorithm $algorithm --mca coll_nicbarr_tune_after 0 \
         --mca coll_nicbarr_report "$scratch/report" "${shapes[@]}"
-    check "it is left to Open MPI" grep -q "the fake NIC has no memory left" "$scratch/report"
-    check "nobody thinks of a firewall" bash -c '! grep "get through" "$1"' - "$scratch/report"
-    check "the others are served" said "MPI_Barrier on .* nodes: .*($by"
+    check "the reason is reported for the communicator that is left to Open MPI" grep -q "the fake NIC has no memory left" "$scratch/report"
+    check "no firewall is suspected" bash -c '! grep "get through" "$1"' - "$scratch/report"
+    check "the other communicators use the fake NIC" said "MPI_Barrier on .* nodes: .*($by"
 done
 unset NICBARR_FAKE_REFUSALS
 
 # A process without the NIC: all return to Open MPI's barrier.
 unset NICBARR_FAKE
 # shellcheck disable=SC2086 # words
-check "without its memory" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
+check "the memory of the fake NIC is missing" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 1 $ledger --seed "$seed"
-check "says so" said "stay Open MPI's own: process 0: NICBARR_FAKE is not set"
-check "nothing of the kinds that the fake NIC replaces" \
+check "a message gives the reason" said "stay Open MPI's own: process 0: NICBARR_FAKE is not set"
+check "the kinds of NIC that the fake NIC replaces are not used" \
     bash -c "! ompi_info --param coll nicbarr --level 9 | grep -q 'coll_nicbarr_network\|kernel'"
 finish

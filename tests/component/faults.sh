@@ -9,7 +9,7 @@
 export OMPI_MCA_odls_base_sigkill_timeout=0
 
 export NPS="2 4 7" MPIRUN=mpirun
-check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' \
+check "processes are killed at arbitrary times" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' \
     > '$scratch/out' 2>&1"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"
@@ -30,13 +30,13 @@ if ! is_open_mpi 4; then
         # shellcheck disable=SC2086 # words
         check "failures are survived, ${options:-by default}" survivors $((seed + n)) $options
     done
-    check "a shrunk communicator is served" grep -aq "nicbarr: .* SHRUNK FROM .* (parameter)" "$scratch/out"
+    check "a shrunk communicator uses nicbarr" grep -aq "nicbarr: .* SHRUNK FROM .* (parameter)" "$scratch/out"
     unaided=--unaided check "failures are detected without the launcher" survivors $((seed + n + 1))
 fi
 . "$(dirname "$0")/drawn_common.sh"
 drawn_barriers shapes 200
 for program in "$programs/barrier_ledger" "${shapes[*]}"; do
-    check "${program%% *} finds barriers that are none" bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 $program \
+    check "${program%% *} detects broken barriers" bash -c "'$srcdir/tests/mpi/run_broken.sh' 3 $program \
         > '$scratch/out' 2>&1"
 done
 finish

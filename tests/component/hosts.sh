@@ -41,7 +41,7 @@ for layout in "2 2" "4 1" "3 2" "5 1"; do
     others=(shapes threads soak progress)
     for i in "${!algorithms[@]}"; do
         runs "$1" "$2" "${algorithms[i]}" barrier_ledger
-        check "the NICs play it" served "$1" $(($1 * $2))
+        check "the NICs execute the barriers" served "$1" $(($1 * $2))
         if [ "${NICBARR_TEST_ALL-}" != "" ]; then
             for other in "${others[@]}"; do
                 runs "$1" "$2" "${algorithms[i]}" "$other"
@@ -55,7 +55,7 @@ done
 
 check "thousands of MPI_Ibarrier outstanding" on_hosts 2 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1 "${thousands[@]}"
-check "the NICs play them" said "MPI_Barrier on .* 2 nodes: dissemination:1"
+check "the NICs execute the barriers" said "MPI_Barrier on .* 2 nodes: dissemination:1"
 
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 for how in ibarrier persistent; do
@@ -64,12 +64,12 @@ for how in ibarrier persistent; do
 done
 check "MPI_Ibarrier, then another collective" on_hosts 2 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 0 "$programs/pvars" --ibarrier
-check "which measures barriers" said "MPI_Barrier on .*(measured"
-check "chosen by measurement" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
+check "MPI_Barrier is measured" said "MPI_Barrier on .*(measured"
+check "chosen by tuning" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --seed "$seed"
-check "across hosts" said "6 processes on 3 nodes: .*(measured"
-check "with a prediction of all that was measured" predicted soft
-check "in a report that can be read" readable
+check "the choice is reported for all hosts" said "6 processes on 3 nodes: .*(measured"
+check "a prediction is reported for each measurement" predicted soft
+check "nicbarr report can read the report" readable
 # Whatever happens to a communicator, its entry in the report is complete.
 for fate in "tune_budget 0 openmpi" "algorithm openmpi openmpi" "algorithm pairwise pairwise"; do
     # shellcheck disable=SC2086 # three words
@@ -77,25 +77,25 @@ for fate in "tune_budget 0 openmpi" "algorithm openmpi openmpi" "algorithm pairw
     rm "$scratch/report"
     check "$1=$2" on_hosts 2 1 --mca "coll_nicbarr_$1" "$2" --mca coll_nicbarr_tune_after 0 \
         --mca coll_nicbarr_report "$scratch/report" "$programs/barrier_ledger" --iterations 200 --ledger "$scratch/ledger" --seed "$seed"
-    check "has a report that can be read" readable
-    check "and says what runs" grep -q "barrier *$3" "$scratch/text"
+    check "nicbarr report can read the report" readable
+    check "the report names the algorithm in use" grep -q "barrier *$3" "$scratch/text"
 done
 rm "$scratch/report"
-check "few barriers" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 100000 \
+check "too few barriers for tuning" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 100000 \
     "$programs/barrier_ledger" --iterations 10 --ledger "$scratch/ledger" --seed "$seed"
-check "has a report that can be read" readable
-check "and says so" grep -q "too few barriers" "$scratch/text"
+check "nicbarr report can read the report" readable
+check "the report gives this reason" grep -q "too few barriers" "$scratch/text"
 check "a job that cannot afford to measure" on_hosts 2 1 --mca coll_nicbarr_tune_share 1 --mca coll_nicbarr_tune_budget 60000 \
     --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_verbose 1 "$programs/short_job" --allreduces 1000
-check "measures nothing" bash -c '! grep measured "$1"' - "$scratch/out"
-check "one that can" on_hosts 2 1 --mca coll_nicbarr_tune_share 1 --mca coll_nicbarr_tune_budget 1 \
+check "nothing is measured" bash -c '! grep measured "$1"' - "$scratch/out"
+check "a job that can afford to measure" on_hosts 2 1 --mca coll_nicbarr_tune_share 1 --mca coll_nicbarr_tune_budget 1 \
     --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_verbose 1 "$programs/short_job" --allreduces 20000
-check "measures" said "MPI_Allreduce up to 8 bytes on .*(measured"
+check "a measurement is reported" said "MPI_Allreduce up to 8 bytes on .*(measured"
 rm "$scratch/report"
-check "enough of them" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 5 \
+check "enough barriers for tuning" on_hosts 2 1 --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 5 \
     "$programs/barrier_ledger" --iterations 400 --ledger "$scratch/ledger" --seed "$seed"
-check "has a report that can be read" readable
-check "and says no such thing" bash -c '! grep "too few barriers" "$1"' - "$scratch/text"
+check "nicbarr report can read the report" readable
+check "the report does not complain about too few barriers" bash -c '! grep "too few barriers" "$1"' - "$scratch/text"
 # A choice from the cache is challenged.
 watched() { # CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$scratch/measured" "$scratch/watched" 0.99 "$1"
@@ -108,14 +108,14 @@ for choice in pairwise@soft openmpi; do
     check "$choice from the cache is challenged" watched $choice 2 2
     grep '^ok' "$scratch/out"
 done
-check "so it is where packets are lost" watched tree:2@soft --loss 5 --reorder 5 --duplicate 5 2 2
+check "a choice is challenged in spite of packet loss" watched tree:2@soft --loss 5 --reorder 5 --duplicate 5 2 2
 
-check "communicators within a host are served there" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
+check "communicators within a host" on_hosts 2 3 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm counter "${shapes[@]}"
-check "by shared memory" said "processes on one node: counter"
+check "these communicators use shared memory" said "processes on one node: counter"
 
 # coll/han takes itself out of a communicator if no host has two of its processes, which it can only in Open MPI's own
 # table of functions (coll_nicbarr/openmpi.h).
-check "calls are compared, above coll/han" on_hosts 3 1 --mca coll_han_priority 60 --mca coll_nicbarr_check 1 \
+check "calls are checked with coll/han enabled" on_hosts 3 1 --mca coll_han_priority 60 --mca coll_nicbarr_check 1 \
     "$programs/mistakes"
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the test scripts that need several hosts, which are network namespaces (nethosts); sourced after
-# common.sh. Skips the script where such hosts cannot be made.
+# Shared by the test scripts that need several hosts, which are network namespaces (nethosts). Sourced after common.sh.
+# Skips the script if such hosts cannot be created.
 # shellcheck shell=bash
 nethosts=$srcdir/testbeds/hosts/nethosts
 export builddir

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The test script that sources this first runs on hosts that are network namespaces (nethosts). Outside
-# of them, this starts the script again inside, and ends with it. Before, `hosts` says how many hosts
-# there are and how many processes each has. `patience` says after how many seconds the script counts
-# as hung.
+# A test script that sources this file first runs on hosts that are network namespaces (nethosts). When it is started
+# outside of them, this file starts the script again inside, and exits with its status. The script must first set
+# `hosts` to the numbers of hosts and of processes per host, and `patience` to the number of seconds after which the
+# script is considered to hang.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, hosts with IPv6 and without IPv4 cannot use the NICs: the soft NIC (a job's own and a daemon's) for
-# barriers, data and messages, and the kernel NIC for barriers and data; or tools do not show their addresses. Where
-# some hosts have both families or only one of them, those that can reach each other must do so.
-# (tests/unit/kernel6_test checks bit by bit which packets the kernel's program accepts.)
+# barriers, data and messages, and the kernel NIC for barriers and data; or tools do not show their addresses. If hosts
+# have different families, the hosts that can reach each other must use the NICs. (tests/unit/kernel6_test checks bit by
+# bit which packets the kernel's program accepts.)
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/drawn_common.sh"
@@ -32,29 +32,29 @@ on_three_through() { # NETHOSTS-OPTION...
 # ---- no IPv4
 
 check "barriers" on_three
-check "are the NICs'" said "$plays"
-check "the network by address" on_three --mca coll_nicbarr_network 10.0.0.0/8,fd77::/64
-check "serves" said "$plays"
+check "the NICs execute the barriers" said "$plays"
+check "the network is given by its address" on_three --mca coll_nicbarr_network 10.0.0.0/8,fd77::/64
+check "the NICs execute these barriers" said "$plays"
 for other in fd78::/64 10.0.0.0/8 fe80::/10; do
     check "another network, $other" on_three --mca coll_nicbarr_network $other
-    check "is not there" said "there is no network to use (no address of this machine is in $other)"
-    check "and no NIC plays" unsaid "$plays"
+    check "a message reports that the network does not exist" said "there is no network to use (no address of this machine is in $other)"
+    check "the NICs do not execute barriers" unsaid "$plays"
 done
-check "packets lost, doubled, late and damaged" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
-check "are survived by the NICs" said "$plays"
-check "and not few" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
+check "packets are lost, duplicated, reordered and corrupted" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
+check "the NICs execute barriers nevertheless" said "$plays"
+check "the switch has injected many faults" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
 check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
     --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
-check "is carried by the NICs" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
+check "the NICs execute the collectives" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
 check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 2
 check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "$programs/pt2pt" --rounds 2
 cat > "$scratch/fragments.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_MPIRUN" "$@" && "$NETHOSTS_RUN" 1 grep Ip6FragCreates /proc/net/snmp6
 EOS
-check "the same where packets are smaller" on_hosts --ipv6 --mtu 1400 --shell 2 1 bash "$scratch/fragments.sh" \
+check "the same with a smaller MTU" on_hosts --ipv6 --mtu 1400 --shell 2 1 bash "$scratch/fragments.sh" \
     --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
-check "they fit: none comes in fragments" said "^Ip6FragCreates[[:space:]]*0$"
+check "no packet is fragmented" said "^Ip6FragCreates[[:space:]]*0$"
 
 # ---- the raw limit, over either family
 
@@ -67,9 +67,9 @@ udp_round_trip 3
 echo ok
 EOS
 for family in --ipv6 --switch; do
-    check "a UDP packet there and back ($family)" on_hosts $family --shell 2 bash "$scratch/round_trip.sh" "$srcdir" "$scratch"
-    check "is measured by polling" said "^polling .*[1-9]"
-    check "and blocked" said "^blocking .*[1-9]"
+    check "round trips of UDP packets ($family)" on_hosts $family --shell 2 bash "$scratch/round_trip.sh" "$srcdir" "$scratch"
+    check "polling is measured" said "^polling .*[1-9]"
+    check "blocking is measured" said "^blocking .*[1-9]"
 done
 
 # ---- tools and daemons there
@@ -94,11 +94,11 @@ done
 EOS
 check "a daemon on each host" on_hosts --ipv6 --shell 2 2 bash "$scratch/tools.sh" --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
-check "is shown where it is" said "soft, fd77::2/64 port 7312"
-check "in JSON" said '"prefix":[[:space:]]*64'
-check "for Prometheus" said 'nic="\[fd77::2\]:7312"'
-check "and by nicbarr doctor" said "at fd77::1 UDP port 7312"
-check "its NIC plays a job's barriers" said "$plays"
+check "nicbarr status shows the address of the daemon" said "soft, fd77::2/64 port 7312"
+check "the JSON contains the prefix" said '"prefix":[[:space:]]*64'
+check "the metrics contain the address" said 'nic="\[fd77::2\]:7312"'
+check "nicbarr doctor shows the address" said "at fd77::1 UDP port 7312"
+check "the NIC of the daemon executes the barriers of a job" said "$plays"
 
 # ---- the kernel NIC there
 
@@ -155,28 +155,28 @@ done
 exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 if [ $kernels != 77 ]; then
-    check "the kernels' barriers" by_kernels 3 2 "${kernel[@]}" "${ledger[@]}"
-    check "are the NICs'" said "$plays_there"
-    check "packets lost, doubled, late and damaged" by_kernels --loss 5 --duplicate 5 --reorder 5 --corrupt 5 \
+    check "barriers of the kernel NIC" by_kernels 3 2 "${kernel[@]}" "${ledger[@]}"
+    check "the NICs execute the barriers" said "$plays_there"
+    check "packets are lost, duplicated, reordered and corrupted" by_kernels --loss 5 --duplicate 5 --reorder 5 --corrupt 5 \
         --seed "$seed" 3 2 "${kernel[@]}" "${ledger[@]}"
-    check "are survived by the kernels" said "$plays_there"
-    check "and not few" said "^switch: .* lost [1-9].* repaired [1-9]"
-    check "the kernels' data, bit by bit" by_kernels 3 1 "${kernel[@]}" --mca coll_nicbarr_allreduce exchange \
+    check "the kernels execute barriers nevertheless" said "$plays_there"
+    check "the switch has injected many faults" said "^switch: .* lost [1-9].* repaired [1-9]"
+    check "data of the kernel NIC, bit by bit" by_kernels 3 1 "${kernel[@]}" --mca coll_nicbarr_allreduce exchange \
         --mca coll_nicbarr_bcast ring "${data[@]}"
-    check "are carried by them" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@kernel"
-    check "and handed on" said "MPI_Bcast up to .* on 3 nodes: dissemination:1@kernel"
-    check "the same where the MTU is IPv6's smallest" by_kernels --mtu 1280 3 1 "${kernel[@]}" \
+    check "the kernels execute the collectives" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@kernel"
+    check "the kernels forward broadcasts" said "MPI_Bcast up to .* on 3 nodes: dissemination:1@kernel"
+    check "the same with the smallest MTU of IPv6" by_kernels --mtu 1280 3 1 "${kernel[@]}" \
         --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
     check "reductions that need longer packets" too_long
-    check "are refused" \
+    check "the kernels refuse longer packets" \
         said "without the kernel NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 1280"
-    check "strangers' packets" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
-    check "harm nobody" said "$plays_there"
-    check "and are seen" said "[1-9][0-9]* *dropped_foreign"
-    check "the daemon's address is shown" said "kernel, fd77::1/64 port 7077"
-    check "one host's daemon is of IPv4, the other's of IPv6" on_hosts --ipv6 --shell 2 1 bash "$scratch/families.sh" \
+    check "packets from outside the job" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
+    check "the barriers are not affected" said "$plays_there"
+    check "the packets are counted" said "[1-9][0-9]* *dropped_foreign"
+    check "nicbarr status shows the address of the kernel NIC" said "kernel, fd77::1/64 port 7077"
+    check "the daemon of one host uses IPv4, the other IPv6" on_hosts --ipv6 --shell 2 1 bash "$scratch/families.sh" \
         "${kernel[@]}" --mca coll_nicbarr_nic kernel "${ledger[@]}"
-    check "they do not meet, and it is said what to do" said "give all myrd --kernel of a network the same --network"
+    check "the NICs are not used, and a message gives the remedy" said "give all myrd --kernel of a network the same --network"
 fi
 
 # ---- a container bridge has IPv4, with the same address on all hosts
@@ -191,7 +191,7 @@ exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 check "a bridge with IPv4 on each host" on_hosts --ipv6 --shell 3 2 bash "$scratch/bridge.sh" "${soft[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
-check "is not in the way of IPv6" said "$plays"
+check "the bridge does not prevent the use of IPv6" said "$plays"
 
 # ---- some hosts have both families
 
@@ -211,16 +211,16 @@ mixed() { # `first` gives the first host a single family
         "$@" "${ledger[@]}"
 }
 first=(--ipv6)
-check "one host has IPv6 alone, two have both" mixed
-check "they do not meet, and it is said why" said "one of them uses IPv4 and the other one IPv6"
-check "with IPv6 named" mixed --mca coll_nicbarr_network fd77::/64
-check "they meet" said "${plays/ on / on MPI_COMM_WORLD, }"
+check "one host has only IPv6, two have both families" mixed
+check "the NICs are not used, and a message gives the reason" said "one of them uses IPv4 and the other one IPv6"
+check "the IPv6 network is specified" mixed --mca coll_nicbarr_network fd77::/64
+check "all hosts use the NICs" said "${plays/ on / on MPI_COMM_WORLD, }"
 first=()
-check "one host has IPv4 alone, two have both" mixed
-check "all meet over IPv4" said "$plays"
-check "a network that one of them does not have" mixed --mca coll_nicbarr_network fd77::/64
-check "is not there" said "no address of this machine is in fd77::/64"
-check "and no NIC plays among all" unsaid "${plays/ on / on MPI_COMM_WORLD, }"
-check "both networks, IPv6 first" mixed --mca coll_nicbarr_network fd77::/64,10.77.0.0/24
-check "all meet" said "$plays"
+check "one host has only IPv4, two have both families" mixed
+check "all hosts use IPv4" said "$plays"
+check "a network is specified that one host does not have" mixed --mca coll_nicbarr_network fd77::/64
+check "a message names the missing network" said "no address of this machine is in fd77::/64"
+check "the NICs do not execute barriers of all hosts" unsaid "${plays/ on / on MPI_COMM_WORLD, }"
+check "both networks are specified, IPv6 first" mixed --mca coll_nicbarr_network fd77::/64,10.77.0.0/24
+check "all hosts use the NICs" said "$plays"
 finish

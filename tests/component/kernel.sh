@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs on the kernel NIC are released early, hang, or do not survive its loss. The NIC is chosen,
-# forced, shared by processes and jobs, used over a bad network, and goes away. The ledger in the test programs
-# detects early releases.
+# If this fails, jobs on the kernel NIC are released early, hang, or do not survive its loss. The NIC is chosen, forced,
+# shared by processes and jobs, used over a bad network, and removed. The ledger in the test programs detects early
+# releases.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/playing_common.sh"
@@ -23,23 +23,23 @@ played "thousands outstanding" "${thousands[*]}" 2 2
 played "MPI_Ibarrier alone" "$programs/pvars --nic kernel --done --ibarrier" 2 2
 played "persistent barriers alone" "$programs/pvars --nic kernel --done --persistent" 2 2
 # shellcheck disable=SC2086 # words
-check "without a bridge" on_hosts --kernel --redirect 4 1 --mca coll_nicbarr_verbose 1 \
+check "hosts without a bridge" on_hosts --kernel --redirect 4 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger
-check "the NICs play it" said "MPI_Barrier on .* nodes: dissemination:1@kernel"
+check "the NICs execute the barriers" said "MPI_Barrier on .* nodes: dissemination:1@kernel"
 
 # ---- a bad network
 
 for program in "$ledger" "$shapes"; do
     played "10 % loss" "$program" --loss 10 3 2
-    check "some are lost" did lost
+    check "some packets were lost" did lost
     played "30 % loss" "$program" --loss 30 3 2
-    check "some are lost" did lost
+    check "some packets were lost" did lost
     played "duplication" "$program" --duplicate 10 3 2
-    check "some come twice" did duplicated
+    check "some packets were duplicated" did duplicated
     played "reordering" "$program" --reorder 20 3 2
-    check "some come late" did reordered
+    check "some packets were reordered" did reordered
     played "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100 3 2
-    check "some are lost" did lost
+    check "some packets were lost" did lost
 done
 
 # ---- a cable is pulled for a while, as communicators come and go
@@ -60,7 +60,7 @@ EOS
 chmod +x "$scratch/unplugs.sh"
 check "a host is unplugged for 11 s: the job goes on" on_hosts --kernel --shell 2 2 "$scratch/unplugs.sh" \
     --mca coll_nicbarr_algorithm dissemination:1@kernel "${of_shapes[@]}" --until "$plugged"
-check "it was in the middle" said unplugged
+check "the host was unplugged during the job" said unplugged
 
 # ---- hardware addresses cannot be resolved any more: barriers need none
 
@@ -83,7 +83,7 @@ kill -KILL $job # nethosts ends its processes, which mpirun cannot reach
 exit 0
 EOS
 chmod +x "$scratch/unresolved.sh"
-check "a host's hardware address is gone: barriers go on" on_hosts --kernel --shell 2 1 "$scratch/unresolved.sh" \
+check "the hardware address of a host is unknown: barriers continue" on_hosts --kernel --shell 2 1 "$scratch/unresolved.sh" \
     --mca coll_nicbarr_algorithm dissemination:1@kernel "$programs/barrier_ledger" --iterations 1000000000 \
     --ledger "$scratch/ledger" --seed "$seed"
 
@@ -91,21 +91,21 @@ check "a host's hardware address is gone: barriers go on" on_hosts --kernel --sh
 
 unsaid() { ! said "$1"; }
 # shellcheck disable=SC2086 # words
-check "measured with the soft NIC and Open MPI's own" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
+check "tuning with the soft NIC and Open MPI" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report "$scratch/report" $ledger
-check "predicted for both" predicted "soft kernel"
-check "some of them serves" said "MPI_Barrier on .*, 3 processes on 3 nodes: "
+check "predictions for both NICs are reported" predicted "soft kernel"
+check "a choice is reported" said "MPI_Barrier on .*, 3 processes on 3 nodes: "
 # shellcheck disable=SC2086 # words
-check "the kernel's alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
+check "tuning with the kernel NIC only" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_nic kernel $ledger
-check "it, or Open MPI's own" said "MPI_Barrier on .*, 3 processes on 3 nodes: \(.*@kernel\|openmpi\)"
+check "the kernel NIC or Open MPI is chosen" said "MPI_Barrier on .*, 3 processes on 3 nodes: \(.*@kernel\|openmpi\)"
 # shellcheck disable=SC2086 # words
-check "no daemon, and no other NIC wanted" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
+check "no daemon runs, and no other NIC is allowed" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 1 --mca coll_nicbarr_nic kernel $ledger
-check "a line says how to get one" said "nicbarr: .*myrd"
+check "a message explains how to start a daemon" said "nicbarr: .*myrd"
 # shellcheck disable=SC2086 # words
-check "soft alone" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
-check "no kernel's" unsaid "@kernel"
+check "only the soft NIC is allowed" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
+check "the kernel NIC is not used" unsaid "@kernel"
 
 # ---- a firewall blocks one kind of NIC: the other one goes on
 
@@ -119,11 +119,11 @@ walled() { # PORT MPIRUN-ARGUMENT...
     on_hosts --kernel --cut 1-2 --port "$1" 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 \
         --mca coll_nicbarr_report "$scratch/report" "${@:2}" $ledger
 }
-check "a firewall for the kernel NIC" walled 7077
-check "a line says so, once for a communicator" found_out_once "the kernel NIC: no myrd --kernel answers at 10.77.0.[12], UDP port 7077"
-check "the soft one is measured" predicted soft
-check "a firewall for the soft one" walled 7312 --mca coll_nicbarr_port 7312
-check "a line says so, once for a communicator" found_out_once "the soft NIC: .*firewall"
+check "a firewall blocks the kernel NIC" walled 7077
+check "a message reports the firewall, once for each communicator" found_out_once "the kernel NIC: no myrd --kernel answers at 10.77.0.[12], UDP port 7077"
+check "the soft NIC is measured" predicted soft
+check "a firewall blocks the soft NIC" walled 7312 --mca coll_nicbarr_port 7312
+check "a message reports the firewall, once for each communicator" found_out_once "the soft NIC: .*firewall"
 check "the kernel NIC is measured" predicted kernel
 
 # ---- the daemon is stopped: MPI_Init does not wait for it
@@ -148,18 +148,18 @@ export out=$scratch/out go=
 stopped() { # MPIRUN-ARGUMENT...
     on_hosts --kernel --shell 2 1 "$scratch/stopped.sh" --mca coll_nicbarr_verbose 1 "$@" $ledger
 }
-check "stopped daemons: the soft NIC plays" stopped --mca coll_nicbarr_algorithm pairwise
-check "it does" said "nodes: pairwise@soft"
-check "a line says what to do" said "nicbarr: myrd --kernel (process [0-9]*) does not answer: .*kill -CONT"
-check "where nothing else is wanted, Open MPI's own" stopped \
+check "daemons are stopped, and the soft NIC is used" stopped --mca coll_nicbarr_algorithm pairwise
+check "the soft NIC executes the barriers" said "nodes: pairwise@soft"
+check "a message gives the remedy" said "nicbarr: myrd --kernel (process [0-9]*) does not answer: .*kill -CONT"
+check "daemons are stopped, and no other NIC is allowed" stopped \
     --mca coll_nicbarr_tune_after 1 --mca coll_nicbarr_nic kernel
-check "with a line" said "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
-check "one for a communicator" told_once
-check "no NIC played" unsaid "nodes: .*@kernel"
+check "a message gives the reason" said "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
+check "the message is printed once for each communicator" told_once
+check "the NICs do not execute barriers" unsaid "nodes: .*@kernel"
 go=$scratch/go
 ledger="$ledger --hold $go" check "stopped in MPI_Init, and not later: they are used" stopped \
     --mca coll_nicbarr_algorithm pairwise@kernel
-check "the kernel NIC plays" said "nodes: pairwise@kernel"
+check "the kernel NIC executes the barriers" said "nodes: pairwise@kernel"
 
 # ---- the daemon goes away
 
@@ -181,7 +181,7 @@ breaks() { # NETHOSTS-ARGUMENT... MPIRUN-ARGUMENT...
     [ "$status" != 0 ] && [ "$status" != 124 ] && said "nicbarr: .*the kernel NIC of this node"
 }
 # (Killed daemons: tests/component/myrd_restart.sh.)
-check "told to end in the middle of a job: the job ends with a line" breaks --kernel --shell 2 1 "$scratch/dies.sh"
+check "the daemon is terminated during a job: the job ends with a message" breaks --kernel --shell 2 1 "$scratch/dies.sh"
 
 # ---- the NICs' interfaces are renamed or removed: separate cables, so that mpirun keeps its own
 
@@ -210,14 +210,14 @@ chmod +x "$scratch/cable.sh"
 # A group that is set up later needs the interface by its name. At most 15 of the groups that are closed later were
 # open before (--alive).
 # shellcheck disable=SC2016 # expanded there
-check "renamed in the middle of a job: it goes on" on_hosts --shell 2 1 "$scratch/cable.sh" '
+check "the interface is renamed during a job: the job continues" on_hosts --shell 2 1 "$scratch/cable.sh" '
         until_closed 5
         for host in 1 2; do "$NETHOSTS_RUN" $host ip link set nic0 name nic1; done
         until_closed $(($(closed) + 20)) && echo "ok, all goes on"
         kill $job; wait $job; exit 0' \
     --mca coll_nicbarr_algorithm dissemination:1@kernel "${of_shapes[@]}" --until "$scratch/never"
 # shellcheck disable=SC2016 # expanded there
-check "moved away in the middle of a job: the job ends with a line" breaks --shell 2 1 "$scratch/cable.sh" '
+check "the interface is moved during a job: the job ends with a message" breaks --shell 2 1 "$scratch/cable.sh" '
         until grep -q "@kernel" "$dies_out"; do sleep 0.1; done
         "$NETHOSTS_RUN" 2 ip link set nic0 netns 1 name nic1'
 

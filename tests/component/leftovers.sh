@@ -40,10 +40,10 @@ ended() { # ranks, or "mpirun"
     over
 } 2> /dev/null
 
-check "a job that ends well" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
-check "leaves nothing" empty
-check "one with messages by the BTL" job 3 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
-check "leaves nothing" empty
+check "a job that ends normally" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
+check "the job leaves no files behind" empty
+check "a job with messages by the BTL" job 3 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
+check "the job leaves no files behind" empty
 
 # A singleton. Open MPI 5.0 then leaves a directory of its own, with or without nicbarr.
 alone() { # ENVIRONMENT...
@@ -55,22 +55,22 @@ alone() { # ENVIRONMENT...
     find "$dir" -mindepth 1 -printf '%P\n' | sed 's/[0-9][0-9]*/N/g' | sort > "$scratch/left"
     rm -rf "$dir"
 }
-check "one without mpirun, and without nicbarr" alone OMPI_MCA_coll=^nicbarr OMPI_MCA_btl=^myr
+check "a process without mpirun and without nicbarr" alone OMPI_MCA_coll=^nicbarr OMPI_MCA_btl=^myr
 mv "$scratch/left" "$scratch/left_by_openmpi"
-check "one without mpirun" alone
-check "leaves nothing more" diff "$scratch/left_by_openmpi" "$scratch/left"
+check "a process without mpirun" alone
+check "nicbarr leaves no additional files behind" diff "$scratch/left_by_openmpi" "$scratch/left"
 aborts() { # (mpirun's own words about it may get lost when several processes abort at once)
     ! NICBARR_TEST_BREAK=1 job 3 "$programs/barrier_ledger" --ledger "$scratch/ledger" &&
         said "^FAIL barrier_ledger"
 }
-check "one that calls MPI_Abort" aborts
-check "leaves nothing" empty
-check "one of which a process is killed" ended KILL 1
-check "leaves nothing" empty
-check "one of which all processes are killed" ended KILL 0 1 2
-check "leaves nothing" empty
-check "one that is told to end" ended TERM mpirun
-check "leaves nothing" empty
+check "a job that calls MPI_Abort" aborts
+check "the job leaves no files behind" empty
+check "a job of which a process is killed" ended KILL 1
+check "the job leaves no files behind" empty
+check "a job of which all processes are killed" ended KILL 0 1 2
+check "the job leaves no files behind" empty
+check "a job whose mpirun is terminated" ended TERM mpirun
+check "the job leaves no files behind" empty
 
 check "mpirun and all processes are killed" ended KILL mpirun 0 1 2
 one_file() { # besides Open MPI's own, which stay without nicbarr, too
@@ -78,9 +78,9 @@ one_file() { # besides Open MPI's own, which stay without nicbarr, too
     [ "$(find "$TMPDIR" -name '*nicbarr*' -printf '%y %s\n' | awk '$1 == "f" && $2 < 64' | wc -l)" = 1 ] &&
         [ "$(find "$TMPDIR" -name '*nicbarr*' | wc -l)" = 1 ]
 }
-check "of nicbarr's there is one small file in Open MPI's directory" one_file
+check "nicbarr leaves one small file in the directory of Open MPI" one_file
 find "$TMPDIR" -mindepth 1 | sort > "$scratch/before"
-check "the next job" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
+check "the next job succeeds" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
 nothing_more() { find "$TMPDIR" -mindepth 1 | sort | diff "$scratch/before" - >> "$scratch/out"; }
-check "adds nothing to that" nothing_more
+check "the next job adds no files" nothing_more
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, programs that use libmyr without MPI have wrong barriers on several hosts: by the soft NIC and the
-# kernel's, with several processes on a host, and with losses. A ledger detects early releases.
+# If this fails, programs that use libmyr without MPI have wrong barriers on several hosts, with the soft NIC or the
+# kernel NIC, with several processes on a host, or with packet loss. A ledger detects early releases.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -41,7 +41,7 @@ meets() { # the same, and all members succeeded
 
 check "soft NIC, 3 hosts" meets -- 3 1 soft dissemination:1
 check "4 hosts with 2 processes each" meets -- 4 2 soft tree:2
-check "each process a node of its own" meets -- 2 2 soft pairwise alone
+check "each process is a separate node" meets -- 2 2 soft pairwise alone
 check "10 % loss" meets --loss 10 --seed "$seed" -- 3 2 soft dissemination:1
 
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
@@ -49,6 +49,6 @@ if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     check "4 hosts with 2 processes each" meets --kernel -- 4 2 kernel tree:2
     check "10 % loss" meets --kernel --loss 10 --seed "$seed" -- 3 2 kernel dissemination:1
     started --kernel -- 2 2 kernel tree:2 alone
-    check "processes that share it must share memory" [ "$(grep -c 'give all processes of a node the same directory' "$scratch/out")" = 4 ]
+    check "processes of a node must use the same directory" [ "$(grep -c 'give all processes of a node the same directory' "$scratch/out")" = 4 ]
 fi
 finish

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a bad network or slow processes break barriers or hang jobs. Packets of the NICs are lost or
-# damaged, and processes are slow or stopped; each barrier must be correct nevertheless, by the programs'
-# ledger, and each job must end.
+# If this fails, a bad network or slow processes break barriers or hang jobs. Packets of the NICs are lost or damaged,
+# and processes are slow or stopped; according to the ledger of the programs, each barrier must nevertheless be correct,
+# and each job must end.
 #
-# NICBARR_TEST_STOP: for how many seconds a process is stopped (5).
+# NICBARR_TEST_STOP is the number of seconds for which a process is stopped (5).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/playing_common.sh"
@@ -15,23 +15,23 @@ bad() { # NAME PROGRAM SWITCH-OPTION...
 
 for program in "$ledger" "$shapes" "$threads"; do
     bad "10 % loss" "$program" --loss 10
-    check "some are lost" did lost
+    check "some packets were lost" did lost
     bad "30 % loss" "$program" --loss 30
-    check "some are lost" did lost
+    check "some packets were lost" did lost
 done
 for program in "$ledger" "$shapes"; do
     bad "duplication" "$program" --duplicate 10
-    check "some come twice" did duplicated
+    check "some packets were duplicated" did duplicated
     bad "reordering" "$program" --reorder 20
-    check "some come late" did reordered
+    check "some packets were reordered" did reordered
     bad "corruption" "$program" --corrupt 10
-    check "some reach the NIC damaged" did repaired
+    check "the NICs received corrupted packets" did repaired
     bad "delay" "$program" --delay 300
     bad "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100
-    check "some are lost" did lost
+    check "some packets were lost" did lost
 done
 # shellcheck disable=SC2086 # words
-check "measured over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
+check "tuning over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
     --mca coll_nicbarr_verbose 1 $ledger
 
 # ---- slow and stopped processes
@@ -71,10 +71,10 @@ for victim in 1 4; do
     check "process $victim is stopped for $stop s" on_hosts --shell 3 2 "$scratch/stopping.sh" $victim 1 \
         "$stop" 0.1 --mca coll_nicbarr_algorithm dissemination:1 \
         "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed"
-    check "in the middle of it" said "stop number 1 is over"
+    check "the process was stopped during the job" said "stop number 1 is over"
 done
-check "a slow process" on_hosts --shell 3 2 "$scratch/stopping.sh" 3 30 0.05 0.05 \
+check "a process is slow" on_hosts --shell 3 2 "$scratch/stopping.sh" 3 30 0.05 0.05 \
     --mca coll_nicbarr_algorithm pairwise \
     "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed"
-check "was stopped now and then" said "stop number 30 is over"
+check "the process was stopped repeatedly" said "stop number 30 is over"
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A node that is lost while a communicator is measured is waited for once, and not once for each
-# candidate that is left. The switch drops all packets of the NICs after the first thousands. Each wait
-# that takes longer than coll_nicbarr_warn is reported, so these lines are counted.
+# If a node is lost during tuning, processes must wait for it only once, and not once for each remaining candidate. The
+# switch drops all packets of the NICs after the first few thousand. Each wait that takes longer than coll_nicbarr_warn
+# is reported, so the test counts these messages.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -17,6 +17,6 @@ lost() { # the job ends, by an error
 }
 waits() { grep -c "without a response from" "$scratch/out"; }
 check "the network is lost while barriers are measured" lost
-check "that is reported" test "$(waits)" -ge 1
-check "each process waits for the other one once" test "$(waits)" -le 2
+check "a message reports the loss" test "$(waits)" -ge 1
+check "each process waits for the lost node once" test "$(waits)" -le 2
 finish

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a fault of the machine hangs a job: the clock is set, processors or memory are taken away, files
-# cannot be accessed, processes have different numbers. In each case the job must go on, or all members return to Open
-# MPI's barrier with one line. What this machine cannot do is skipped with a line.
-# (An earlier job's packets: strangers.sh. Cables, silent hosts, stopped processes: overdue.sh. Signals:
+# If this fails, a job hangs after an event on the machine: the clock is set, CPUs or memory are removed, files cannot
+# be accessed, or processes are in different namespaces. In each case the job must continue, or all members must fall
+# back to the barrier of Open MPI with one message. Events that this machine does not support are skipped with a
+# message. (An earlier job's packets: strangers.sh. Cables, silent hosts, stopped processes: overdue.sh. Signals:
 # faults.sh. Little shared memory: resources.sh. Daemons: myrd.sh, kernel.sh.)
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
@@ -36,11 +36,11 @@ over() { # barriers of all members end it, so they still work
 # ---- the clock is set, by an hour, repeatedly
 
 jumps=$builddir/tests/component/.libs/clock_jumps.so
-check "a clock can be set" test -e "$jumps"
-check "the clock is set" runs -x LD_PRELOAD="$jumps" "${short[@]}"
-check "the NICs' hosts' clocks are set" on_hosts 2 2 -x LD_PRELOAD="$jumps" "${loud[@]}" \
+check "the library that sets the clock is built" test -e "$jumps"
+check "the clock is set during a job" runs -x LD_PRELOAD="$jumps" "${short[@]}"
+check "the clock is set during a job on several hosts" on_hosts 2 2 -x LD_PRELOAD="$jumps" "${loud[@]}" \
     --mca coll_nicbarr_algorithm tree:2 "${short[@]}"
-check "they play all the same" played
+check "the NICs execute barriers nevertheless" played
 
 # ---- processors are taken away and returned
 
@@ -54,7 +54,7 @@ bound_anew() {
     all=$(taskset -pc $$ | sed 's/.*: //')
     begin --bind-to none && bind "$last" && over && begin --bind-to none && bind "$last" && sleep 0.1 && bind "$all" && over
 }
-check "all processes are bound to one processor, and set free again" bound_anew
+check "all processes are bound to one CPU, and released again" bound_anew
 
 # A control group for this script, in v1 or v2.
 group=
@@ -82,7 +82,7 @@ taken_away() {
     echo "$last" > "$group/cpuset.cpus" && sleep 0.2 && echo "$all" > "$group/cpuset.cpus" && over
 }
 if make_group cpuset; then
-    check "a control group's processors are taken away, and given back" taken_away
+    check "the CPUs of a control group are removed and restored" taken_away
     end_group
 else
     echo "skip: no control group of processors can be made here"
@@ -112,8 +112,8 @@ little() {
     [ "$status" != 0 ] || either
 }
 if make_group memory; then
-    check "a process with memory of its own control group" enough
-    check "with too little: it works, or the job ends" little
+    check "a process is in a separate memory cgroup" enough
+    check "with too little memory the job works or ends" little
     end_group
 else
     echo "skip: no control group of memory can be made here"
@@ -132,7 +132,7 @@ read_only() {
     [ $? = 77 ] || either
 }
 if unshare --mount true 2> /dev/null; then
-    check "/tmp is read only" read_only
+    check "/tmp is read-only" read_only
 else
     echo "skip: no namespace of mounts can be made here"
 fi
@@ -148,14 +148,14 @@ apart() { # UNSHARE-OPTION...
         "${loud[@]}" unshare "$@" "${ledger[@]}" --iterations 300 > "$scratch/out" 2>&1 && either
 }
 if unshare --pid --fork --mount-proc true 2> /dev/null; then
-    check "process numbers of its own for each process" apart --pid --fork --kill-child
-    check "all go back" fell_back
-    check "System V memory of its own for each process" apart --ipc
-    check "they play" played
-    check "mounts of its own for each process" apart --mount
-    check "they play" played
-    check "a time of its own for each process" apart --time --fork --monotonic 100000
-    check "all go back" fell_back
+    check "each process has a separate PID namespace" apart --pid --fork --kill-child
+    check "all processes fall back to Open MPI" fell_back
+    check "each process has a separate System V IPC namespace" apart --ipc
+    check "nicbarr executes the barriers" played
+    check "each process has a separate mount namespace" apart --mount
+    check "nicbarr executes the barriers" played
+    check "each process has a separate time namespace" apart --time --fork --monotonic 100000
+    check "all processes fall back to Open MPI" fell_back
 else
     echo "skip: no namespaces of processes can be made here"
 fi
@@ -175,7 +175,7 @@ closed_book() {
     either
 }
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2> /dev/null; then
-    check "processes that nobody may look into" closed_book
+    check "processes may not be traced" closed_book
 else
     echo "skip: only root can be another user"
 fi

@@ -41,7 +41,7 @@ barriers_over_myr() {
 }
 
 killed_over_myr() { # RUNS
-    check "killed at any moment" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $1 \
+    check "processes are killed at arbitrary times" bash -c "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $1 \
         > '$scratch/out' 2>&1"
 }
 
@@ -88,7 +88,7 @@ late_on_one_node() {
         check "the senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 600 \
             --spawned 3 --disconnect
         check "a receiver that makes no calls delays no others, $bytes bytes" away 3 --bytes $bytes
-        check "8 such receivers" away 10 --bytes $bytes
+        check "8 receivers that make no calls" away 10 --bytes $bytes
     done
 }
 late_from_host() { # NETHOSTS-OPTION-OR-"" MPIRUN-OPTION... -- PROGRAM-OPTION...: senders on the second host
@@ -108,7 +108,7 @@ late_on_hosts() {
     for coll in ^nicbarr ^monitoring; do
         check "messages of other hosts' processes that have ended, coll $coll" late_from_host "--loss 20" \
             --mca coll $coll --
-        check "the processes have disconnected, coll $coll" late_from_host "--loss 20" --mca coll $coll -- \
+        check "the processes have disconnected before, coll $coll" late_from_host "--loss 20" --mca coll $coll -- \
             --disconnect
     done
 }
@@ -148,15 +148,15 @@ says_who() { # on each host at most once
 
 messages_on_hosts() {
     check "a host is unplugged: the job goes on" unplugged --mca "${component}_warn" 2
-    check "it waits for it" said "^goes on waiting"
-    check "a line says which host" says_who
+    check "a message reports that the sender waits" said "^goes on waiting"
+    check "a message names the host" says_who
     check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
     check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
     check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \
         --threads 3
-    check "processes that come later, on another host" starting_others 2 --hosts 10.77.0.2 \
+    check "spawned processes on another host" starting_others 2 --hosts 10.77.0.2 \
         --more-hosts 10.77.0.1,10.77.0.2
     late_on_hosts
-    check "jobs of two hosts connect" starting_others 3 --strangers --hosts 10.77.0.2 \
+    check "jobs on two hosts connect" starting_others 3 --strangers --hosts 10.77.0.2 \
         --more-hosts 10.77.0.3
 }

@@ -8,12 +8,12 @@ component=mtl_myr myr="--mca pml cm --mca mtl myr"
 runner="--mca mtl_myr_runner 1"
 
 # The test of matching is sound: plain Open MPI passes it, and mutilated results are detected.
-check "matching, Open MPI's own" ok 3 --mca pml ob1 --mca btl $usual "$programs/matching" --rounds 3
+check "matching, by Open MPI" ok 3 --mca pml ob1 --mca btl $usual "$programs/matching" --rounds 3
 spoilt() {
     # shellcheck disable=SC2086 # options
     ! job 3 $myr "$programs/matching" --rounds 3 --spoil && said "FAIL matching.*overtaken"
 }
-check "a wrong order is found" spoilt
+check "a wrong order is detected" spoilt
 
 for way in "" "$runner" "--mca mtl_myr_direct 0" "--mca mtl_myr_buffers 8 --mca mtl_myr_messages 60"; do
     for processes in 1 2 5; do
@@ -26,18 +26,18 @@ for way in "" "$runner" "--mca mtl_myr_direct 0" "--mca mtl_myr_buffers 8"; do
     # shellcheck disable=SC2086 # options
     check "messages $way" over_myr 3 $way "$programs/pt2pt" --rounds 5
 done
-check "statuses, Open MPI's own" ok 2 --mca pml ob1 --mca btl $usual "$programs/statuses"
+check "statuses, by Open MPI" ok 2 --mca pml ob1 --mca btl $usual "$programs/statuses"
 for processes in 1 2 3; do
     check "statuses, $processes processes" over_myr $processes "$programs/statuses"
 done
 check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
 # shellcheck disable=SC2086 # options
-check "messages of several threads, runner" over_myr 3 $runner "$programs/pt2pt" --rounds 3 --threads 4
+check "messages of several threads, with a progress thread" over_myr 3 $runner "$programs/pt2pt" --rounds 3 --threads 4
 # shellcheck disable=SC2086 # options
-check "the runner takes no signals" over_myr 2 --mca coll ^nicbarr $runner "$programs/signals"
-check "what is counted" over_myr 2 "$programs/message_pvars"
-check "processes that come later" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
-check "no reading of others' memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
+check "the progress thread receives no signals" over_myr 2 --mca coll ^nicbarr $runner "$programs/signals"
+check "counters" over_myr 2 "$programs/message_pvars"
+check "spawned processes" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
+check "processes may not read each other's memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
 
 late_on_one_node
 barriers_over_myr
@@ -55,11 +55,11 @@ moving() { # LONGEST-WAIT WAY...
 }
 # shellcheck disable=SC2086 # options
 {
-    check "a message moves without its hosts" moving 300 $runner
-    check "also by pieces" moving 300 $runner --mca mtl_myr_direct 0
+    check "a message makes progress without MPI calls" moving 300 $runner
+    check "a message makes progress in fragments" moving 300 $runner --mca mtl_myr_direct 0
 }
 stands() { ! moving 5 && said "waiting for a message that is not transferred"; }
-check "without a runner it does not" stands
+check "without a progress thread it does not" stands
 
 export NPS="3" MPIRUN="mpirun $myr"
 killed_over_myr 2
@@ -71,17 +71,17 @@ quiet_ledger="$programs/barrier_ledger --iterations 20"
 refused() { ! job 1 $myr "$@" $quiet_ledger; }
 # shellcheck disable=SC2086 # options
 {
-    check "not asked for" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
-    check "is not even opened" unsaid "component myr"
+    check "the MTL is not requested" ok 2 $verbose --mca pml ob1 --mca btl $usual $quiet_ledger
+    check "the MTL is not opened" unsaid "component myr"
     # One process: Open MPI ends the job at the first one without a PML, perhaps before another one prints its line.
-    check "no network" refused --mca mtl_myr_network 203.0.113.0/24
-    check "says why" said "nicbarr: mtl myr: not used: there is no network to use"
+    check "there is no network" refused --mca mtl_myr_network 203.0.113.0/24
+    check "a message gives the reason" said "nicbarr: mtl myr: not used: there is no network to use"
     check "a wrong parameter" refused --mca mtl_myr_buffers 1
-    check "says what" said "mtl_myr_buffers is 1, but must be from"
-    check "another one" refused --mca mtl_myr_warn -1
-    check "says what of that" said "mtl_myr_warn is -1, but must be from"
-    check "a number beyond an int" refused --mca mtl_myr_buffers 4294967328
-    check "says what, too" said "mtl_myr_buffers is 4294967328, but must be from"
+    check "a message names the wrong value" said "mtl_myr_buffers is 1, but must be from"
+    check "another wrong parameter" refused --mca mtl_myr_warn -1
+    check "a message names the wrong value" said "mtl_myr_warn is -1, but must be from"
+    check "a number that does not fit into an int" refused --mca mtl_myr_buffers 4294967328
+    check "a message names the wrong value" said "mtl_myr_buffers is 4294967328, but must be from"
 }
 
 if there_are_hosts; then
@@ -97,7 +97,7 @@ if there_are_hosts; then
     rm -rf "$scratch/files"
     mkdir "$scratch/files"
     # shellcheck disable=SC2086 # options
-    check "a message moves between hosts" on_hosts 2 1 $runner "$programs/moving" \
+    check "a message between hosts makes progress without MPI calls" on_hosts 2 1 $runner "$programs/moving" \
         --directory "$scratch/files"
 fi
 finish

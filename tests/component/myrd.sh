@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs whose NICs are daemons (myrd) break: jobs across hosts, several jobs at once, clients and daemons
-# that are killed at any time, other users. Tests wait for values that the NICs count, never for a time.
+# If this fails, jobs whose NICs are run by daemons (myrd) fail. The test covers jobs across hosts, concurrent jobs,
+# clients and daemons that are killed at any time, and other users. It waits for counters of the NICs and never for a
+# fixed time.
 hosts=(2 2) patience=300
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
@@ -47,10 +48,10 @@ until_more_barriers() {
 }
 
 could_be() { on 1 "$myrd" --check && ! on 1 "$myrd" --check --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
-check "a look at whether a host can have one" could_be
+check "myrd --check reports that a host can run a daemon" could_be
 both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
 check "a daemon on each host" both_start
-check "their NICs are there, and run by them" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
+check "nicbarr status shows that the daemons run the NICs" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
 
 # Every thread has a filter of system calls (2). CAP_NET_ADMIN is 12.
 confined() {
@@ -64,16 +65,16 @@ confined() {
             return 1
     done
 }
-check "they have given up what they do not need" confined
+check "the daemons have dropped privileges" confined
 
 a_second() { ! on 1 "$myrd" && said "is already running"; } > "$scratch/out" 2>&1
-check "a second one on a host is refused" a_second
+check "a second daemon on the host is refused" a_second
 
-check "a job by the daemons" served --mca coll_nicbarr_nic daemon
-check "auto finds them" served
+check "a job uses the daemons" served --mca coll_nicbarr_nic daemon
+check "a job finds the daemons by default" served
 before=$(barriers)
-check "a job with its own NICs" served --mca coll_nicbarr_nic soft
-check "which the daemons do not see" [ "$(barriers)" = "$before" ]
+check "a job uses private NICs" served --mca coll_nicbarr_nic soft
+check "the daemons do not take part in that job" [ "$(barriers)" = "$before" ]
 
 two_jobs() {
     begin_job "$scratch/out1" "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger1"
@@ -84,8 +85,8 @@ two_jobs() {
     cat "$scratch/out1" "$scratch/out2" > "$scratch/out"
     [ "$rc" = 0 ] && [ "$(grep -c "^ok" "$scratch/out")" = 2 ]
 }
-check "two jobs at once" two_jobs
-check "nothing is left of them" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
+check "two concurrent jobs" two_jobs
+check "their groups are closed" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
 
 # A client dies amid its barriers.
 client_killed() {
@@ -98,9 +99,9 @@ client_killed() {
     until_status 'len(pids("barrier_ledger")) == 0'
     until_status 'sum(len(x["nic"]["groups"]) for x in by("myrd")) == 0'
 }
-check "a client is killed: its job ends" client_killed
-check "another job works" served --mca coll_nicbarr_nic daemon
-check "both daemons are still there" [ "$(status 'len(pids("myrd"))')" = 2 ]
+check "a client is killed, and its job ends" client_killed
+check "another job uses the daemons" served --mca coll_nicbarr_nic daemon
+check "both daemons continue to run" [ "$(status 'len(pids("myrd"))')" = 2 ]
 
 # A daemon dies while a job runs. If it runs the NIC at that moment, the NIC is broken, too. So it is stopped
 # first: if barriers go on nevertheless, it was not running the NIC.
@@ -129,15 +130,15 @@ daemon_killed() {
     kill -TERM "$job"
     until_status 'len(pids("barrier_ledger")) == 0'
 }
-check "a daemon is killed: the job goes on" daemon_killed
+check "a daemon is killed, and the job continues" daemon_killed
 check "one daemon is left" [ "$(status 'len(pids("myrd"))')" = 1 ]
 
 declined() {
     run_job --mca coll_nicbarr_nic daemon "$programs/pvars" && said "^ok.*counted 0" &&
         said "stay Open MPI's own: .*cannot reach the daemon myrd"
 }
-check "a job that wants a daemon where there is none is Open MPI's, with a line why" declined
-check "auto takes an own NIC there" served
+check "a job that requires a missing daemon uses Open MPI, and a message gives the reason" declined
+check "a job uses private NICs by default" served
 
 # Stopped daemons: MPI_Init does not wait for them. If they continue by the time the NICs are needed, they are used;
 # otherwise a line says what to do, and the job uses its own NICs.
@@ -190,13 +191,13 @@ stranger() {
 }
 
 restart() { on 1 "$myrd" || on 2 "$myrd"; } > "$scratch/out" 2>&1
-check "a socket that was left over is replaced" restart
-check "and a job works again" served --mca coll_nicbarr_nic daemon
-check "daemons stopped during MPI_Init, not later: they are used" come_back
-check "stopped daemons: own NICs, and a line what to do" stay_away
-check "and when they go on, a job uses them" served --mca coll_nicbarr_nic daemon
+check "a stale socket is replaced" restart
+check "another job uses the daemons" served --mca coll_nicbarr_nic daemon
+check "daemons that are only stopped during MPI_Init are used" come_back
+check "daemons stay stopped: private NICs are used, and a message gives the remedy" stay_away
+check "after the daemons are continued, a job uses them" served --mca coll_nicbarr_nic daemon
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl -MSocket -e '' 2> /dev/null; then
-    check "a stranger in the daemon's place is not spoken to" stranger
+    check "a different process in place of the daemon is ignored" stranger
 fi
 
 # In the foreground it logs to standard error.
@@ -234,12 +235,12 @@ stops_inside() {
         grep -q "^myrd: process $stopped holds the NIC's lock and does not continue" "$told"
 }
 goes_on() { kill -CONT "$stopped" && wait "$stopped" && "${client[@]}" > "$scratch/out" && cmp -s "$scratch/out" "$scratch/newer"; }
-check "a client is stopped inside the NIC: new clients get another one" stops_inside
-check "continued, it has the NIC as it was" goes_on
+check "a client is stopped while it holds the NIC: new clients get a new NIC" stops_inside
+check "after the client is continued, it still has its NIC" goes_on
 check "the daemon ends" tells "myrd: " "myrd: "
-check "in systemd's hands" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
-check "what it tells has levels" tells "<5>" "<6>"
-check "otherwise" begin_telling JOURNAL_STREAM=1:2
+check "a daemon under systemd starts" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
+check "its messages have levels" tells "<5>" "<6>"
+check "a daemon without systemd starts" begin_telling JOURNAL_STREAM=1:2
 # Users without access. The permissions of the directory suffice to refuse them, so the test removes these.
 other_user() { # TIMES
     chmod 711 "$scratch"
@@ -257,11 +258,11 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     refused() { # NUMBER
         grep -q "^myrd: refuses: the process is another user's (process [0-9]* of user 65534; refusal number $1)$" "$told"
     }
-    check "which it tells once" refused 1
-    check "and again when they are ten" refused 10
-    check "and not each time" [ "$(grep -c refuses "$told")" = 2 ]
+    check "the daemon logs the first refusal" refused 1
+    check "the daemon logs the tenth refusal" refused 10
+    check "the daemon does not log every refusal" [ "$(grep -c refuses "$told")" = 2 ]
 fi
-check "it has them for people" tells "myrd: " "myrd: "
+check "its messages have no levels" tells "myrd: " "myrd: "
 bad_dir() {
     mkdir "$scratch/bad" && mkdir -m 777 "$scratch/bad/nicbarr" && chmod 777 "$scratch/bad/nicbarr"
     XDG_RUNTIME_DIR=$scratch/bad "$myrd"
@@ -274,10 +275,10 @@ link_local() { # (IPv6's, which needs a name of an interface)
         ip address add fe80::1/64 dev v0 && ! "$1" --check 2>&1' bash "$myrd" > "$scratch/out" 2>&1 &&
         said "no interface but loopback has an address"
 }
-check "a host with nothing but a link-local address: a line says so" link_local
+check "a host has only a link-local address: a message is printed" link_local
 no_network() { ! "$myrd" --socket "$scratch/no.sock" --network nosuch0 && said "nosuch0" && [ ! -e "$scratch/no.sock" ]; } \
     > "$scratch/out" 2>&1
-check "no network: a line says so" no_network
+check "there is no network: a message is printed" no_network
 
 ends() {
     # shellcheck disable=SC2046 # words
@@ -285,5 +286,5 @@ ends() {
     until_status 'len(pids("myrd")) == 0'
     [ -z "$(find /run/nethosts "$scratch" -name myrd.sock)" ]
 }
-check "SIGTERM ends them, and their sockets" ends
+check "SIGTERM ends the daemons and removes their sockets" ends
 finish

@@ -35,14 +35,14 @@ if ! on 1 "$myrd" --kernel > "$scratch/out" 2>&1; then
     exit 1
 fi
 daemon=$(kernel 1 'k["runner"]')
-check "it stands at the interface" [ "$(kernel 1 'k["interface"], k["addresses"][0]')" = \
+check "nicbarr status shows the NIC at the interface" [ "$(kernel 1 'k["interface"], k["addresses"][0]')" = \
     "('eth0', {'address': '10.77.0.1', 'prefix': 24, 'port': 7077})" ]
-check "the other host has none" [ "$(kernel 2 k)" = None ]
+check "the other host has no NIC" [ "$(kernel 2 k)" = None ]
 in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "counters *all zero"; }
-check "and in words" in_words
+check "nicbarr status prints the NIC as text" in_words
 secrets=clear
 ! grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status" || secrets=sealed
-check "it says how secrets travel" [ "$(kernel 1 'k["secrets"]')" = "$secrets" ]
+check "nicbarr status shows how secrets are sent" [ "$(kernel 1 'k["secrets"]')" = "$secrets" ]
 
 # Each of its threads has only the rights that it needs (and root's uid, as clients trust no other). CAP_BPF is 39. A
 # filter is 2.
@@ -61,29 +61,29 @@ its_pins_alone() { # PID
 }
 filter=0
 ! ldd "$myrd" | grep -q libseccomp || filter=2
-check "it keeps the rights that it needs, and no others" few_rights "$daemon" 0000000000000000
-check "it has no files but its NIC's pins" its_pins_alone "$daemon"
+check "the daemon keeps only the necessary capabilities" few_rights "$daemon" 0000000000000000
+check "the daemon can only access the pins of its NIC" its_pins_alone "$daemon"
 
 a_second() { ! on 1 "$myrd" --kernel && said "is already running"; } > "$scratch/out" 2>&1
-check "a second one is refused" a_second
+check "a second daemon is refused" a_second
 same_port() { ! on 1 "$myrd" --kernel --socket "$scratch/2/sock" && said "UDP port 7077 .*--port" && [ ! -e "$scratch/2/sock" ]; } > "$scratch/out" 2>&1
-check "nobody else gets its port" same_port
+check "no other process can bind the port" same_port
 could_be() { on 2 "$myrd" --kernel --check --network 10.77.0.0/24 && said "this host supports such a NIC"; } > "$scratch/out" 2>&1
-check "a look at whether the host can have it" could_be
-check "which has none yet" [ "$(kernel 2 k)" = None ]
+check "myrd --check reports that the host can run the NIC" could_be
+check "the check has not created a NIC" [ "$(kernel 2 k)" = None ]
 no_network() { ! on 2 "$myrd" --kernel --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
-check "no network: a line says so" no_network
+check "there is no network: a message is printed" no_network
 
 elsewhere() { "$NETHOSTS_RUN" 2 env NICBARR_KERNEL_SOCKET="$scratch/1/sock" "$nicbarr" status && said "another network namespace"; } > "$scratch/out" 2>&1
-check "who is in another network namespace is refused" elsewhere
-check "and counted" [ "$(kernel 1 'k["refused"]')" = 1 ]
+check "a client in a different network namespace is refused" elsewhere
+check "the refusal is counted" [ "$(kernel 1 'k["refused"]')" = 1 ]
 
 user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; then
-    check "other users have it too" [ "$(kernel 1 'k["interface"]' "${user[@]}")" = eth0 ]
+    check "other users can use the NIC" [ "$(kernel 1 'k["interface"]' "${user[@]}")" = eth0 ]
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
-    check "no rights: a line says so" no_rights
+    check "the daemon has no privileges: a message is printed" no_rights
     # As in a container that grants some rights and not others.
     each_missing() {
         local right
@@ -92,7 +92,7 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
                 said "for lack of CAP_${right^^} (.*--cap-add" && [ "$(wc -l < "$scratch/out")" = 1 ] || return 1
         done
     }
-    check "one right is missing: a line says which" each_missing
+    check "a capability is missing: a message names it" each_missing
     these_alone() {
         on 2 setpriv --bounding-set "-all,+bpf,+net_admin,+perfmon" "$myrd" --kernel > "$scratch/out" 2>&1 || return 1
         local other
@@ -100,19 +100,19 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
         few_rights "$other" 000000c000001000 && kill -TERM "$other" &&
             while [ -e "$scratch/2/sock" ]; do sleep 0.05; done
     }
-    check "with these three alone it works, and keeps one" these_alone
+    check "with these three capabilities the daemon starts, and keeps one" these_alone
     may_not_load=(setpriv --bounding-set "-bpf,-sys_admin" env)
     says_more() {
         ! on 2 "${may_not_load[@]}" "$myrd" --kernel && ! said "^libbpf: " &&
             ! on 2 "${may_not_load[@]}" NICBARR_KERNEL_DEBUG=1 "$myrd" --kernel && said "^libbpf: "
     } > "$scratch/out" 2>&1
-    check "with NICBARR_KERNEL_DEBUG it tells what the kernel said" says_more
+    check "with NICBARR_KERNEL_DEBUG the messages of the kernel are printed" says_more
 fi
 
 kill -KILL "$daemon"
 until [ "$(kernel 1 k)" = None ]; do sleep 0.05; done
-check "one that was killed is replaced" on 1 "$myrd" --kernel
-check "by another" [ "$(kernel 1 "k['runner'] != $daemon")" = True ]
+check "a daemon that was killed is replaced" on 1 "$myrd" --kernel
+check "a new daemon runs the NIC" [ "$(kernel 1 "k['runner'] != $daemon")" = True ]
 daemon=$(kernel 1 'k["runner"]')
 ends() {
     kill -TERM "$daemon"
@@ -120,8 +120,8 @@ ends() {
     while [ -e "$scratch/1/sock" ]; do sleep 0.05; done
     while [ -e "/proc/$daemon/fd/0" ]; do sleep 0.05; done
 }
-check "SIGTERM ends it, and its socket" ends
-check "and the NIC's pins" [ -z "$(ls /sys/fs/bpf/nicbarr)" ]
+check "SIGTERM ends the daemon and removes its socket" ends
+check "SIGTERM removes the pins of the NIC" [ -z "$(ls /sys/fs/bpf/nicbarr)" ]
 
 # ---- a killed daemon of another version has left its NIC
 
@@ -140,7 +140,7 @@ another_version() {
     [ "$(grep -c "of another version" "$scratch/out")" = 1 ]
 }
 if command -v bpftool > "$scratch/out"; then
-    check "the NIC of another version: a line, and a new one" another_version
+    check "a NIC of a different version is replaced, and a message is printed" another_version
 fi
 
 # ---- the interface is renamed, or removed
@@ -164,11 +164,11 @@ ended() { # LINE
     [ "$status" = 1 ] && tail -n 1 "$scratch/out" | grep -q "^myrd: interface .*$1.*start myrd --kernel" &&
         [ "$(grep -c "start myrd" "$scratch/out")" = 1 ] && [ ! -e "$scratch/1/sock" ]
 }
-check "it stands at an interface of its own" cable
-check "and tells so" said "^myrd: serves as the kernel NIC on interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
+check "the daemon serves another interface" cable
+check "a message names the interface" said "^myrd: serves as the kernel NIC on interface nic0 at 10.78.0.1/24 port 7077; jobs find it by $scratch/1/sock$"
 renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
-check "which gets another name: it follows" renamed
-check "and tells so, too" said "^myrd: interface nic0 was renamed to nic1$"
+check "the interface is renamed, and the daemon continues" renamed
+check "a message names the new interface" said "^myrd: interface nic0 was renamed to nic1$"
 # Notifications come in order: a daemon that has processed the last one has processed all.
 shaken() {
     on_cable -batch - << 'EOS' && is_at nic2
@@ -187,22 +187,22 @@ address add 10.78.0.1/24 dev nic1
 link set nic1 name nic2
 EOS
 }
-check "leaves a bridge, goes down and up, changes its addresses: it stays" shaken
+check "the interface leaves a bridge, goes down and up, and changes addresses: the daemon continues" shaken
 lost() { on_cable address delete 10.78.0.1/24 dev nic2 && ended "nic2 no longer has the address 10.78.0.1"; }
-check "loses its address: it ends with a line" lost
-check "it stands there again" stands nic2
+check "the interface loses its address: the daemon ends with a message" lost
+check "a new daemon serves the interface" stands nic2
 deleted() { on_cable link delete nic2 && ended "nic2 (10.78.0.1) was deleted"; }
-check "is deleted: it ends with a line" deleted
-check "it stands at another one" cable
+check "the interface is deleted: the daemon ends with a message" deleted
+check "a new daemon serves another interface" cable
 replaced() {
     kill -KILL "$(kernel 1 'k["runner"]')" || return 1
     wait "$daemon"
     on_cable link delete nic0 && cable && said "^myrd: cannot take over the NIC .* it was on another interface: "
 }
-check "is killed, and then its interface is replaced: a line, and a new NIC" replaced
+check "the daemon is killed and its interface is replaced: the NIC is replaced, and a message is printed" replaced
 moved() { on_cable link set nic0 netns 2 name nic1 && ended "nic0 (10.78.0.1) was moved"; }
-check "is moved to another host: it ends with a line" moved
+check "the interface is moved to another host: the daemon ends with a message" moved
 
 usual_place() { "$NETHOSTS_RUN" 1 env -u NICBARR_KERNEL_SOCKET "$myrd" --kernel && [ "$(stat -c %a /run/nicbarr /run/nicbarr/kernel.sock | xargs)" = "755 666" ]; }
-check "at its usual place all may reach it" usual_place
+check "all users can reach the default socket" usual_place
 finish

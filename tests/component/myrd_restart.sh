@@ -50,7 +50,7 @@ unharmed() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
 }
 check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --until "$until" \
     --ledger "$scratch/ledger" --seed "$seed"
-check "communicators that come and go" unharmed 2 2 "${of_shapes[@]}" --until "$until"
+check "communicators are created and freed" unharmed 2 2 "${of_shapes[@]}" --until "$until"
 drawn data
 check "data" unharmed 3 1 "${data[@]}" --until "$until"
 

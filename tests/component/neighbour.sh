@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a hostile user of the kernel NIC can break or starve other users' barriers. The other user
-# (worst_user) keeps every page that it ever had, and claims that its hosts are far ahead. The test counts what it
-# gets; bench/neighbour.sh measures how much it slows others down.
+# If this fails, a hostile user of the kernel NIC can break or starve barriers of other users. The hostile user
+# (worst_user) keeps every page mapped, and claims that its hosts are far ahead. The test counts the resources that it
+# gets. bench/neighbour.sh measures how much it slows down other users.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1
@@ -48,11 +48,11 @@ exit $status
 EOS
 chmod +x "$scratch/neighbour.sh"
 # shellcheck disable=SC2086 # words
-check "a job beside it" on_hosts --kernel --shell 2 1 "$scratch/neighbour.sh" --mca coll_nicbarr_verbose 1 \
+check "a job runs beside a hostile user" on_hosts --kernel --shell 2 1 "$scratch/neighbour.sh" --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel "$programs/barrier_ledger" --iterations 300 \
     --ledger "$scratch/ledger" --seed "$seed"
-check "the NICs play its barriers" said "MPI_Barrier on .* 2 nodes: dissemination:1@kernel"
+check "the NICs execute the barriers of the job" said "MPI_Barrier on .* 2 nodes: dissemination:1@kernel"
 check "3000 groups of a user have one page" said "^3000 groups, 1 pages"
-check "its groups play what doorbells paid for" said "^before it: 4 groups, 1 epochs begun$"
-check "and nothing more" said "^after it: 4 groups, 1 epochs begun$"
+check "groups only execute epochs for which doorbells were sent" said "^before it: 4 groups, 1 epochs begun$"
+check "the groups execute no further epochs" said "^after it: 4 groups, 1 epochs begun$"
 finish

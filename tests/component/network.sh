@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a job hangs or gives no reason on a network on which NICs cannot play. All processes must decline
-# together with one clear line, and use Open MPI's own barrier.
+# If this fails, a job hangs or gives no reason on a network that the NICs cannot use. All processes must decline
+# together with one clear message, and use the barrier of Open MPI.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
 # With 300 barriers the ledger has a phase that uses all communicators.
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
 said_so() { # in one line per communicator; each host's rank 0s print at most one
-    check "says so: $1" said "nicbarr: barriers on .*stay Open MPI's own: .*$1"
-    check "once for a communicator" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) stay Open MPI's own.*/\1/p" \
+    check "a message gives the reason: $1" said "nicbarr: barriers on .*stay Open MPI's own: .*$1"
+    check "the message is printed once for each communicator" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) stay Open MPI's own.*/\1/p" \
         "$scratch/out" | sort | uniq -d | grep MPI_COMM_WORLD)"
 }
 # On any communicator of several hosts; where only some of the hosts cannot communicate, on MPI_COMM_WORLD.
@@ -21,25 +21,25 @@ on_three() { # ARGUMENT...
     on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 "$@" $ledger
 }
 
-check "no such network" on_three --mca coll_nicbarr_network 192.0.2.0/24
+check "the network does not exist" on_three --mca coll_nicbarr_network 192.0.2.0/24
 said_so "there is no network to use"
-check "no NIC plays" not_said "$plays"
-check "no such interface" on_three --mca coll_nicbarr_network eth7
+check "the NICs do not execute barriers" not_said "$plays"
+check "the interface does not exist" on_three --mca coll_nicbarr_network eth7
 said_so "there is no network to use"
-check "no NIC plays" not_said "$plays"
-check "a network of IPv6, where there is none" on_three --mca coll_nicbarr_network fd00::/64
+check "the NICs do not execute barriers" not_said "$plays"
+check "an IPv6 network on hosts without IPv6" on_three --mca coll_nicbarr_network fd00::/64
 said_so "no address of this machine is in fd00::/64"
-check "no NIC plays" not_said "$plays"
-check "what is no network" on_three --mca coll_nicbarr_network fd00::/129
+check "the NICs do not execute barriers" not_said "$plays"
+check "an invalid network" on_three --mca coll_nicbarr_network fd00::/129
 said_so '"fd00::/129" is neither an interface nor a network'
-check "no NIC plays" not_said "$plays"
-check "loopback alone" on_three --mca coll_nicbarr_network lo
+check "the NICs do not execute barriers" not_said "$plays"
+check "the loopback interface only" on_three --mca coll_nicbarr_network lo
 said_so "do not get through"
-check "no NIC plays" not_said "$plays"
-check "the hosts' network by name" on_three --mca coll_nicbarr_network eth0
-check "serves" said "$plays"
-check "the hosts' network by address" on_three --mca coll_nicbarr_network 10.77.0.0/16
-check "serves" said "$plays"
+check "the NICs do not execute barriers" not_said "$plays"
+check "the network of the hosts, by the name of the interface" on_three --mca coll_nicbarr_network eth0
+check "the NICs execute the barriers" said "$plays"
+check "the network of the hosts, by its address" on_three --mca coll_nicbarr_network 10.77.0.0/16
+check "the NICs execute the barriers" said "$plays"
 
 # bridged.sh ARGUMENT...: hosts reach each other as if through a router, and each has a bridge with the same address.
 cat > "$scratch/bridged.sh" << 'EOS'
@@ -58,9 +58,9 @@ exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 chmod +x "$scratch/bridged.sh"
 # shellcheck disable=SC2086 # words
-check "a bridge of the same address on all hosts" on_hosts --shell 3 2 "$scratch/bridged.sh" \
+check "a bridge with the same address on all hosts" on_hosts --shell 3 2 "$scratch/bridged.sh" \
     --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
-check "is no way to another one" said "$plays_world"
+check "the bridge is not used between hosts" said "$plays_world"
 
 # taken.sh PORT ARGUMENT...: the port is in use on the second host.
 cat > "$scratch/taken.sh" << 'EOS'
@@ -79,12 +79,12 @@ EOS
 chmod +x "$scratch/taken.sh"
 export TAKEN=$scratch/taken
 # shellcheck disable=SC2086 # words
-check "a UDP port that is in use" on_hosts --shell 3 2 "$scratch/taken.sh" 7312 --mca coll_nicbarr_port 7312 \
+check "a UDP port is in use" on_hosts --shell 3 2 "$scratch/taken.sh" 7312 --mca coll_nicbarr_port 7312 \
     --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
 said_so "cannot open UDP port 7312"
-check "no NIC plays" not_said "$plays"
-check "a UDP port that is free" on_three --mca coll_nicbarr_port 7312
-check "serves" said "$plays"
+check "the NICs do not execute barriers" not_said "$plays"
+check "a UDP port is free" on_three --mca coll_nicbarr_port 7312
+check "the NICs execute the barriers" said "$plays"
 
 # Finding that out takes seconds, so not every communicator does. (Of two that come late either the
 # first is spared, or it tries once more and the second is.)
@@ -94,33 +94,33 @@ check "a firewall between two hosts" on_hosts --cut 1-2 3 2 --mca coll_nicbarr_v
     --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_algorithm dissemination:1 \
     $ledger --late 2
 said_so "do not get through"
-check "no NIC plays" not_said "$plays_world"
+check "the NICs do not execute barriers" not_said "$plays_world"
 spared
 rm "$scratch/report"
 # shellcheck disable=SC2086 # words
-check "a firewall that tuning meets" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 \
+check "a firewall that affects tuning" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 3 \
     "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --late 2 \
     --seed "$seed"
 said_so "do not get through"
-check "no NIC plays" not_said "$plays_world"
+check "the NICs do not execute barriers" not_said "$plays_world"
 spared
 
 # Only the kernel NIC is allowed, and no host has one. (Each host has its own /run.)
 unset NICBARR_KERNEL_SOCKET
-check "the kernel NIC, which is not there" on_three --mca coll_nicbarr_nic kernel
+check "the kernel NIC is requested but does not run" on_three --mca coll_nicbarr_nic kernel
 said_so "process [0-9]*: "
-check "no NIC plays" not_said "$plays"
+check "the NICs do not execute barriers" not_said "$plays"
 # shellcheck disable=SC2086 # words
-check "an algorithm for it" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
+check "an algorithm of the kernel NIC is requested" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger
 said_so "not all of the nodes have the kernel NIC"
-check "no NIC plays" not_said "$plays"
+check "the NICs do not execute barriers" not_said "$plays"
 
 # More processes on a node than any table of the NIC has room for.
 # shellcheck disable=SC2086 # words
 check "20 processes on a host" on_hosts 2 20 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm pairwise \
     "$programs/barrier_ledger" --iterations 50 --ledger "$scratch/ledger" --seed "$seed"
-check "are served" said "$plays"
+check "the NICs execute the barriers" said "$plays"
 finish

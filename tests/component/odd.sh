@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, a job in which one rank lacks the component, or has another value of a parameter on which members must
-# agree, computes wrong results or hangs. All members must use Open MPI's own functions for every call, and nicbarr may
-# send nothing before that is known: a single extra message shifts all that follow.
+# agree, computes wrong results or hangs. All members must use the functions of Open MPI for every call. Until this is
+# known, nicbarr must not send any message, because a single extra message would shift all later ones.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/odd_common.sh"
@@ -25,7 +25,7 @@ odd "no component" "OMPI_MCA_coll=$without"
 odd "no NIC is wanted" OMPI_MCA_coll_nicbarr_nic=none
 # All parameters that are SHARED in the component's table.
 parameters=$(sed -n 's/.*\<\([a-z_]*\), SHARED,.*/\1/p' "$srcdir/coll_nicbarr/parameters.c")
-check "there are such parameters" [ "$(wc -w <<< "$parameters")" -gt 10 ]
+check "ompi_info lists parameters on which members must agree" [ "$(wc -w <<< "$parameters")" -gt 10 ]
 for parameter in $parameters; do
     case $parameter in
         priority) value=-1 ;;

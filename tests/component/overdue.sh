@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a job hangs silently when hosts or processes do not come to a barrier, or a late host is mistaken for a
-# dead one. A silent host must be named, and given up after coll_nicbarr_timeout. A late one is waited for without a
-# line, as long as its NIC answers. Uses small values of coll_nicbarr_warn and coll_nicbarr_timeout.
+# If this fails, a job hangs silently when hosts or processes do not enter a barrier, or a late host is mistaken for a
+# dead host. A message must name a silent host, which must be given up after coll_nicbarr_timeout. While the NIC of a
+# late host answers, the others must wait without a message. Uses small values of coll_nicbarr_warn and
+# coll_nicbarr_timeout.
 #
 #     CUT=60 make check TESTS=tests/component/overdue.sh
 #
@@ -59,9 +60,9 @@ held_up() {
 }
 soon=(--mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3)
 given_up() { # NUMBER of the host: of what all have seen
-    check "it is told of" said "barrier [0-9]* on the first has waited for .* without a response from \\(host\\|10.77.0.\\)$1 (rank"
-    check "all are told why it ends" said "barrier [0-9]* on the first .* will not complete: "
-    check "each process's barrier has failed" test "$(find "$dir" -name 'failed.*' | wc -l)" = "$processes"
+    check "a message names the silent host" said "barrier [0-9]* on the first has waited for .* without a response from \\(host\\|10.77.0.\\)$1 (rank"
+    check "messages on all hosts give the reason for the end" said "barrier [0-9]* on the first .* will not complete: "
+    check "the barrier of each process has failed" test "$(find "$dir" -name 'failed.*' | wc -l)" = "$processes"
 }
 not_a_word() { ! said "without a response from"; }
 
@@ -95,8 +96,8 @@ died() { # OPTION
 }
 for option in --dies --idies; do
     check "a process is killed, and its launcher does not end the job ($option)" died $option
-    check "the line says which" said "and will not complete: rank 1 has died, or has exited without calling MPI_Finalize\$"
-    check "and the other host's says where" said "and will not complete: host1 (ranks 0 to 1) does not respond, or its processes have exited\$"
+    check "a message names the dead process" said "and will not complete: rank 1 has died, or has exited without calling MPI_Finalize\$"
+    check "a message on the other host names the silent host" said "and will not complete: host1 (ranks 0 to 1) does not respond, or its processes have exited\$"
 done
 held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
 given_up 2
@@ -104,10 +105,10 @@ given_up 2
 waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
 held_up "one of a host's processes is stopped: its neighbour answers" "2 2" \
     'stopped=3; tell halt.3; until_stopped 3; sleep 8; signal CONT 3; tell stop' "" "${by[@]}" "${soon[@]}"
-check "without a word" not_a_word
+check "no message is printed" not_a_word
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     held_up "a host's processes are stopped: the kernel answers" "--kernel 2 2" "stopped='2 3'; $waits" "" \
         --mca coll_nicbarr_algorithm dissemination:1@kernel "${soon[@]}"
-    check "without a word" not_a_word
+    check "no message is printed" not_a_word
 fi
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a mistyped parameter breaks a job or goes unnoticed. Every parameter gets senseless values, and must
-# cause one clear line and barriers that work.
+# If this fails, a mistyped parameter breaks a job or is silently ignored. The test sets each parameter to invalid
+# values, each of which must cause one clear message, while barriers must still work.
 . "$(dirname "$0")/common.sh"
 
 works() { job 3 "$@" "$programs/barrier_ledger" && said "^ok"; }
@@ -9,7 +9,7 @@ works() { job 3 "$@" "$programs/barrier_ledger" && said "^ok"; }
 # wrong PARAMETER VALUE LINE: the value is corrected, with one line from one process.
 wrong() {
     check "$1=$2 works" works --mca "coll_nicbarr_$1" "$2"
-    check "$1=$2 is complained of once" said_once "$3"
+    check "$1=$2 causes one message" said_once "$3"
 }
 
 wrong algorithm nonsense 'coll_nicbarr_algorithm "nonsense" is not an algorithm'
@@ -78,11 +78,11 @@ elsewhere() (
     job 2 --mca coll_nicbarr_report report.json "$programs/short_job" --directory /proc && said "^ok" &&
         [ -s report.json ]
 )
-check "the report of a program that changes its directory" elsewhere
+check "the report of a program that changes its working directory" elsewhere
 
 # Files that cannot be written are reported once; the job goes on.
 check "a report that cannot be written" works --mca coll_nicbarr_report /proc/nonexistent/report.json
-check "is complained of" said_once "report is not written: /proc/nonexistent/report.json"
+check "one message gives the reason" said_once "report is not written: /proc/nonexistent/report.json"
 complained_before_the_end() {
     local job
     mpirun -np 2 --mca coll_nicbarr_report /proc/nonexistent/report.json "$programs/barrier_ledger" \
@@ -93,24 +93,24 @@ complained_before_the_end() {
     touch "$scratch/end"
     wait "$job" && said_once "report is not written: /proc/nonexistent/report.json"
 }
-check "while the job runs, and once" complained_before_the_end
+check "the message is printed once, before the job ends" complained_before_the_end
 for dir in /proc/nonexistent "$scratch/nonexistent"; do
-    check "a cache in $dir, which is not there," works --mca coll_nicbarr_cache "$dir/cache.json"
-    check "is complained of" said_once "tuning cache $dir/cache.json is not written: its directory"
-    check "and the directory is not made" test ! -e "$dir"
+    check "a cache in $dir, which does not exist" works --mca coll_nicbarr_cache "$dir/cache.json"
+    check "one message gives the reason" said_once "tuning cache $dir/cache.json is not written: its directory"
+    check "the directory is not created" test ! -e "$dir"
 done
 
 echo nothing of ours > "$scratch/foreign"
-check "a report in a file of another sort" works --mca coll_nicbarr_report "$scratch/foreign"
-check "is complained of" said_once "report is not written: $scratch/foreign: it is not a report"
-check "which is left as it is" test "$(cat "$scratch/foreign")" = "nothing of ours"
+check "the report file is not a report" works --mca coll_nicbarr_report "$scratch/foreign"
+check "one message gives the reason" said_once "report is not written: $scratch/foreign: it is not a report"
+check "that file is unchanged" test "$(cat "$scratch/foreign")" = "nothing of ours"
 
 # ompi_info shows the common parameters by default, and explains each one.
 ompi_info --param coll nicbarr > "$scratch/out" 2>&1
 for parameter in verbose algorithm report nic; do
-    check "ompi_info shows $parameter to everybody" said "coll_nicbarr_$parameter"
+    check "ompi_info shows $parameter at the default level" said "coll_nicbarr_$parameter"
 done
-check "and no more" eval '! said coll_nicbarr_spin'
+check "ompi_info shows no other parameters at that level" eval '! said coll_nicbarr_spin'
 ompi_info --param coll nicbarr --level 9 > "$scratch/out" 2>&1
 check "ompi_info knows the parameters" said 'coll_nicbarr_algorithm'
 for parameter in priority verbose algorithm tune_after tune_budget cache report memory nonblocking \

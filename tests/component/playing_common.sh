@@ -21,7 +21,7 @@ played() { # NAME PROGRAM NETHOSTS-ARGUMENT...
     # shellcheck disable=SC2086 # words
     check "$name, $algorithm" on_hosts ${player:+--kernel} --seed "$seed" "$@" \
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "$algorithm" $program
-    check "the NICs play it" said "MPI_Barrier on .* nodes: $algorithm"
+    check "the NICs execute the barriers" said "MPI_Barrier on .* nodes: $algorithm"
 }
 # Whether the switch has done this to at least 10 packets.
 did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }

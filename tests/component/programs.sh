@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, real programs give other results across hosts with nicbarr than without.
+# If this fails, results of real programs across hosts differ with and without nicbarr.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 . "$(dirname "$0")/programs_common.sh"
@@ -24,7 +24,7 @@ if command -v lmp > /dev/null; then
     cp "$scratch/1-hosts" "$scratch/without"
     for hosts in 2 6; do
         cp "$scratch/$hosts-hosts" "$scratch/with"
-        check "computes the same on $hosts hosts as on one" same
+        check "the results on $hosts hosts are the same as on one" same
     done
 fi
 
@@ -41,7 +41,7 @@ verdicts() {
 if command -v hpcc > /dev/null; then
     cd "$scratch/hpcc" || exit 1
     compare hpcc verdicts hpcc
-    check "and right" grep -q '1 tests completed and passed' "$scratch/with"
+    check "the program reports correct results" grep -q '1 tests completed and passed' "$scratch/with"
 else
     echo "skip hpcc: not installed (hpcc)"
 fi

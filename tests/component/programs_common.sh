@@ -7,12 +7,12 @@ same() { test -s "$scratch/with" && cmp "$scratch/with" "$scratch/without"; }
 compare() { # FILTER FILE prints what must not differ
     local name=$1 filter=$2
     shift 2
-    check "$name without" run --mca coll ^nicbarr "$@"
+    check "$name without nicbarr" run --mca coll ^nicbarr "$@"
     "$filter" "$scratch/out" > "$scratch/without"
-    check "$name with" run --mca coll_nicbarr_verbose 1 "$@"
-    check "nicbarr serves it" said "$served"
+    check "$name with nicbarr" run --mca coll_nicbarr_verbose 1 "$@"
+    check "nicbarr executes the collectives" said "$served"
     "$filter" "$scratch/out" > "$scratch/with"
-    check "computes the same" same
+    check "the results are the same" same
 }
 
 python=/usr/bin/python3

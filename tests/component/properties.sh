@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a process may leave a barrier before another one has entered it. All forms are tried with every number
-# of processes from 1 to 17: communicators of all shapes, non-blocking and persistent barriers, and other traffic that
-# must go on meanwhile. (Threads: data.sh.) The random seeds are in the log; NICBARR_SEED sets them.
+# If this fails, a process may leave a barrier before another process has entered it. All forms are tested with every
+# number of processes from 1 to 17, including communicators of all shapes, non-blocking and persistent barriers, and
+# concurrent traffic. (Threads: data.sh.) The random seeds are in the log; NICBARR_SEED sets them.
 . "$(dirname "$0")/common.sh"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"

@@ -19,7 +19,7 @@ for program in "$srcdir"/tests/programs/cases/*.program; do
     check "$(basename "$program" .program)" case_passes "$program"
 done
 seconds=${NICBARR_TEST_SECONDS:-40}
-check "programs in any surroundings" random "$seconds" "$seed"
+check "random programs under random conditions" random "$seconds" "$seed"
 
 # The test itself must be able to fail.
 wrong() {
@@ -28,5 +28,5 @@ wrong() {
     case_passes "$scratch/wrong"
 }
 found() { ! wrong && said "FAIL.*the result"; }
-check "a wrong result is found" found
+check "a wrong result is detected" found
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, real programs give other results on one node with nicbarr than without.
+# If this fails, results of real programs on one node differ with and without nicbarr.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/programs_common.sh"
 

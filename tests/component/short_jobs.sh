@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs crash at their end. Many short jobs run at once, which use different things and leave them
-# behind in different ways. Core files are enabled, and a backtrace is printed for each.
+# If this fails, jobs crash at their end. Many short jobs run concurrently, use different features, and end without
+# releasing resources in different ways. Core files are enabled, and a backtrace is printed for each crash.
 #
 #     JOBS=5000 PARALLEL=18 FIRST=1 make check TESTS=tests/component/short_jobs.sh
 #
@@ -80,9 +80,9 @@ run_all() {
     [ ! -s "$scratch/out" ]
 }
 check "$jobs short jobs, $parallel at a time" run_all
-check "all have run" test "$(grep -c '^job ' "$log")" -ge "$jobs"
+check "all jobs have run" test "$(grep -c '^job ' "$log")" -ge "$jobs"
 finds() { one_job 0 --crash > "$scratch/out" 2>&1; grep -q '^job 0: .*status [1-9]' "$scratch/out"; }
-check "a crash at the end would be found" finds
+check "a crash at the end of a job would be detected" finds
 
 # Components are closed and opened again; 4.1 has no sessions.
 #
@@ -100,7 +100,7 @@ sessions() { # MPIRUN-OPTION...
     done
     return 1
 }
-check "sessions one after the other" sessions
+check "consecutive sessions" sessions
 unset OMPI_MCA_btl
-check "with the BTL" sessions --mca pml ob1 --mca btl myr,self
+check "consecutive sessions with the BTL" sessions --mca pml ob1 --mca btl myr,self
 finish

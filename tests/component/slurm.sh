@@ -99,7 +99,7 @@ begins() {
         kill -0 "$(cat "$scratch/slurmctld.pid")" && sleep 0.1 || return 1
     done
 } > "$scratch/out" 2>&1
-check "Slurm, on two nodes" begins
+check "Slurm starts on two nodes" begins
 
 # ---- jobs
 
@@ -127,11 +127,11 @@ steps() { # concurrently
 on_nodes() { # WHERE
     said "MPI_Barrier on MPI_COMM_WORLD, $1: dissemination:1@soft (parameter)"
 }
-check "processes of two nodes" steps 1 -N 2 -n 4
-check "meet, and play" on_nodes "4 processes on 2 nodes"
-check "also on each node" said "2 processes on one node: dissemination:1 (parameter)"
-check "not the same number on each node" steps 1 -N 2 -n 3
-check "meet, and play" on_nodes "3 processes on 2 nodes"
+check "a job on two nodes" steps 1 -N 2 -n 4
+check "the processes use the NICs" on_nodes "4 processes on 2 nodes"
+check "the processes of each node share a segment" said "2 processes on one node: dissemination:1 (parameter)"
+check "a job with different numbers of processes on the nodes" steps 1 -N 2 -n 3
+check "the processes use the NICs" on_nodes "3 processes on 2 nodes"
 in_an_allocation() { # two concurrent steps of one job
     : > "$scratch/both"
     chmod 666 "$scratch/both"
@@ -141,8 +141,8 @@ in_an_allocation() { # two concurrent steps of one job
     rm -f /dev/shm/nicbarr-slurm.$$.*
     [ "$(grep -c '^ok' "$scratch/out")" = 2 ]
 }
-check "two steps of a job at once" in_an_allocation
-check "do not mix" on_nodes "4 processes on 2 nodes"
+check "two concurrent steps of a job" in_an_allocation
+check "the steps do not interfere" on_nodes "4 processes on 2 nodes"
 by_mpirun() {
     as_user salloc -N 2 -n 4 mpirun --map-by slot --mca mca_base_component_path "$OMPI_MCA_mca_base_component_path" "$programs/barrier_ledger" \
         --iterations 300 --ledger "/dev/shm/nicbarr-slurm.$$.m" > "$scratch/out" 2>&1
@@ -150,7 +150,7 @@ by_mpirun() {
     said "^ok"
 }
 check "mpirun in an allocation" by_mpirun
-check "they meet, and play" on_nodes "4 processes on 2 nodes"
+check "the processes use the NICs" on_nodes "4 processes on 2 nodes"
 
 # ---- a step is cancelled
 
@@ -164,16 +164,16 @@ cancelled() {
     rm -f "/dev/shm/nicbarr-slurm.$$.c"
 }
 check "a step is cancelled" cancelled
-check "another one" steps 1 -N 2 -n 4
-check "meets and plays" on_nodes "4 processes on 2 nodes"
+check "the next step runs" steps 1 -N 2 -n 4
+check "the processes use the NICs" on_nodes "4 processes on 2 nodes"
 
 # ---- a user's daemon, from prolog to epilog
 
 daemons() { pgrep -c -x -U "$user" myrd; }
 touch "$scratch/with-daemon"
 nic=daemon
-check "with a daemon from the prolog" steps 1 -N 2 -n 4
-check "they play by it" on_nodes "4 processes on 2 nodes"
+check "the prolog starts a daemon" steps 1 -N 2 -n 4
+check "the processes use the daemon" on_nodes "4 processes on 2 nodes"
 ended() { until [ "$(daemons)" = 0 ]; do sleep 0.1; done; }
-check "which the epilog ends" ended
+check "the epilog ends the daemon" ended
 finish

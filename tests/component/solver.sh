@@ -35,13 +35,13 @@ nics=(--mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_reduce exchange -
 for method in cg pipecg; do
     check "$method on one node" solve "$scratch/1" $method 1 4 "${nics[@]}"
     check "$method on 2 hosts" solve "$scratch/2" $method 2 2 "${nics[@]}"
-    check "nicbarr serves it" said "MPI_Allreduce.* 4 processes on 2 nodes: [^o]"
-    check "it computes the same as on one node" cmp "$scratch/1" "$scratch/2"
+    check "nicbarr executes the reductions" said "MPI_Allreduce.* 4 processes on 2 nodes: [^o]"
+    check "the bits are the same as on one node" cmp "$scratch/1" "$scratch/2"
     check "$method on 4 hosts ${kernel[*]}" solve "$scratch/4" $method "${kernel[@]}" 4 1 "${nics[@]}"
-    check "it computes the same as on one node" cmp "$scratch/1" "$scratch/4"
-    check "$method by Open MPI's own" solve "$scratch/own" $method 4 1 --mca coll ^nicbarr
-    check "it takes the same way" alike "$scratch/1" "$scratch/own"
-    check "$method with what tuning chooses" solve "$scratch/tuned" $method 4 1
-    check "it takes the same way" alike "$scratch/1" "$scratch/tuned"
+    check "the bits are the same as on one node" cmp "$scratch/1" "$scratch/4"
+    check "$method by Open MPI" solve "$scratch/own" $method 4 1 --mca coll ^nicbarr
+    check "the iterations are similar" alike "$scratch/1" "$scratch/own"
+    check "$method with the choice of tuning" solve "$scratch/tuned" $method 4 1
+    check "the iterations are similar" alike "$scratch/1" "$scratch/tuned"
 done
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, jobs that spawn processes on other hosts, or connect to other jobs, hang or run without nicbarr. A job
-# that starts on one host must open its NICs then, and they must play the barriers of all. Where they cannot, a line
-# gives the true reason. tests/mpi/spawned.c does the rest.
+# that starts on a single host must open its NICs at that point, and the NICs must execute the barriers of all
+# processes. If they cannot, a message must give the correct reason. tests/mpi/spawned.c implements the jobs.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -32,30 +32,30 @@ if [ "$launches" -gt 1 ] && ! (launches=1 patience=60 && spawning --mca coll ^ni
     echo "skip: this release's launcher does not spawn onto hosts that are network namespaces"
     exit 77
 fi
-check "plain Open MPI" spawning --mca coll ^nicbarr
+check "spawned processes with Open MPI alone" spawning --mca coll ^nicbarr
 check "all generations end" all_ended
 
 for algorithm in auto tree:2; do
     check "$algorithm" spawning --mca coll_nicbarr_algorithm "$algorithm"
     check "all generations end" all_ended
-    check "the first with the second: the NICs or what is faster" \
+    check "the first two generations use the NICs or what is faster" \
         said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
     [ $generations = 1 ] || check "all three" said "MPI_Barrier on $unnamed, 6 processes on 2 nodes: "
-    check "nobody goes without" unsaid "stay Open MPI's own"
+    check "no communicator falls back" unsaid "stay Open MPI's own"
 done
-check "by the NICs where they are forced" said "$unnamed, $((2 + 2 * generations)) processes on 2 nodes: tree:2@"
-check "the NICs run on for other jobs" said "$lingers"
+check "the NICs execute barriers where they are forced" said "$unnamed, $((2 + 2 * generations)) processes on 2 nodes: tree:2@"
+check "the NICs continue to run for other jobs" said "$lingers"
 
 strangers() {
-    check "strangers, plain Open MPI" connecting --mca coll ^nicbarr
+    check "connected jobs with Open MPI alone" connecting --mca coll ^nicbarr
     check "all jobs end" all_ended 2
     for algorithm in auto tree:2; do
-        check "strangers, $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
+        check "connected jobs, $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
         check "all jobs end" all_ended 2
-        check "the NICs or what is faster" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
-        check "nobody goes without" unsaid "stay Open MPI's own"
+        check "the connected jobs use the NICs or what is faster" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
+        check "no communicator falls back" unsaid "stay Open MPI's own"
     done
-    check "by the NICs where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
+    check "the NICs execute barriers where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
 }
 [ $generations = 1 ] || strangers
 
@@ -68,11 +68,11 @@ ending() {
 }
 for _ in 1 2 3; do check "a job ends while packets are lost" ending; done
 
-check "no NIC wanted" spawning --mca coll_nicbarr_nic none
-check "is said" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic is none"
-check "and they end at once" unsaid "$lingers"
-check "NICs that no barrier uses" spawning --mca coll_nicbarr_algorithm openmpi
-check "end at once, too" unsaid "$lingers"
-check "no such network" spawning --mca coll_nicbarr_network 192.0.2.0/24
-check "is said" said "barriers on $unnamed (4 processes) stay Open MPI's own: process [0-9]*: .*192.0.2.0/24"
+check "no NIC is allowed" spawning --mca coll_nicbarr_nic none
+check "a message gives the reason" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic is none"
+check "the processes end without delay" unsaid "$lingers"
+check "the NICs are not used for barriers" spawning --mca coll_nicbarr_algorithm openmpi
+check "the processes end without delay" unsaid "$lingers"
+check "the network does not exist" spawning --mca coll_nicbarr_network 192.0.2.0/24
+check "a message gives the reason" said "barriers on $unnamed (4 processes) stay Open MPI's own: process [0-9]*: .*192.0.2.0/24"
 finish

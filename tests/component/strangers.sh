@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, packets from outside the job can release its barriers, change its messages or make them fail. The
-# sender knows the NICs' addresses and ports and forges the source addresses of the job's hosts. It sends random data,
-# well-formed packets with an unknown key, an earlier job's packets, and packets forged from what it has read
-# on the wire. Barriers must be right, and the NICs must count what they dropped.
+# attacker knows the addresses and ports of the NICs, and forges source addresses of hosts of the job. It sends random
+# data, well-formed packets with an unknown key, packets of an earlier job, and packets that are forged from packets on
+# the wire. Barriers must be correct, and the NICs must count the packets that they drop.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
@@ -49,24 +49,24 @@ visited() { # WHAT COUNTER ALGORITHM [NETHOSTS-ARGUMENT]
         said "the stranger was there to the end" && said "counted as $2"
 }
 
-check "any bytes" visited random dropped_damaged dissemination:1
-check "the NICs play on" served 3 6
-check "a key that is nobody's" visited forged dropped_foreign tree:2
-check "the NICs play on" served 3 6
+check "random packets" visited random dropped_damaged dissemination:1
+check "the NICs execute the barriers nevertheless" served 3 6
+check "packets with an unknown key" visited forged dropped_foreign tree:2
+check "the NICs execute the barriers nevertheless" served 3 6
 
 # An earlier job with the same ports and algorithm, with all its packets. Some were lost, so there are ASKs among
 # them, which count as foreign; its arrivals might be early ones of a group to come.
 # shellcheck disable=SC2086 # words
-check "an earlier job is recorded" on_hosts --loss 10 --seed "$seed" --record "$scratch/capture" 3 2 $job pairwise \
+check "the packets of a job are recorded" on_hosts --loss 10 --seed "$seed" --record "$scratch/capture" 3 2 $job pairwise \
     "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger" --seed "$seed"
-check "which had packets" test "$(stat -c %s "$scratch/capture")" -gt 10000
-check "the earlier job's packets" visited "$scratch/capture" dropped_foreign pairwise
-check "the NICs play on" served 3 6
+check "the record contains packets" test "$(stat -c %s "$scratch/capture")" -gt 10000
+check "packets of an earlier job are replayed" visited "$scratch/capture" dropped_foreign pairwise
+check "the NICs execute the barriers nevertheless" served 3 6
 
 # An attacker who reads everything on the wire. (Before there were secrets, he could release barriers that nobody had
 # entered, and make groups fail.)
-check "packets that were heard, and what follows from them" visited sniffed dropped_forged dissemination:1
-check "the NICs play on" served 3 6
+check "packets are forged from sniffed packets" visited sniffed dropped_forged dissemination:1
+check "the NICs execute the barriers nevertheless" served 3 6
 
 # The same for messages. (Before they were signed, forged data arrived in place of the real ones.)
 sodium() { grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status"; }
@@ -78,14 +78,14 @@ visited_messages() {
         said "the stranger was there to the end" && said "counted as dropped_forged"
 }
 if sodium && [ "$launches" = 1 ]; then # like btl.sh, no hosts with 5.0
-    check "messages that were heard, and what follows from them" visited_messages
+    check "messages are forged from sniffed messages" visited_messages
 fi
 
 # The same against the kernel NIC, where there is one.
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     port=7077
-    check "packets that were heard, and the kernel NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
-    check "the NICs play on" said "MPI_Barrier on .*, 6 processes on 3 nodes: dissemination:1@kernel"
+    check "packets are forged from sniffed packets of the kernel NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
+    check "the NICs execute the barriers nevertheless" said "MPI_Barrier on .*, 6 processes on 3 nodes: dissemination:1@kernel"
     port=7311
 fi
 
@@ -101,9 +101,9 @@ exit $status
 EOS
 chmod +x "$scratch/recorded.sh"
 # shellcheck disable=SC2086 # words
-check "a job is recorded" on_hosts --shell 3 2 "$scratch/recorded.sh" $job pairwise \
+check "all packets of a job are recorded" on_hosts --shell 3 2 "$scratch/recorded.sh" $job pairwise \
     "$programs/barrier_ledger" --iterations 10 --ledger "$scratch/ledger" --seed "$seed"
 if sodium; then
-    check "no secret of its groups is in it" "$builddir/tests/component/search" "$scratch/heard"
+    check "the packets contain no secret of the groups" "$builddir/tests/component/search" "$scratch/heard"
 fi
 finish

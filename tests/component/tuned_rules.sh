@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Rules for Open MPI's coll/tuned: nicbarr_tuned plays each of its algorithms, and this Open MPI reads the file that
-# `nicbarr tune --write-tuned-rules` makes and takes the algorithms that it names: which messages go from whom to whom
-# says which algorithm it was. Figures are not judged. tools/tests/tuned_rules_test.sh has what becomes a rule.
+# Tests the rules for coll/tuned of Open MPI. nicbarr_tuned must measure each algorithm of tuned. Open MPI must read the
+# file that `nicbarr tune --write-tuned-rules` writes, and use the algorithms in it, which the test recognizes by the
+# messages between the processes. Measured values are not checked. tools/tests/tuned_rules_test.sh tests which
+# measurements become rules.
 . "$(dirname "$0")/common.sh"
 
 # ---- what is measured
@@ -24,21 +25,21 @@ of_each_quartiles() { # each line has times and quartiles that can be
 for collective in barrier allreduce bcast reduce allgather; do
     bytes=64 processes=2
     [ "$collective" != barrier ] || bytes=0 processes=3
-    check "$collective: it is measured" job $processes "$tuned" --sizes 64:64 --budget 1 "$collective"
-    check "by all the algorithms of the parameter" test "$(numbers $collective $bytes)" = "$(all_numbers $collective)"
-    check "in times and quartiles" of_each_quartiles
+    check "$collective is measured" job $processes "$tuned" --sizes 64:64 --budget 1 "$collective"
+    check "all algorithms of the parameter are measured" test "$(numbers $collective $bytes)" = "$(all_numbers $collective)"
+    check "times have quartiles" of_each_quartiles
     cp "$scratch/out" "$scratch/of_$collective"
 done
-check "a root goes round, and stays" test "$(cut -d ' ' -f 5 "$scratch/of_bcast" | sort -u | tr '\n' ' ')" = "0 each "
-check "an algorithm for two is left out" grep -q "^tuned-left-out: barrier 3 5 two_proc 0 it does not support" "$scratch/of_barrier"
-check "so is one that breaks the order" grep -q "^tuned-left-out: reduce 2 2 chain 0 it reorders" "$scratch/of_reduce"
-check "two_proc of two" job 2 "$tuned" --budget 1 barrier
-check "is measured" said "^tuned: barrier 1 2 - 0 5 two_proc "
-check "rules of the surroundings have no say" job 3 --mca coll_tuned_barrier_algorithm 5 "$tuned" --budget 1 barrier
-check "so tuned decides by itself" said "^tuned: barrier 1 3 - 0 0 "
+check "rotating and fixed roots are measured" test "$(cut -d ' ' -f 5 "$scratch/of_bcast" | sort -u | tr '\n' ' ')" = "0 each "
+check "an algorithm for two processes is excluded" grep -q "^tuned-left-out: barrier 3 5 two_proc 0 it does not support" "$scratch/of_barrier"
+check "an algorithm that changes the order is excluded" grep -q "^tuned-left-out: reduce 2 2 chain 0 it reorders" "$scratch/of_reduce"
+check "two_proc with two processes" job 2 "$tuned" --budget 1 barrier
+check "two_proc is measured" said "^tuned: barrier 1 2 - 0 5 two_proc "
+check "rules in the environment are ignored" job 3 --mca coll_tuned_barrier_algorithm 5 "$tuned" --budget 1 barrier
+check "the decision of tuned is measured" said "^tuned: barrier 1 3 - 0 0 "
 wrong() { ! job 2 "$tuned" "$@" && said "^nicbarr_tuned: nicbarr_tuned "; }
-check "gather has no rules" wrong gather
-check "nothing to measure" wrong
+check "MPI_Gather is refused" wrong gather
+check "no collective is given" wrong
 
 # ---- what is made of it
 # As it is installed, with an mpirun that says what was measured: double_ring for barriers, basic_linear for
@@ -62,7 +63,7 @@ write_rules() {
     PATH=$scratch/bin:$PATH NICBARR_LIBEXECDIR=$libexec "$builddir/tools/nicbarr" tune \
         --write-tuned-rules "$scratch/rules" --per-host 4 --times 1 > "$scratch/out" 2>&1
 }
-check "a rules file" write_rules
+check "a rules file is written" write_rules
 
 # (pml/monitoring, by which it is seen, crashes with 5.0.7 and 6.0.0rc2 of Debian.)
 is_open_mpi 4 || finish
@@ -84,19 +85,19 @@ with=("${dynamic[@]}" --mca coll_tuned_dynamic_rules_filename "$scratch/rules")
 same() { cmp -s "$scratch/$1" "$scratch/$2"; }
 other() { ! same "$@"; }
 ruled() { # NAME OPERATION BYTES NUMBER: the rules' algorithm
-    check "$1, as tuned decides" sends own "$2" "$3"
-    check "$1, by the algorithm of the rules" \
+    check "$1 by the decision of tuned" sends own "$2" "$3"
+    check "$1 by the algorithm of the rules" \
         sends forced "$2" "$3" "${dynamic[@]}" --mca "coll_tuned_$2_algorithm" "$4"
-    check "goes other ways" other own forced
-    check "$1, with the rules" sends ruled "$2" "$3" "${with[@]}"
-    check "goes that algorithm's" same ruled forced
+    check "other messages are sent" other own forced
+    check "$1 with the rules" sends ruled "$2" "$3" "${with[@]}"
+    check "the messages of that algorithm are sent" same ruled forced
 }
 ruled MPI_Barrier barrier 0 2
 ruled "MPI_Allreduce of 64 bytes" allreduce 64 1
 for bytes in 60 256; do
     check "MPI_Allreduce of $bytes bytes, as tuned decides" sends own allreduce $bytes
-    check "goes other ways" other own forced
-    check "MPI_Allreduce of $bytes bytes, with the rules" sends ruled allreduce $bytes "${with[@]}"
-    check "goes as tuned decides" same ruled own
+    check "other messages are sent" other own forced
+    check "MPI_Allreduce of $bytes bytes with the rules" sends ruled allreduce $bytes "${with[@]}"
+    check "the messages of the decision of tuned are sent" same ruled own
 done
 finish

@@ -14,10 +14,10 @@ for processes in 2 3 5 8; do
         --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report "$report"
     check "$processes processes say what was measured" said "one node: .*(measured"
     check "$processes processes report it" grep -q '"source": "measured"' "$report"
-    check "$processes processes measure Open MPI's own" grep -q '"algorithm": "openmpi"' "$report"
+    check "$processes processes also measure Open MPI" grep -q '"algorithm": "openmpi"' "$report"
 done
-check "the report of an earlier job goes" test "$(grep -c '"source": "measured"' "$report")" -ge 1
-check "nothing of 2 processes is left in it" test "$(grep -c '"processes": 2,' "$report")" = 0
+check "the report of an earlier job is replaced" test "$(grep -c '"source": "measured"' "$report")" -ge 1
+check "the report contains no entries of the earlier job" test "$(grep -c '"processes": 2,' "$report")" = 0
 
 # The choice is the fastest candidate, or an equally good simpler one, or Open MPI's own.
 check "the choice is within 3 % of the best" python3 - "$report" << 'PYTHON'
@@ -37,7 +37,7 @@ PYTHON
 # fit into one portion of 1 ms.
 check "a small budget" works 3 --mca coll_nicbarr_tune_budget 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$report"
-check "is reported" python3 - "$report" << 'PYTHON'
+check "the report contains the budget and the time" python3 - "$report" << 'PYTHON'
 import json, sys
 entries = [e for e in json.load(open(sys.argv[1]))["communicators"] if e["source"] == "measured"]
 assert entries
@@ -47,29 +47,29 @@ assert len(set(names)) == len(names), names # later entries replace earlier ones
 PYTHON
 
 # Programs with few barriers are not delayed.
-check "few barriers" works 3 --mca coll_nicbarr_tune_after 2000000000 --mca coll_nicbarr_verbose 1
-check "are not measured" bash -c "! grep -q measured '$scratch/out'"
+check "too few barriers" works 3 --mca coll_nicbarr_tune_after 2000000000 --mca coll_nicbarr_verbose 1
+check "nothing is measured" bash -c "! grep -q measured '$scratch/out'"
 
 # Nor are programs too short to gain from it: by default measuring takes 1 % of a job's time.
 unmeasured() { ! said measured; }
 share() { job 3 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_share "$@"; }
-check "no job can afford 6 s" share 0 --mca coll_nicbarr_tune_budget 60000 "$programs/short_job" --allreduces 3000 --bcasts 3000
-check "so nothing is measured" unmeasured
-check "each can afford 0.1 ms" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/barrier_ledger"
-check "so barriers are measured" said "MPI_Barrier on .*(measured"
-check "or what carries data, if that comes first" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 20000
-check "so it is measured" said "MPI_Allreduce up to 8 bytes on .*(measured"
-check "with a report the usual share is 100" share 0 --mca coll_nicbarr_tune_budget 1000 \
+check "no process can afford to measure" share 0 --mca coll_nicbarr_tune_budget 60000 "$programs/short_job" --allreduces 3000 --bcasts 3000
+check "the job measures nothing" unmeasured
+check "each process can afford 0.1 ms" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/barrier_ledger"
+check "barriers are measured" said "MPI_Barrier on .*(measured"
+check "a collective that carries data comes first" share 0 --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 20000
+check "it is measured" said "MPI_Allreduce up to 8 bytes on .*(measured"
+check "a report raises the default share to 100" share 0 --mca coll_nicbarr_tune_budget 1000 \
     --mca coll_nicbarr_report "$report" "$programs/short_job"
-check "so it is measured" grep -q '"source": "measured"' "$report"
+check "it is measured" grep -q '"source": "measured"' "$report"
 
 # A report is complete without measuring as well.
-check "no tuning" works 3 --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_report "$report"
-check "is reported" grep -q '"source": "default"' "$report"
-check "and nothing else is" bash -c "! grep -q measured '$report'"
-check "a forced choice" works 3 --mca coll_nicbarr_algorithm tree:3 \
+check "tuning is disabled" works 3 --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_report "$report"
+check "the report contains the source of the choice" grep -q '"source": "default"' "$report"
+check "the report contains no measurements" bash -c "! grep -q measured '$report'"
+check "an algorithm is forced" works 3 --mca coll_nicbarr_algorithm tree:3 \
     --mca coll_nicbarr_report "$report"
-check "is reported" grep -q '"source": "parameter"' "$report"
+check "the report contains the source of the choice" grep -q '"source": "parameter"' "$report"
 
 # Collectives that carry data: measured, adopted from another communicator, or set.
 calls() { # MPIRUN-OPTION...
@@ -103,26 +103,26 @@ PYTHON
 }
 # (The budget is large, so that a choice can be adopted and kept.)
 carried=$scratch/carried.json
-check "allreduces and broadcasts" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 2000 \
+check "allreduces and broadcasts are measured" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 2000 \
     --mca coll_nicbarr_cache "$carried"
-check "say what was measured" said "MPI_Bcast (one root) up to 1152 bytes on MPI_COMM_WORLD, 3 .*(measured, "
-check "and what was adopted" said "MPI_Allreduce up to 8 bytes on .*(same shape)"
-check "broadcasts, once of another root" job 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_cache none \
+check "a message reports the measurement" said "MPI_Bcast (one root) up to 1152 bytes on MPI_COMM_WORLD, 3 .*(measured, "
+check "a message reports the adopted choice" said "MPI_Allreduce up to 8 bytes on .*(same shape)"
+check "broadcasts, one of them with a different root" job 3 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_cache none \
     "$programs/short_job" --bcasts 50
-check "are measured with one" said "MPI_Bcast (one root) up to 8 bytes on MPI_COMM_WORLD, 3 .*(measured, "
-check "the report has what was measured" reported measured
-check "and what was adopted" reported "same shape"
-check "and shows it" grep -q "^    MPI_Allreduce *8 .* x  measured" "$scratch/text"
+check "broadcasts are measured with a fixed root" said "MPI_Bcast (one root) up to 8 bytes on MPI_COMM_WORLD, 3 .*(measured, "
+check "the report contains the measurements" reported measured
+check "the report contains the adopted choices" reported "same shape"
+check "nicbarr report shows the measurements" grep -q "^    MPI_Allreduce *8 .* x  measured" "$scratch/text"
 # With a tiny budget a class is used while its choice is provisional, and decided later, in its own calls.
 allreduces=3000 check "a small budget for them" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 1
-check "goes on until they are decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*measured, " \
+check "tuning continues until the classes are decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
-check "forced ones" calls --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring
-check "are reported as that" reported parameter
-check "too few of them" calls
-check "are not reported" grep -q '"collectives": \[\]' "$report"
-check "Open MPI's own" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_allreduce openmpi
-check "is not reported" bash -c "grep -q MPI_Bcast '$report' && ! grep -q MPI_Allreduce '$report'"
+check "algorithms are forced for collectives with data" calls --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring
+check "the report shows the parameter as source" reported parameter
+check "too few calls" calls
+check "the report contains no collectives" grep -q '"collectives": \[\]' "$report"
+check "MPI_Allreduce is left to Open MPI" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_allreduce openmpi
+check "the report does not contain MPI_Allreduce" bash -c "grep -q MPI_Bcast '$report' && ! grep -q MPI_Allreduce '$report'"
 
 # The cache: written, read, and not trusted blindly. Budgets are large, so that it is written.
 cache=$scratch/tuning.jsonl
@@ -131,17 +131,17 @@ with_cache() { # FILES PROCESSES
     works "$2" --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500 \
         --mca coll_nicbarr_tune_watch 0
 }
-check "a cache is written" with_cache "$cache" 3
-check "after measuring" said "(measured"
-check "and is there" grep -qx '{"format": "nicbarr tuning cache 3"}' "$cache"
-check "and has no host's name in it" bash -c "! grep -q -F '$(hostname)' '$cache'"
-check "it can be sure" rewrite_cache "$cache" "$cache.sure" 0.99
-check "the next job" with_cache "$cache.sure" 3
-check "goes by it" said "(cache)"
-check "and does not measure" bash -c "! grep -q measured '$scratch/out'"
-check "another shape" with_cache "$cache.sure" 2
-check "is measured" said "(measured"
-check "and the cache has both" test "$(grep -c '| MPI_Barrier"' "$cache.sure")" -ge 2
+check "a job writes a cache" with_cache "$cache" 3
+check "the job has measured" said "(measured"
+check "the cache has the right format" grep -qx '{"format": "nicbarr tuning cache 3"}' "$cache"
+check "the cache does not contain the host name" bash -c "! grep -q -F '$(hostname)' '$cache'"
+check "the confidence in the cache can be raised" rewrite_cache "$cache" "$cache.sure" 0.99
+check "the next job reads the cache" with_cache "$cache.sure" 3
+check "the next job uses the cached choice" said "(cache)"
+check "the next job does not measure" bash -c "! grep -q measured '$scratch/out'"
+check "a job of a different shape" with_cache "$cache.sure" 2
+check "the other shape is measured" said "(measured"
+check "the cache contains both shapes" test "$(grep -c '| MPI_Barrier"' "$cache.sure")" -ge 2
 
 # An unresponsive file system delays no job: it uses the defaults, and ends.
 hung=$builddir/tests/component/.libs/hung_file.so
@@ -149,9 +149,9 @@ hung() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$cache.sure" --mca coll_nicbarr_cache "$cache.sure" \
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 "$@"
 }
-check "a cache that does not answer" hung "$programs/short_job" --allreduces 3000
-check "is waited for by nobody" said "does not answer"
-check "and nothing is measured meanwhile" unmeasured
+check "the file system of the cache does not respond" hung "$programs/short_job" --allreduces 3000
+check "a message reports this, and no process waits" said "does not answer"
+check "nothing is measured in the meantime" unmeasured
 
 # One that answers late may prefer what is no candidate: the communicators that are set up have no memory for it.
 late() { # TEXT: a line of the job that ends it
@@ -168,30 +168,30 @@ late() { # TEXT: a line of the job that ends it
     touch "$until"
     wait "$job" && said "^ok" && said "$1"
 }
-check "a late cache can have a candidate" rewrite_cache "$cache" "$cache.late" 0.99 pairwise
-check "which is adopted" late "pairwise (cache)"
-check "or what is none" rewrite_cache "$cache" "$cache.late" 0.99 counter:3
-check "which is measured instead" late "3 processes on one node: .*(measured"
-check "and never used" bash -c "! grep -q '3 processes on one node: counter:3 (cache)' '$scratch/out'"
+check "the cache can contain a candidate and be read late" rewrite_cache "$cache" "$cache.late" 0.99 pairwise
+check "the cached candidate is adopted" late "pairwise (cache)"
+check "the cache can contain an algorithm that is not a candidate" rewrite_cache "$cache" "$cache.late" 0.99 counter:3
+check "the shape is measured instead" late "3 processes on one node: .*(measured"
+check "the cached algorithm is never used" bash -c "! grep -q '3 processes on one node: counter:3 (cache)' '$scratch/out'"
 
 # Nor does one that blocks when measurements are written.
 unwritten() { # ARGUMENT...
     job 3 -x LD_PRELOAD="$hung" -x HUNG_FILE="$scratch/unwritten.lock" --mca coll_nicbarr_cache "$scratch/unwritten" \
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 "$@"
 }
-check "a cache that cannot be locked" unwritten "$programs/short_job" --allreduces 3000
-check "is waited for by nobody" said "unwritten.lock does not answer"
-check "what is measured is used" said "(measured"
-check "and a line says that it is not kept" said "is not written: writing takes more than 1000 ms"
+check "the cache cannot be locked" unwritten "$programs/short_job" --allreduces 3000
+check "a message reports this, and no process waits" said "unwritten.lock does not answer"
+check "the measurement is used" said "(measured"
+check "a message reports that the measurement is not stored" said "is not written: writing takes more than 1000 ms"
 
 # A cache that is not sure enough is measured again, and the results are added.
 for doubt in "0.9" "0.9 openmpi" "0.99 pairwise 100"; do
     # shellcheck disable=SC2086 # several words
-    check "it can be unsure ($doubt)" rewrite_cache "$cache" "$cache.unsure" $doubt
+    check "the confidence in the cache can be lowered ($doubt)" rewrite_cache "$cache" "$cache.unsure" $doubt
     before=$(measurements "$cache.unsure")
-    check "a job that finds it so" with_cache "$cache.unsure" 3
-    check "measures" said "(measured"
-    check "and adds what it finds" test "$(measurements "$cache.unsure")" -gt "$before"
+    check "a job reads the uncertain cache" with_cache "$cache.unsure" 3
+    check "the job measures" said "(measured"
+    check "the job adds its measurement" test "$(measurements "$cache.unsure")" -gt "$before"
 done
 # Members whose processors are oversubscribed have another default than the others.
 both_shapes() { # FROM TO: the members' shapes differ in that, and any of them may set a communicator up
@@ -202,19 +202,19 @@ unevenly() { # FILES
         --mca coll_nicbarr_cache "$1" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_budget 500 "${@:2}" \
         "$programs/barrier_ledger" --iterations 300 && said "^ok"
 }
-check "processes bound unevenly" unevenly "$cache.uneven" --mca coll_nicbarr_tune_after 3
-check "measure" said "(measured"
+check "processes are bound to different numbers of CPUs" unevenly "$cache.uneven" --mca coll_nicbarr_tune_after 3
+check "these processes measure" said "(measured"
 both_shapes "$cache.uneven" "$cache.both"
-check "they can be unsure" rewrite_cache "$cache.both" "$cache.doubtful" 0.6 openmpi
-check "and play the same barrier nevertheless" unevenly "$cache.doubtful" --mca coll_nicbarr_tune_after 2000000000
+check "the confidence in both caches can be lowered" rewrite_cache "$cache.both" "$cache.doubtful" 0.6 openmpi
+check "all processes use the same choice nevertheless" unevenly "$cache.doubtful" --mca coll_nicbarr_tune_after 2000000000
 
-check "a job that must not measure" works 3 --mca coll_nicbarr_cache "$cache.unsure" \
+check "a job without budget reads the uncertain cache" works 3 --mca coll_nicbarr_cache "$cache.unsure" \
     --mca coll_nicbarr_tune_budget 0 --mca coll_nicbarr_verbose 1
-check "goes by what there is" said "(cache)"
+check "the job uses the best known choice" said "(cache)"
 
-check "another one can be the best" rewrite_cache "$cache" "$cache.edited" 0.99 pairwise
-check "a cache that says so" with_cache "$cache.edited" 3
-check "is gone by" said "pairwise (cache)"
+check "the cache can contain a different choice" rewrite_cache "$cache" "$cache.edited" 0.99 pairwise
+check "a job reads this cache" with_cache "$cache.edited" 3
+check "the job uses the choice of the cache" said "pairwise (cache)"
 
 # A choice from a cache is challenged in the program's own barriers, which work whatever wins.
 watched() { # CHOICE PROCESSES ARGUMENT...
@@ -225,42 +225,42 @@ watched() { # CHOICE PROCESSES ARGUMENT...
 for choice in pairwise counter:1 flags:4 openmpi; do
     check "$choice is challenged" watched $choice 3 "$programs/watched" --least 1
     grep '^ok' "$scratch/out"
-    check "which is reported" grep -q '"comparisons": ' "$report"
-    check "and can be read" bash -c "'$builddir/tools/nicbarr' report '$report' | grep 'challenged .* A/B comparison'"
+    check "the report contains the comparisons" grep -q '"comparisons": ' "$report"
+    check "nicbarr report prints the comparisons" bash -c "'$builddir/tools/nicbarr' report '$report' | grep 'challenged .* A/B comparison'"
 done
-check "so it is where processes come late" watched pairwise 3 "$programs/watched" --least 1 --late
-check "but not unwatched" watched pairwise 3 --mca coll_nicbarr_tune_watch 0 "$programs/watched" --most 0
-check "nor where nothing may be measured" watched pairwise 3 --mca coll_nicbarr_tune_budget 0 \
+check "a choice is challenged when processes arrive late" watched pairwise 3 "$programs/watched" --least 1 --late
+check "without watching nothing happens" watched pairwise 3 --mca coll_nicbarr_tune_watch 0 "$programs/watched" --most 0
+check "without a budget nothing happens" watched pairwise 3 --mca coll_nicbarr_tune_budget 0 \
     "$programs/watched" --most 0
 
 # Several files: all are read, and the first one that can be written is written.
-check "a shipped cache" with_cache "$scratch/own.json,$cache.edited" 3
-check "is gone by, too" said "pairwise (cache)"
+check "a job reads a private and a shared cache" with_cache "$scratch/own.json,$cache.edited" 3
+check "the job uses the choice of the cache" said "pairwise (cache)"
 before=$(measurements "$cache.edited")
-check "what it does not know" with_cache "$scratch/own.json,$cache.edited" 2
-check "goes to the user's own" test "$(measurements "$scratch/own.json")" -ge 1
-check "and not to the shipped one" test "$(measurements "$cache.edited")" = "$before"
-check "a file that cannot be written" with_cache "/proc/nonexistent/x.json,$scratch/second.json" 3
-check "is passed over" test -s "$scratch/second.json"
-check "without a word" silent_cache
-check "to keep nothing" with_cache "none,$cache.edited" 5
-check "is no trouble" silent_cache
-check "and nothing is kept" test "$(measurements "$cache.edited")" = "$before"
+check "a job of a shape that the shared cache lacks" with_cache "$scratch/own.json,$cache.edited" 2
+check "its measurement is added to the private cache" test "$(measurements "$scratch/own.json")" -ge 1
+check "the shared cache is unchanged" test "$(measurements "$cache.edited")" = "$before"
+check "the first cache of the list cannot be written" with_cache "/proc/nonexistent/x.json,$scratch/second.json" 3
+check "the second cache is written" test -s "$scratch/second.json"
+check "no message is printed" silent_cache
+check "the list ends in none" with_cache "none,$cache.edited" 5
+check "no message is printed" silent_cache
+check "the shared cache is not changed" test "$(measurements "$cache.edited")" = "$before"
 
 before=$(measurements "$cache.sure")
-check "a cache that is only written" with_cache "remeasure,$cache.sure" 3
-check "does" said "(measured"
-check "and adds what it finds" test "$(measurements "$cache.sure")" -gt "$before"
+check "the cache is to be remeasured" with_cache "remeasure,$cache.sure" 3
+check "the job measures" said "(measured"
+check "the job adds its measurement to the cache" test "$(measurements "$cache.sure")" -gt "$before"
 
 # Collectives that carry data are kept, too.
-check "what data took is kept" grep -q '| MPI_Bcast (one root) up to 1152 bytes"' "$carried"
-check "for sure" rewrite_cache "$carried" "$carried.sure" 0.99
+check "the cache contains measurements of collectives with data" grep -q '| MPI_Bcast (one root) up to 1152 bytes"' "$carried"
+check "their confidence can be raised" rewrite_cache "$carried" "$carried.sure" 0.99
 # (On a busy machine the job must last long enough to measure a watched choice again.)
 allreduces=3000 check "the next job with data" calls --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_watch 0 \
     --mca coll_nicbarr_cache "$carried.sure"
-check "goes by that" said "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*(cache"
-check "and measures none of it" bash -c "! grep -q 'bytes on .*measured' '$scratch/out'"
-check "its report says so" reported cache
+check "a message reports the cached choice" said "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, 3 .*(cache"
+check "the job measures no collectives with data" bash -c "! grep -q 'bytes on .*measured' '$scratch/out'"
+check "the report names the cache as source" reported cache
 
 # They are watched, too: a choice from a cache is eventually measured again, whatever it says, and replaced by a
 # candidate that is certainly better.
@@ -289,26 +289,26 @@ works_on_data() { # with a large budget, so that the cache is written
     job "$1" --mca coll_nicbarr_cache "$scratch/data" --mca coll_nicbarr_tune_budget 500 \
         "$programs/watched" --data --calls 200 --most 0 && said "^ok"
 }
-check "data of 3 processes" works_on_data 3
+check "collectives with data are measured" works_on_data 3
 for choice in openmpi slowest; do
-    check "$choice is measured anew" data_watched "$scratch/data" $choice 3 "$programs/watched" --data --least 1
+    check "$choice is remeasured" data_watched "$scratch/data" $choice 3 "$programs/watched" --data --least 1
     grep '^ok' "$scratch/out"
-    check "which is reported" remeasured $choice
+    check "the report contains the remeasurement" remeasured $choice
 done
-check "so it is where processes come late" data_watched "$scratch/data" openmpi 3 \
+check "a choice is remeasured when processes arrive late" data_watched "$scratch/data" openmpi 3 \
     "$programs/watched" --data --least 1 --late
-check "but not unwatched" data_watched "$scratch/data" openmpi 3 --mca coll_nicbarr_tune_watch 0 \
+check "without watching nothing happens" data_watched "$scratch/data" openmpi 3 --mca coll_nicbarr_tune_watch 0 \
     "$programs/watched" --data --calls 3000 --most 0
-check "nor where nothing may be measured" data_watched "$scratch/data" openmpi 3 \
+check "without a budget nothing happens" data_watched "$scratch/data" openmpi 3 \
     --mca coll_nicbarr_tune_budget 0 "$programs/watched" --data --calls 3000 --most 0
 
 bad() { # NAME CONTENTS
     printf '%s' "$2" > "$scratch/bad.json"
     cp "$scratch/bad.json" "$scratch/bad.copy"
-    check "a cache with $1 works" works 3 --mca coll_nicbarr_cache "$scratch/bad.json"
-    check "is complained of once" said_once "the tuning cache .*bad.json is not used, and left unchanged"
-    check "and is left alone" cmp -s "$scratch/bad.json" "$scratch/bad.copy"
-    check "with nothing beside it" [ "$(ls -d "$scratch"/bad.*)" = "$scratch/bad.copy"$'\n'"$scratch/bad.json" ]
+    check "a job reads a cache with $1" works 3 --mca coll_nicbarr_cache "$scratch/bad.json"
+    check "one message gives the reason" said_once "the tuning cache .*bad.json is not used, and left unchanged"
+    check "the file is unchanged" cmp -s "$scratch/bad.json" "$scratch/bad.copy"
+    check "no other files are created" [ "$(ls -d "$scratch"/bad.*)" = "$scratch/bad.copy"$'\n'"$scratch/bad.json" ]
 }
 bad garbage "$(head -c 300 /dev/urandom | tr -d '\0')"
 bad "a line feed" "
@@ -317,18 +317,18 @@ bad "something else's JSON" '{"a": [1, 2, 3]}'
 bad "half a line" "$(head -c 20 "$cache")"
 bad "an earlier version" '{"format": "nicbarr tuning cache 2", "shapes": {}}'
 head -c 1000 "$cache" > "$scratch/half.jsonl"
-check "half of a cache" with_cache "$scratch/half.jsonl" 3
-check "is added to" test "$(wc -l < "$scratch/half.jsonl")" -ge 3
-check "without a word" silent_cache
+check "a job reads a truncated cache" with_cache "$scratch/half.jsonl" 3
+check "the job adds its measurement" test "$(wc -l < "$scratch/half.jsonl")" -ge 3
+check "no message about the cache is printed" silent_cache
 rewrite_cache "$cache" "$cache.magic" 0.99 magic:7
-check "an unknown algorithm in the cache works" works 3 --mca coll_nicbarr_cache "$cache.magic"
-check "is complained of" said_once "its best choice is not an algorithm"
+check "the cache contains an unknown algorithm" works 3 --mca coll_nicbarr_cache "$cache.magic"
+check "one message gives the reason" said_once "its best choice is not an algorithm"
 rewrite_cache "$cache" "$cache.kernel" 0.99 tree:4@kernel
-check "the kernel NIC in the cache of one node works" works 3 --mca coll_nicbarr_cache "$cache.kernel"
-check "is complained of" said_once "its best choice needs a NIC that is not available"
+check "the cache of one node contains an algorithm of the kernel NIC" works 3 --mca coll_nicbarr_cache "$cache.kernel"
+check "one message gives the reason" said_once "its best choice needs a NIC that is not available"
 
-check "the default place" works 2 --mca coll_nicbarr_cache auto -x XDG_CACHE_HOME
-check "is XDG's" test -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
+check "the cache has its default path" works 2 --mca coll_nicbarr_cache auto -x XDG_CACHE_HOME
+check "the path is in XDG_CACHE_HOME" test -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 
 # A forced choice is used.
 for algorithm in openmpi counter:1 counter:3 flags:4 flags:128 tree:2 tree:5 dissemination:1 \
@@ -336,7 +336,7 @@ for algorithm in openmpi counter:1 counter:3 flags:4 flags:128 tree:2 tree:5 dis
     for processes in 2 3 6 17; do
         check "$algorithm, $processes processes" works $processes --mca coll_nicbarr_verbose 1 \
             --mca coll_nicbarr_algorithm $algorithm
-        check "it was that" said "on one node: $algorithm (parameter)"
+        check "that algorithm is used" said "on one node: $algorithm (parameter)"
     done
 done
 finish

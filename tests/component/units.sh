@@ -26,14 +26,14 @@ done
 below() { # TENTHS UNIT
     systemd-analyze security --no-pager --offline=true --threshold="$1" "$2" > "$scratch/out" 2>&1
 }
-check "the system's unit is below 2.0" below 20 "$builddir/myrd/myrd-kernel.service"
+check "the exposure of the system unit is below 2.0" below 20 "$builddir/myrd/myrd-kernel.service"
 
 # A user's service has no capabilities, and systemd cannot give it Protect...= and Private...=.
 sed 's/^\[Service\]/&\nUser=somebody\nCapabilityBoundingSet=/' "$builddir/myrd/myrd.service" > "$scratch/myrd.service"
-check "the user's unit is at the least that users' services can have" below 33 "$scratch/myrd.service"
+check "the exposure of the user unit is minimal" below 33 "$scratch/myrd.service"
 
 open=$scratch/open.service
 sed '/^Protect/d' "$builddir/myrd/myrd-kernel.service" > "$open"
 not_below() { ! below "$@"; }
-check "a unit that protects nothing is not" not_below 20 "$open"
+check "a unit without protection is rated worse" not_below 20 "$open"
 finish

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, the RDMA NIC plays wrong barriers or misreports faults. On hosts with a soft-RoCE device each
-# (verbshosts): barriers are correct, measured or forced, with one process on a host or two. Without a device, or
-# memory to lock, a line says so, and Open MPI's own barrier is used. A stopped process is waited for without a line; a
-# killed one is named, and so is one whose network card is removed. Connections are made with librdmacm, and
-# without it by exchanging addresses.
+# (verbshosts): barriers are correct, measured or forced, with one process on a host or two. Without a device or
+# lockable memory, a message gives the reason, and the barrier of Open MPI is used. The job waits for a stopped process
+# without a message. A message names a killed process, and a process whose network card is removed. Connections are
+# established with librdmacm, and without it by exchanging addresses.
 #
 # Everything runs in one virtual machine with emulated processors.
 # shellcheck source=tests/component/verbs_common.sh
@@ -30,12 +30,12 @@ before=()
 # communicators (10 each, the first of them Open MPI's own) are certain.
 check "dissemination on 2 hosts" on_hosts 2 1 --mca coll_nicbarr_algorithm dissemination:1@verbs \
     "${ledger[@]}" --late 40
-check "the RDMA NIC plays it" played dissemination:1 parameter 2
-check "each device writes" all_send 300
+check "the RDMA NIC executes the barriers" played dissemination:1 parameter 2
+check "each device sends" all_send 300
 check "a tree on 3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_algorithm tree:2@verbs "${ledger[@]}"
-check "the RDMA NIC plays it" played tree:2 parameter 3
-check "3 hosts, by measurement" on_hosts 3 1 "${ledger[@]}"
-check "measured" said "MPI_Barrier on .* 3 nodes: .*(measured"
+check "the RDMA NIC executes the barriers" played tree:2 parameter 3
+check "3 hosts, chosen by tuning" on_hosts 3 1 "${ledger[@]}"
+check "a message reports the measurement" said "MPI_Barrier on .* 3 nodes: .*(measured"
 drawn_barriers shapes 60
 check "communicators of all shapes" on_hosts 2 2 --mca coll_nicbarr_algorithm pairwise@verbs "${shapes[@]}"
 # The first host has two devices. Ranks alternate between the hosts, so each of its processes is the first one of half
@@ -47,32 +47,32 @@ two_devices() { # PROGRAM...
         exec "$@"' bash "$@"
 }
 first=$(packets 1) third=$(packets 3)
-check "processes of a host share its two devices out" two_devices "${ledger[@]}" --until /dev/null
-check "both write" test "$(packets 1)" -gt "$first" -a "$(packets 3)" -gt "$third"
-check "librdmacm is there" has_librdmacm
+check "processes of a host are distributed over its two devices" two_devices "${ledger[@]}" --until /dev/null
+check "both devices send" test "$(packets 1)" -gt "$first" -a "$(packets 3)" -gt "$third"
+check "librdmacm is available" has_librdmacm
 mv /dev/infiniband/rdma_cm /dev/infiniband/hidden
-check "communicators come and go, without librdmacm" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
+check "communicators are created and freed without librdmacm" on_hosts 3 1 --mca coll_nicbarr_algorithm dissemination:2@verbs \
     "${shapes[@]}"
 mv /dev/infiniband/hidden /dev/infiniband/rdma_cm
-check "which is said" said "$no_librdmacm"
+check "a message reports that librdmacm is missing" said "$no_librdmacm"
 
 # ---- collectives that carry data
 
 drawn any --length 40 --first 10
 check "data on 2 hosts with 2 processes each" on_hosts 2 2 "${ours[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}"
-check "the RDMA NIC carries it" carried 2 dissemination:1@verbs Allreduce Allgather Bcast Scatter
+check "the RDMA NIC executes the collectives" carried 2 dissemination:1@verbs Allreduce Allgather Bcast Scatter
 check "data on 3 hosts" on_hosts 3 1 "${ours[@]}" --mca coll_nicbarr_algorithm tree:2 "${data[@]}"
-check "the RDMA NIC carries it" carried 3 tree:2@verbs Allreduce Allgather
+check "the RDMA NIC executes the collectives" carried 3 tree:2@verbs Allreduce Allgather
 check "one process combines" on_hosts 3 2 --mca coll_nicbarr_allreduce rooted --mca coll_nicbarr_reduce exchange \
     "${data[@]}"
-check "what the RDMA NIC carries" carried 3 rooted:2@verbs Allreduce
-check "by measurement" on_hosts 2 1 --mca coll_nicbarr_tune_after 5 "${any[@]}"
-check "which is said" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
+check "the RDMA NIC broadcasts the results" carried 3 rooted:2@verbs Allreduce
+check "chosen by tuning" on_hosts 2 1 --mca coll_nicbarr_tune_after 5 "${any[@]}"
+check "a message reports the choice" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
 
 # Rank 0 makes no call of MPI until the others have finished.
 mkdir "$scratch/directory"
-check "a thread goes on while a process computes" on_hosts 3 1 --mca coll_nicbarr_verbs_thread 1 "${ours[@]}" \
+check "a thread makes progress while a process computes" on_hosts 3 1 --mca coll_nicbarr_verbs_thread 1 "${ours[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --directory "$scratch/directory" --allreduce \
     --watchdog "$patience"
 
@@ -90,9 +90,9 @@ no_memory() { # PROGRAM...
 }
 own() { said "nicbarr: barriers on .* (2 processes) stay Open MPI's own: .*$1"; }
 check "one host has no device" no_device "${ledger[@]}"
-check "a line says so" own "no RDMA device that coll_nicbarr_verbs_devices allows"
-check "memory may not be locked" no_memory "${ledger[@]}"
-check "a line says so" own "locked memory, ulimit -l"
+check "a message gives the reason" own "no RDMA device that coll_nicbarr_verbs_devices allows"
+check "the memory cannot be locked" no_memory "${ledger[@]}"
+check "a message gives the reason" own "locked memory, ulimit -l"
 
 # ---- a process is stopped, or killed
 
@@ -115,15 +115,15 @@ stop_and_go_on() { # for longer than nicbarr waits for a silent process
     pkill -TERM -x mpirun
 }
 something 10 stop_and_go_on
-check "one that is stopped is waited for" grep -q "it goes on" "$scratch/went"
-check "its NIC is shown" grep -qE \
+check "the job waits for a stopped process" grep -q "it goes on" "$scratch/went"
+check "nicbarr status shows its NIC" grep -qE \
     "RDMA NIC rxe2, port 1, of process [0-9]+: 1 queue pairs \(1 connected by librdmacm\), [1-9][0-9.]* [KM]iB registered" \
     <(tr -s ' \n' ' ' < "$scratch/status") # (lines are wrapped)
 silent() { ! said "without a response from"; }
-check "without a word" silent
+check "no message is printed" silent
 something 20 second KILL
-check "one that is killed is named" named "host2 (rank 1)"
-check "by the MPI error" said "MPI_ERR_"
+check "a message names a killed process" named "host2 (rank 1)"
+check "the MPI call returns an error" said "MPI_ERR_"
 
 # ---- a device's network card is removed
 
@@ -154,7 +154,7 @@ remove_one() { # (without its card no process ends well: Open MPI's own TCP has 
     wait "$job"
 }
 remove_one
-check "a card is removed: each process's barrier has failed" all_have failed
-check "the host is named" named "host3 (rank 2)"
-check "barriers of the others go on by RDMA" go_on_by_rdma
+check "a card is removed: the barrier of each process has failed" all_have failed
+check "a message names the host" named "host3 (rank 2)"
+check "barriers of the other hosts continue by RDMA" go_on_by_rdma
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, the RDMA NIC does not work between two kernels. Hosts are two virtual machines, connected by a
-# wire, with soft-RoCE on their network cards. Data must be exact, barriers played, and a host that is cut off
-# named.
+# If this fails, the RDMA NIC does not work between two kernels. Hosts are two virtual machines, connected by a wire,
+# with soft-RoCE on their network cards. Data must be intact, the NIC must execute barriers, and a message must name a
+# host that is cut off.
 #
 # By hand, as it takes minutes; it adds only the second kernel to verbs.sh.
 #
@@ -15,13 +15,13 @@ export TMPDIR
 begin
 unset TMPDIR
 
-check "the second machine has a kernel of its own" test \
+check "the second machine runs a separate kernel" test \
     "$(cat /proc/sys/kernel/random/boot_id)" != "$("$VERBSHOSTS_RUN" 2 cat /proc/sys/kernel/random/boot_id)"
 check "data" on_hosts 2 1 "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}"
-check "the RDMA NIC carries it" carried 2 dissemination:1@verbs Allreduce Allgather Bcast Scatter
-check "librdmacm knows the way" has_librdmacm
+check "the RDMA NIC executes the collectives" carried 2 dissemination:1@verbs Allreduce Allgather Bcast Scatter
+check "librdmacm is used" has_librdmacm
 cut='ip link set rdma2 down; sleep 60; ip link set rdma2 up' # longer than nicbarr waits
 something 20 "$VERBSHOSTS_RUN" 2 bash -c "$cut"
-check "a host that is cut off is named" named "host2 (rank 1)"
-check "by the MPI error" said "MPI_ERR_"
+check "a message names the host that is cut off" named "host2 (rank 1)"
+check "the MPI call returns an error" said "MPI_ERR_"
 finish

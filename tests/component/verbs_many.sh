@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, programs with many communicators exhaust the RDMA NIC: 20,000 in succession must leave nothing
-# behind, and hundreds must live at once.
+# If this fails, programs with many communicators exhaust the RDMA NIC: after 20,000 communicators in succession no
+# resources may be left, and hundreds must be able to exist at the same time.
 #
 # By hand, as it takes minutes on emulated processors. An argument makes it shorter:
 #
@@ -17,11 +17,11 @@ begin
 
 play=(--mca coll_nicbarr_algorithm dissemination:1@verbs)
 first=$(packets 1)
-check "$COMMUNICATORS communicators come and go" on_hosts 2 1 "${play[@]}" "$programs/soak" \
+check "$COMMUNICATORS communicators are created and freed" on_hosts 2 1 "${play[@]}" "$programs/soak" \
     --cycles "$COMMUNICATORS" --seed "$seed" --watchdog "$patience"
 reported() { grep -v "nicbarr:" "$scratch/out"; }
 reported
-check "the RDMA NIC plays them" test $(($(packets 1) - first)) -gt "$COMMUNICATORS"
+check "the RDMA NIC executes their barriers" test $(($(packets 1) - first)) -gt "$COMMUNICATORS"
 # One of each barrier on all of them, and then on the remaining ones, in another order.
 many() {
     local i alive=$((COMMUNICATORS / 20))
@@ -30,6 +30,6 @@ many() {
     for i in $(seq $((alive - 1 - alive % 2)) -2 1); do echo "$i coll what=barrier how=b times=3 c=$i"; done
 }
 written alive < <(many)
-check "many live at once" on_hosts 2 1 "${play[@]}" "${alive[@]}"
+check "many communicators exist at the same time" on_hosts 2 1 "${play[@]}" "${alive[@]}"
 reported
 finish

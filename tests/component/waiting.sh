@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicbarr status` does not say which process a job waits for. A process of a job on three hosts is
-# stopped; meanwhile the status on each host must name what that host waits for. With the soft NIC, and with the
-# kernel's where available.
+# If this fails, `nicbarr status` does not say which process a job waits for. While a process of a job on three hosts is
+# stopped, the status on each host must show what that host waits for. Tested with the soft NIC and, if available, with
+# the kernel NIC.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, one-sided communication over btl/myr gives wrong results: on one node, with and without the right to
-# copy between processes, and between hosts, also with losses. ob1 must ignore the module for windows.
+# If this fails, one-sided communication over btl/myr gives wrong results: on one node, with and without permission to
+# copy between processes, or between hosts, with and without packet loss. ob1 must ignore the module for windows.
 . "$(dirname "$0")/common.sh"
 component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
 . "$(dirname "$0")/messages_common.sh"
@@ -20,16 +20,16 @@ for processes in 1 2 4; do
 done
 # shellcheck disable=SC2086 # options
 {
-    check "no reading of others' memory" play 3 "--no-read"
-    check "no reading from the start" play 3 $by_letters ""
-    check "all by the NIC" play 3 $by_letters --mca btl_myr_inlet 0 ""
+    check "processes may not read each other's memory" play 3 "--no-read"
+    check "messages only, without reads" play 3 $by_letters ""
+    check "all messages through the NIC" play 3 $by_letters --mca btl_myr_inlet 0 ""
     check "few tokens and buffers" play 4 $by_letters --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 ""
     check "small fragments" play 3 $by_letters --mca btl_myr_eager_limit 256 \
         --mca btl_myr_far_eager_limit 300 --mca btl_myr_max_send_size 1000 ""
     check "large windows" play 2 $by_letters "--windows 3 --rounds 3 --largest 8000000"
 }
 spoilt() { ! play 2 "--spoil" && said "FAIL windows"; }
-check "a spoilt window is found" spoilt
+check "a corrupted window is detected" spoilt
 check "several threads" over_myr 3 "$programs/progress"
 
 export NPS="3" MODES="windows" MPIRUN="mpirun $myr"
@@ -46,7 +46,7 @@ if there_are_hosts; then
     myr=$beside check "beside other BTLs, 2 hosts with 2 processes each" hosts 2 2 "--windows 6"
     check "2 hosts, losses" hosts --loss 10 --reorder 5 --seed 7 2 1 \
         "--windows 6 --rounds 3 --largest 60000"
-    check "3 hosts, losses and doubles" hosts --loss 5 --duplicate 5 --seed 8 3 1 \
+    check "3 hosts, losses and duplicates" hosts --loss 5 --duplicate 5 --seed 8 3 1 \
         "--windows 3 --rounds 3 --largest 60000"
     gone() { # mpirun ends the job and reports that a process was killed
         # shellcheck disable=SC2086 # options
