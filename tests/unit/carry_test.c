@@ -9,14 +9,13 @@
  *
  * Invariants:
  *
- * - All nodes compute the same plan, whose sizes are those of the longest message and the largest
- *   buffer.
+ * - All nodes compute the same plan, whose sizes are determined by the longest message and the
+ *   largest buffer.
  * - At the end of each epoch, each node finds each node's block at the place that the plan defines,
  *   until it begins the next epoch.
  * - The memory around a group is unchanged.
  * - Schedules that are not barriers have no plan. If out of memory, there is no plan and no leak.
- * - In rooted schedules, only node 0 gets all blocks.
- */
+ * - In rooted schedules, only node 0 gets all blocks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests the parser of hellos, the addresses that processes publish in the modex at start-up
- * (hello.c). A failure means that a process misreads the hello of another one, such as one of
+ * (hello.c). A failure means that a process misreads the hello of another process, such as one of
  * another version or byte order, and overruns a buffer or uses a wrong NIC.
  *
  * Invariants: each hello is read as it was written; other bytes are rejected, or yield values
- * within their bounds.
- */
+ * within their bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests how a NIC attaches to an interface (firmware/kernel/hooks.c), and the guard that removes
- * its filters (myrd/kernel_guard.c), in a network namespace of its own. A failure means that myrd
- * --kernel leaves filters behind at an interface, or removes those of others. The test lists the
+ * its filters (myrd/kernel_guard.c), in a separate network namespace. A failure means that myrd
+ * --kernel leaves filters behind at an interface, or removes filters of others. The test lists the
  * filters with tc.
  *
  * Invariants for clsact:
@@ -13,8 +13,7 @@
  * - Filters of other NICs, with any priority, filters of other types, and other qdiscs are
  *   unchanged.
  *
- * The test is skipped if the kernel or the privileges are insufficient.
- */
+ * The test is skipped if the kernel or the privileges are insufficient. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

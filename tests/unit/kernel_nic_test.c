@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests a client of myrd --kernel whose daemon responds late or restarts (kernel_nic.c). A failure
- * means that the process mistakes an old response for that of another request, leaks descriptors,
- * or gives up the NIC.
+ * means that the process mistakes an old response for the response to another request, leaks
+ * descriptors, or gives up the NIC.
  *
  * Invariants:
  *
  * - Each request gets its own response or none, however late responses arrive.
  * - Descriptors that arrive with a late response are closed.
- * - Once a slow daemon responds again, it is used as before.
- */
+ * - Once a slow daemon responds again, it is used as before. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * A fake NIC for tests, as a kind (nic_kind.h). It is the minimum that a kind of NIC must implement
  * for the whole component to execute barriers on it.
  *
- * Each process has a NIC of its own. Its groups are in a file that the others map, in the directory
+ * Each process has a separate NIC. Its groups are in a file that the others map, in the directory
  * NICBARR_FAKE, which simulates remote memory. An arrival is a store there (the board's put). The
  * blob exchanged between prepare and connect is the offset of the arrival records in that file.
  * There are no packets, and a waiting process advances its own groups.
@@ -12,8 +12,7 @@
  * before it succeeds.
  *
  * tests/component/fake_nic.sh runs jobs with a component that has no other kind (fake_kind.c), and
- * tests/fibres run it beside the soft NIC.
- */
+ * tests/fibres run it beside the soft NIC. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests the segments in which processes of a node share memory. A failure means that they do not
- * find each other, corrupt each other's memory, or hang after another one was killed.
+ * find each other, corrupt each other's memory, or hang after another process was killed.
  *
  * Invariants:
  *
@@ -12,8 +12,7 @@
  * - A record is the same for all processes that use the same key; the last one that leaves it frees
  *   it, and it is reused.
  * - Once a record could not be created, no other can be.
- * - A process killed at any time does not block the others.
- */
+ * - A process killed at any time does not block the others. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -9,10 +9,9 @@
  *   (timelines computed by hand, to the picosecond).
  * - All nodes finish, received data equal the sent data, and messages without a receive stay in the
  *   queue.
- * - The time of a table lookup depends neither on the number of nodes nor on that of queued
+ * - The time of a table lookup depends neither on the number of nodes nor on the number of queued
  *   messages, while a list takes one check for each.
- * - A simulation run is deterministic.
- */
+ * - A simulation run is deterministic. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

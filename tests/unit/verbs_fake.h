@@ -5,8 +5,8 @@
  * Each open device is a separate card. The fake reorders everything that a real network may
  * reorder:
  *
- * - Requests of one queue pair are executed in order, those of different queue pairs in any order,
- *   and completions may be delayed.
+ * - Requests of one queue pair are executed in order, requests of different queue pairs in any
+ *   order, and completions may be delayed.
  * - The packets of a write arrive in order, the words of a packet in any order, and other events
  *   may happen between them.
  * - Payload that is not inline is read when the request executes.
@@ -19,8 +19,7 @@
  *
  * As a program may fork at any time, a device can be opened only after ibv_fork_init().
  *
- * Single-threaded.
- */
+ * Single-threaded. */
 #ifndef TESTS_UNIT_VERBS_FAKE_H
 #define TESTS_UNIT_VERBS_FAKE_H
 

@@ -5,8 +5,8 @@
  *
  * Invariants of collectives:
  *
- * - No node is released before all have arrived, in whatever order the network executes and
- *   completes writes, and all are released in the end.
+ * - No node is released before all have arrived, regardless of the order in which the network
+ *   executes and completes writes, and all are released in the end.
  * - In groups that carry data, all nodes get exactly all blocks of their epoch, and in a broadcast
  *   the root's block.
  * - Memory is freed when no card accesses it any more, and not before.
@@ -20,8 +20,7 @@
  *   distributed.
  *
  * All this holds with librdmacm, without it, and if only some nodes have it: both ends of a
- * connection always use the same MTU. If librdmacm resolves a route, packets take it.
- */
+ * connection always use the same MTU. If librdmacm resolves a route, packets take it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests the format of packets. A failure means that NICs accept corrupted or forged packets, or do
- * not understand those of other builds.
+ * not understand packets of other builds.
  *
  * Invariants:
  *
  * - A sealed packet is parsed into the same fields.
  * - Truncated, extended or modified packets, and those with invalid fields, are rejected.
- * - The bytes are those of docs/protocol.md. (The test has another implementation of the
- *   authentication code, after that description and the SipHash paper.)
- */
+ * - The bytes conform to docs/protocol.md. (The test has another implementation of the
+ *   authentication code, after that description and the SipHash paper.) */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests that a program that still uses a closed group does not change another group that got its
- * memory: since Linux 6.1 the memory of a deleted map element is reused at once.
+ * memory: since Linux 6.1 the memory of a deleted map element is reused immediately.
  *
  * The test changes the key inside the element, so that it differs from the key by which the program
- * finds it.
- */
+ * finds it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
