@@ -15,7 +15,8 @@
  *   until it begins the next epoch.
  * - The memory around a group is unchanged.
  * - Schedules that are not barriers have no plan. If out of memory, there is no plan and no leak.
- * - In rooted schedules, only node 0 gets all blocks. */
+ * - In rooted schedules, only node 0 gets all blocks.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,8 @@
  * another version or byte order, and overruns a buffer or uses a wrong NIC.
  *
  * Invariants: each hello is read as it was written; other bytes are rejected, or yield values
- * within their bounds. */
+ * within their bounds.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

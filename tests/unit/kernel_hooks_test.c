@@ -13,7 +13,8 @@
  * - Filters of other NICs, with any priority, filters of other types, and other qdiscs are
  *   unchanged.
  *
- * The test is skipped if the kernel or the privileges are insufficient. */
+ * The test is skipped if the kernel or the privileges are insufficient.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

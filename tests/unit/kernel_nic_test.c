@@ -8,7 +8,8 @@
  *
  * - Each request gets its own response or none, however late responses arrive.
  * - Descriptors that arrive with a late response are closed.
- * - Once a slow daemon responds again, it is used as before. */
+ * - Once a slow daemon responds again, it is used as before.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -12,7 +12,8 @@
  * before it succeeds.
  *
  * tests/component/fake_nic.sh runs jobs with a component that has no other kind (fake_kind.c), and
- * tests/fibres run it beside the soft NIC. */
+ * tests/fibres run it beside the soft NIC.
+ */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>

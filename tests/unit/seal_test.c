@@ -9,7 +9,8 @@
  * - All processes of a segment share one key pair, and each segment has a different key pair.
  * - Two nodes agree on a key. Only they can open what one of them sealed, and changing any bit
  *   makes opening fail.
- * - A build without libsodium has no keys. */
+ * - A build without libsodium has no keys.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -12,7 +12,8 @@
  * - A record is the same for all processes that use the same key; the last one that leaves it frees
  *   it, and it is reused.
  * - Once a record could not be created, no other can be.
- * - A process killed at any time does not block the others. */
+ * - A process killed at any time does not block the others.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

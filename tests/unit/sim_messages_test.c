@@ -11,7 +11,8 @@
  *   queue.
  * - The time of a table lookup depends neither on the number of nodes nor on the number of queued
  *   messages, while a list takes one check for each.
- * - A simulation run is deterministic. */
+ * - A simulation run is deterministic.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -19,7 +19,8 @@
  *
  * As a program may fork at any time, a device can be opened only after ibv_fork_init().
  *
- * Single-threaded. */
+ * Single-threaded.
+ */
 #ifndef TESTS_UNIT_VERBS_FAKE_H
 #define TESTS_UNIT_VERBS_FAKE_H
 

@@ -20,7 +20,8 @@
  *   distributed.
  *
  * All this holds with librdmacm, without it, and if only some nodes have it: both ends of a
- * connection always use the same MTU. If librdmacm resolves a route, packets take it. */
+ * connection always use the same MTU. If librdmacm resolves a route, packets take it.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,8 @@
  * - A sealed packet is parsed into the same fields.
  * - Truncated, extended or modified packets, and those with invalid fields, are rejected.
  * - The bytes conform to docs/protocol.md. (The test has another implementation of the
- *   authentication code, after that description and the SipHash paper.) */
+ *   authentication code, after that description and the SipHash paper.)
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sets up the network of the test in a separate namespace: two veth pairs, the NIC on one of them,
- * and the sockets of all other participants. */
+ * and the sockets of all other participants.
+ */
 #ifndef TESTS_UNIT_KERNEL_NETWORK_H
 #define TESTS_UNIT_KERNEL_NETWORK_H
 

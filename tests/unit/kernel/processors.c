@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests that two CPUs that execute one group concurrently neither corrupt its data nor move its
- * page back to an earlier epoch, because hosts would then compute with wrong data. */
+ * page back to an earlier epoch, because hosts would then compute with wrong data.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

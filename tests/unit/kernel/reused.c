@@ -4,7 +4,8 @@
  * memory: since Linux 6.1 the memory of a deleted map element is reused immediately.
  *
  * The test changes the key inside the element, so that it differs from the key by which the program
- * finds it. */
+ * finds it.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
