@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, on this node, nicbarr against Open MPI's own:
+# Collectives that carry data, on this node, nicbarr against Open MPI:
 #
 #     bench/data.sh [--chunks N] [PROCESSES...]     # default: 2 4 8 16
 #
-# Both take turns in each job (nicbarr_bench), as do nicbarr's barrier and the raw limit: the best of several bare
+# Both alternate in each job (nicbarr_bench), as do the barrier of nicbarr and the raw limit: the best of several bare
 # barriers by the same processes. Prints medians in microseconds, and median and quartiles of the ratios. Never
 # compare figures of two runs. Processes are bound.
 # Uses what ./setup.sh has built, or the components and commands of the environment.

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives that carry data, across hosts (network namespaces of this machine), nicbarr against Open
-# MPI's own over TCP:
+# MPI over TCP:
 #
 #     bench/data_hosts.sh [--nic KIND] [--chunks N] [HOSTSxPER-HOST...]     # default: soft, 2x1 4x1 8x1 16x1 4x4
 #
-# Both take turns in each job (nicbarr_bench), as does nicbarr's barrier. The raw limit is the time of a UDP packet from
-# the first host to the second: half of a round trip between two polling processes, measured before each layout. Prints
+# Both alternate in each job (nicbarr_bench), as does the barrier of nicbarr. The raw limit is the time of a packet from
+# the first host to the second: half of a UDP round trip between two polling processes, measured before each layout. Prints
 # medians in microseconds, and median and quartiles of the ratios. Never compare figures of two runs. KIND is soft,
 # kernel (needs root) or auto (chosen by tuning). Uses what ./setup.sh has built, or the components and commands
 # of the environment.

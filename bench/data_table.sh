@@ -2,7 +2,7 @@
 # Prints the table of data.sh and data_hosts.sh, which source this.
 # shellcheck shell=bash
 
-# The aims: how many times faster than Open MPI's own at least. Operation, bytes, NIC (node: all on one node), then
+# The aims: how many times faster than Open MPI at least. Operation, bytes, NIC (node: all on one node), then
 # pairs of layout (processes, or hosts x processes) and aim.
 aims() {
     cat << 'EOS'

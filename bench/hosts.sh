@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
+# Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI over TCP:
 #
 #     bench/hosts.sh [--ipv6] [--chunks N] [-j FILE] [HOSTSxPER-HOST...]   # default: 2x1 4x1 8x1 16x1 4x4
 #
-# Both take turns in each job (nicbarr_bench), on the same hosts for all jobs. Before each job the round trip of a UDP
+# Both alternate in each job (nicbarr_bench), on the same hosts for all jobs. Before each job the round trip of a UDP
 # packet between the first two hosts is measured (nicbarr_raw_udp). Prints medians and quartiles in microseconds; never
 # compare figures of two runs; FILE gets them for bench/figures.py. With --ipv6 everything uses IPv6 (with Open MPI 4.1,
 # see nethosts). Uses what ./setup.sh has built, or the components and commands of the environment.

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers across hosts played by the hosts' kernels (myrd --kernel), against the same schedule played by the soft NIC,
-# and against Open MPI's own over TCP:
+# Barriers across hosts, executed by their kernels (myrd --kernel), against the same schedule on the soft NIC,
+# and against Open MPI over TCP:
 #
 #     bench/kernel.sh [-r] [-n ROUNDS] [-a ALGORITHM] [-j FILE] [HOSTSxPER-HOST...]  # default: 2x1 4x1 8x1 16x1 4x4
 #
 # Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from host to host
-# (nethosts; needs root). ROUNDS (5) jobs of each take turns (nics.sh). ALGORITHM is dissemination:1, or auto for the
+# (nethosts; needs root). ROUNDS (5) jobs of each alternate (nics.sh). ALGORITHM is dissemination:1, or auto for the
 # choice of tuning. FILE gets the figures for bench/figures.py. Uses what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Barriers between virtual machines with a kernel each (testbeds/machines/machines), by the kernel NIC and by
-# the soft one, against Open MPI's own over TCP:
+# the soft NIC, against Open MPI over TCP:
 #
 #     bench/machines.sh [-n ROUNDS] [-a ALGORITHM] [-d CARD] [MACHINES...]    # default: 2 4
 #
-# ROUNDS (5) jobs of each take turns (nics.sh), one process per machine. ALGORITHM is dissemination:1, or auto for the
+# ROUNDS (5) jobs of each alternate (nics.sh), one process per machine. ALGORITHM is dissemination:1, or auto for the
 # choice of tuning; CARD is qemu's network card (virtio-net-pci). Processors are emulated, so everything is slow, and
 # the ratios hold for this emulation only. Uses what ./setup.sh has built; needs root.
 set -eu

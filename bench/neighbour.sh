@@ -4,7 +4,7 @@
 #
 #     bench/neighbour.sh [-n ROUNDS] [-g GROUPS] [HOSTSxPER-HOST...]    # default: 2x1 4x1
 #
-# A job measures MPI_Barrier, played by the kernels (dissemination:1), alone and beside a hostile user on the first two
+# A job measures MPI_Barrier, by the kernels (dissemination:1), alone and beside a hostile user on the first two
 # hosts (tests/component/worst_user storm), ROUNDS (5) times each in turns. That user has GROUPS (64) groups, whose
 # hosts claim in each millisecond that they are a billion barriers ahead and that they miss messages. Prints the medians
 # in microseconds; quartile, median and quartile of the ratios; and the other user's share of a processor, both

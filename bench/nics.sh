@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Measures barriers of both NICs between hosts against Open MPI's own over TCP (kernel.sh, machines.sh); to be sourced
-# by bash where jobs can be started. Short jobs take turns, kernel, soft, kernel, ...; within each of them nicbarr
-# and Open MPI's own take turns (nicbarr_bench). Microseconds.
+# Measures barriers of both NICs between hosts against Open MPI over TCP (kernel.sh, machines.sh); to be sourced
+# by bash where jobs can be started. Short jobs alternate, kernel, soft, kernel, ...; within each of them nicbarr
+# and Open MPI alternate (nicbarr_bench). Microseconds.
 #
 #     nics_head
 #     nics_line NAME ROUNDS ALGORITHM SIZE MPIRUN...

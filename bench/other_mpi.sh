@@ -7,7 +7,7 @@
 #     ucx='--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any' # without a fabric, too
 #     bench/other_mpi.sh UCX 2 "mpirun -np 2 --mca coll ^nicbarr $ucx" barrier
 #
-# Two jobs take turns for ROUNDS (20): NP processes of this Open MPI with nicbarr, which knows its choice from a job
+# Two jobs alternate for ROUNDS (20): NP processes of this Open MPI with nicbarr, which knows its choice from a job
 # before, and those that LAUNCHER starts, compiled by MPICC (mpicc). Prints a table in Markdown: NAME's time over
 # nicbarr's, quartile, median and quartile of the rounds, with each job's median of chunks (other_mpi.c). FILE gets
 # all of it for bench/figures.py. Uses what ./setup.sh has built, or the components and commands of the environment.

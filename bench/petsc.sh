@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A real program, unchanged: conjugate gradients in PETSc's own example (ksp/ksp/tutorials/ex2.c, a
-# 2-D Laplacian) across hosts (network namespaces of this machine), nicbarr against Open MPI's own over TCP:
+# 2-D Laplacian) across hosts (network namespaces of this machine), nicbarr against Open MPI over TCP:
 #
 #     bench/petsc.sh [--nic KIND] [--jobs N] [--size N] [HOSTSxPER-HOST...]     # default: kernel, 2x1 4x1 8x1
 #
-# Jobs of both take turns. Times are PETSc's (-log_view) for the slowest process: the whole solve, and reductions (dot
+# Jobs of both alternate. Times are PETSc's (-log_view) for the slowest process: the whole solve, and reductions (dot
 # products and norms) in it, in milliseconds; medians and quartiles. cg has two or three reductions per
 # iteration; pipecg has one, which it overlaps by MPI_Iallreduce. The residuals of all iterations are compared:
 # with nicbarr they must be the same in all runs. KIND is soft or kernel (needs root). Needs Debian's

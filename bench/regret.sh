@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What does a wrong choice in the tuning cache cost, and how much of that does watching (coll_nicbarr_tune_watch) save?
-# MPI_Barrier, nicbarr against Open MPI's own:
+# MPI_Barrier, nicbarr against Open MPI:
 #
 #     bench/regret.sh [--runs N] [-j FILE] [PROCESSES | HOSTSxPER-HOST...]     # default: 4 runs, 2 4 4x1
 #
-# First the shape is measured. Then three kinds of jobs take turns: with that cache; with a cache in which the slowest
-# candidate is the best, unwatched; the same watched. In each, nicbarr and Open MPI's own take turns after 4,000
-# barriers (nicbarr_bench), so jobs are compared by how many times faster than Open MPI's own they are: medians and
+# First the shape is measured. Then three kinds of jobs alternate: with that cache; with a cache in which the slowest
+# candidate is the best, unwatched; the same watched. In each, nicbarr and Open MPI alternate after 4,000
+# barriers (nicbarr_bench), so jobs are compared by how many times faster than Open MPI they are: medians and
 # quartiles over the runs. Where each process has a processor there are also longer jobs with the right cache, watched
 # and unwatched, in the middle of which other programs begin to use the processors: all of them, or only the first one,
 # so that one rank is late. (Where processes share processors, each barrier would then take as long as the scheduler's

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What does nicbarr cost a whole job, and what does it gain? Jobs with a few calls of a collective take turns, with
+# What does nicbarr cost a whole job, and what does it gain? Jobs with a few calls of a collective alternate, with
 # nicbarr and without any of its components:
 #
 #     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... [-o OPTION]...

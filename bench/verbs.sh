@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives by RDMA writes, against Open MPI's own over UCX on the same devices, and over TCP:
+# Collectives by RDMA writes, against Open MPI over UCX on the same devices, and over TCP:
 #
 #     bench/verbs.sh [-n ROUNDS] [-a ALGORITHM] [-o OPERATION] [-m BYTES] [HOSTSxPER-HOST...]
 #
 # OPERATION (barrier) is barrier, allreduce or bcast, with BYTES (8). By default hosts are 2x1 and 4x1. They are those
 # of a virtual machine with soft-RoCE devices (verbshosts): emulated processors, two for all hosts. So compare
-# only figures within a line. Short jobs take turns, UCX, TCP, UCX, ..., ROUNDS (5) of each; within each job nicbarr's
-# barrier and Open MPI's own take turns (nicbarr_bench). Microseconds; the quartiles are those of the ratios over
+# only figures within a line. Short jobs alternate, UCX, TCP, UCX, ..., ROUNDS (5) of each; within each job nicbarr
+# and Open MPI alternate (nicbarr_bench). Microseconds; the quartiles are those of the ratios over
 # the rounds. ALGORITHM is dissemination:1 by default. The limit is a write of BYTES from the first host to the second,
 # measured by perftest's ib_write_lat, times the rounds of dissemination; it is 0 without perftest. Uses what
 # ./setup.sh check has built.
