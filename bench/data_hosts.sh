@@ -6,8 +6,8 @@
 #     bench/data_hosts.sh [--nic KIND] [--chunks N] [HOSTSxPER-HOST...]     # default: soft, 2x1 4x1 8x1 16x1 4x4
 #
 # Both alternate in each job (nicbarr_bench), as does the barrier of nicbarr. The raw limit is the time of a packet from
-# the first host to the second: half of a UDP round trip between two polling processes, measured before each layout. Prints
-# medians in microseconds, and median and quartiles of the ratios. Never compare figures of two runs. KIND is soft,
+# the first host to the second: half of a UDP round trip between two polling processes, measured before each layout.
+# Prints medians in microseconds, and median and quartiles of the ratios. Never compare figures of two runs. KIND is soft,
 # kernel (needs root) or auto (chosen by tuning). Uses what ./setup.sh has built, or the components and commands
 # of the environment.
 set -eu

@@ -7,7 +7,7 @@
 #define IN(state) (UINT32_C(1) << NICBARR_BARRIER_##state)
 
 /* For each event, the states in which it can occur. */
-static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
+static const uint32_t valid_states[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_SHAPE_UNKNOWN] = IN(ACROSS_FIRST),
     [NICBARR_EVENT_SHAPE_KNOWN] = IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED),
     [NICBARR_EVENT_CHOSEN] = IN(FIRST) | IN(UNDECIDED) | IN(ACROSS_FIRST) | IN(ACROSS_UNDECIDED) |
@@ -18,8 +18,8 @@ static const uint32_t comes_in[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_DECLINED] = UINT32_MAX,
 };
 
-/* [means][periodically re-evaluated] */
-static const enum nicbarr_barrier_state by_means[NICBARR_BARRIER_MEANS][2] = {
+/* The state after a final choice, by means and whether the choice is periodically re-evaluated. */
+static const enum nicbarr_barrier_state chosen_state[NICBARR_BARRIER_MEANS][2] = {
     [NICBARR_BY_OPENMPI] = {NICBARR_BARRIER_OPENMPI, NICBARR_BARRIER_WATCHED_OPENMPI},
     [NICBARR_BY_SLOTS] = {NICBARR_BARRIER_SLOTS, NICBARR_BARRIER_WATCHED_SLOTS},
     [NICBARR_BY_COUNTER] = {NICBARR_BARRIER_COUNTER, NICBARR_BARRIER_WATCHED_COUNTER},
@@ -35,7 +35,7 @@ enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state
     if (NICBARR_BARRIER_FAILED == state && NICBARR_EVENT_DECLINED != event) {
         return state;
     }
-    if (0 == (comes_in[event] >> state & 1)) {
+    if (0 == (valid_states[event] >> state & 1)) {
         return NICBARR_BARRIER_STATES;
     }
     switch (event) {
@@ -46,7 +46,7 @@ enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state
     case NICBARR_EVENT_CHOSEN:
         return choice->provisional  ? NICBARR_BARRIER_PROVISIONAL
                : choice->unmeasured ? NICBARR_BARRIER_UNDECIDED
-                                    : by_means[choice->means][choice->watched];
+                                    : chosen_state[choice->means][choice->watched];
     case NICBARR_EVENT_COMPARISON:
         return NICBARR_BARRIER_COMPARING;
     case NICBARR_EVENT_LOST:

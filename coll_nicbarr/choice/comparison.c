@@ -14,11 +14,11 @@ enum {
 };
 
 /* A challenger is dropped if its best barrier of the preliminary round is slower than the current
- * choice by a factor of `hopeless`. Such an early decision may be wrong, but later comparisons will
- * correct it. To win, a challenger must be better by a factor of more than `tie` in one kind of
- * value (comparison.h), with an error probability of at most `sure`, and must not be worse in the
- * other kind, with an error probability of at most `doubtful`. */
-static const double hopeless = 2.0, tie = 1.03, sure = 0.01, doubtful = 0.05;
+ * choice by a factor of `drop_factor`. Such an early decision may be wrong, but later comparisons
+ * will correct it. To win, a challenger must be better by a factor of more than `tie_factor` in one
+ * kind of value (comparison.h), with an error probability of at most `win_error`, and must not be
+ * worse in the other kind, with an error probability of at most `loss_error`. */
+static const double drop_factor = 2.0, tie_factor = 1.03, win_error = 0.01, loss_error = 0.05;
 
 /* Lower limit of a measured time, because ratios require positive values. */
 static const double least_us = 0.001;
@@ -113,8 +113,8 @@ static bool beats_chosen(const struct nicbarr_comparison *comparison, int challe
 {
     bool beats = false;
     for (int kind = 0; kind < 2; ++kind) {
-        beats = beats || (is_less(comparison, kind, challenger, 0, 1 / tie, sure) &&
-                          !is_less(comparison, !kind, 0, challenger, 1, doubtful));
+        beats = beats || (is_less(comparison, kind, challenger, 0, 1 / tie_factor, win_error) &&
+                          !is_less(comparison, !kind, 0, challenger, 1, loss_error));
     }
     return beats;
 }
@@ -144,7 +144,7 @@ static int find_winner(const struct nicbarr_comparison *comparison)
  * preliminary round or in each of the first rounds. */
 static void drop_variants(struct nicbarr_comparison *comparison)
 {
-    const double factor = comparison->preliminary_done ? 1 : hopeless;
+    const double factor = comparison->preliminary_done ? 1 : drop_factor;
     const int rounds = comparison->preliminary_done ? comparison->rounds : 1;
     for (int d = 1; d < comparison->count; ++d) {
         bool lost = true;

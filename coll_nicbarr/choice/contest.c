@@ -29,16 +29,19 @@ _Static_assert(LEAST_ROUNDS <= (int)NICBARR_CONTEST_ROUNDS, "a final choice is p
 
 /* A candidate is dropped in favour of a better one
  * - after the first round, if both its preliminary time and its round are slower by a factor of
- *   `beyond_hope` than the slower of the other candidate's preliminary time and round, so that a
- *   single disturbance drops no candidate;
- * - after the first stage, if it is slower by a factor of `hopeless`, and slower in each round;
- * - after a later stage, if it is slower by a factor of `unlikely` with an error probability of 1
- *   in 64, or slower by more than `tie` with an error probability of 1 in 1000.
+ *   `first_round_factor` than the slower of the other candidate's preliminary time and round, so
+ *   that a single disturbance drops no candidate;
+ * - after the first stage, if it is slower by a factor of `first_stage_factor`, and slower in each
+ *   round;
+ * - after a later stage, if it is slower by a factor of `later_stage_factor` with an error
+ *   probability of 1 in 64, or slower by more than `tie_factor` with an error probability of 1 in
+ *   1000.
  *
- * Candidates within a factor of `tie` of the best count as equal, because the results of a single
- * candidate vary by this factor from one contest to the next. The simplest of these candidates is
- * chosen. */
-static const double beyond_hope = 4.0, hopeless = 2.0, unlikely = 1.25, tie = 1.03;
+ * Candidates within a factor of `tie_factor` of the best count as equal, because the results of a
+ * single candidate vary by this factor from one contest to the next. The simplest of these
+ * candidates is chosen. */
+static const double first_round_factor = 4.0, first_stage_factor = 2.0, later_stage_factor = 1.25,
+                    tie_factor = 1.03;
 
 /* Lower limit of a measured time, so that a clock that does not advance does not lead to an
  * unlimited number of repetitions. */
@@ -108,12 +111,12 @@ static int find_best(const struct nicbarr_contest *contest)
  * round: the minimum, over all candidates, of the slower of their two times. */
 static double upper_bound_us(const struct nicbarr_contest *contest)
 {
-    double surely = greater_of(contest->of[0].preliminary_us, contest->of[0].round_us[0]);
+    double bound_us = greater_of(contest->of[0].preliminary_us, contest->of[0].round_us[0]);
     for (int c = 1; c < contest->count; ++c) {
-        surely = lesser_of(surely,
-                           greater_of(contest->of[c].preliminary_us, contest->of[c].round_us[0]));
+        bound_us = lesser_of(bound_us,
+                             greater_of(contest->of[c].preliminary_us, contest->of[c].round_us[0]));
     }
-    return surely;
+    return bound_us;
 }
 
 static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr_contestant *best)
@@ -121,22 +124,23 @@ static bool is_slower(const struct nicbarr_contestant *one, const struct nicbarr
     const double ratio = one->us.median / best->us.median;
     const double chance = nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1);
     if (STAGE == one->rounds) {
-        return ratio > hopeless && chance <= 1.0 / (1 << STAGE);
+        return ratio > first_stage_factor && chance <= 1.0 / (1 << STAGE);
     }
-    return (ratio > unlikely && chance <= 1.0 / 64) ||
-           nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie) <= 0.001;
+    return (ratio > later_stage_factor && chance <= 1.0 / 64) ||
+           nicbarr_rank_test(best->round_us, one->round_us, (size_t)one->rounds, 1 / tie_factor) <=
+               0.001;
 }
 
 /* Drop candidates that cannot win. Called after each round for which ends_stage() is true. */
 static void drop_contestants(struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
-    const double surely = upper_bound_us(contest);
+    const double bound_us = upper_bound_us(contest);
     for (int c = 1; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
         if (c != best && !one->dropped) {
             one->dropped = 1 == contest->rounds ? lesser_of(one->preliminary_us, one->round_us[0]) >
-                                                      beyond_hope * surely
+                                                      first_round_factor * bound_us
                                                 : is_slower(one, &contest->of[best]);
         }
     }
@@ -154,7 +158,7 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
     for (int c = 0; c < contest->count; ++c) {
         struct nicbarr_contestant *one = &contest->of[c];
         const double us = greater_of(estimate_us(one), least_us), fit = sample_us / us;
-        const int usual = us <= hopeless * best_us ? LEAST_REPETITIONS : 1;
+        const int usual = us <= first_stage_factor * best_us ? LEAST_REPETITIONS : 1;
         const int least = usual < contest->in_a_row ? contest->in_a_row : usual;
         one->repetitions = fit < least              ? least
                            : fit > MOST_REPETITIONS ? MOST_REPETITIONS
@@ -243,7 +247,7 @@ static void record_sample(struct nicbarr_contest *contest, int position, double 
 static int choose_winner(const struct nicbarr_contest *contest)
 {
     const int best = find_best(contest);
-    const double limit = tie * estimate_us(&contest->of[best]);
+    const double limit = tie_factor * estimate_us(&contest->of[best]);
     int chosen = 0;
     while (chosen < best &&
            (contest->of[chosen].dropped || !(estimate_us(&contest->of[chosen]) <= limit))) {
@@ -262,8 +266,8 @@ static double find_confidence(const struct nicbarr_contest *contest)
     for (int c = 0; c < contest->count; ++c) {
         const struct nicbarr_contestant *one = &contest->of[c];
         if (c != contest->chosen && !one->dropped) {
-            confidence *=
-                1 - nicbarr_rank_test(chosen->round_us, one->round_us, (size_t)one->rounds, tie);
+            confidence *= 1 - nicbarr_rank_test(chosen->round_us, one->round_us,
+                                                (size_t)one->rounds, tie_factor);
         }
     }
     return confidence;
