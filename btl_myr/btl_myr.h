@@ -344,23 +344,38 @@ bool mca_btl_myr_get_delayed(void);
 void mca_btl_myr_onesided_open(mca_btl_base_module_t *module);
 void mca_btl_myr_onesided_close(void);
 
-/* An atomic operation on a 64-bit word. */
+/* The part of a process's memory that was registered for windows. */
+struct mca_btl_base_registration_handle_t {
+    uint64_t base, bytes;
+};
+
+/* An atomic operation on a 64-bit word. When it has been executed, the operand is the value that
+ * was found. */
 struct mca_btl_myr_atomic {
-    bool swaps;            /* true: compare and swap with the operand; false: fetch and add */
-    bool waits_for_itself; /* the process would wait for a lock that it holds itself; see held.c */
+    bool swaps;         /* true: compare and swap with the operand; false: fetch and add */
+    bool locks_regions; /* before the execution: whether the operation may acquire a lock that
+                           held.c deals with; afterwards: whether it has acquired one */
     uint64_t operand, compare;
 };
 
 /* ---- held.c ---- */
+
+/* Returns whether the operation may acquire a lock of the list of attached memory. `handle` is that
+ * of the word's memory (NULL: none). */
+bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
+                                  const struct mca_btl_base_registration_handle_t *handle);
+
+/* Called after such an operation has set the word at `address`, in the process that has executed
+ * it. Returns whether the word is such a lock. */
+bool mca_btl_myr_locks_regions(uint64_t address);
 
 /* Called before an atomic operation. Returns whether the process tries to acquire, as shared, a
  * lock that it holds exclusively itself. Without intervention it would retry forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 
-/* Called after an atomic operation that found the value `found`. Returns the value to be passed to
- * osc/rdma. */
+/* Called after an atomic operation. Returns the value to be passed to osc/rdma. */
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
-                           const struct mca_btl_myr_atomic *atomic, uint64_t found);
+                           bool waits_for_itself, const struct mca_btl_myr_atomic *result);
 
 #endif
