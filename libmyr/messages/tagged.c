@@ -353,9 +353,9 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
     return MYR_OK;
 }
 
-void myr_tagged_keep_watch(struct myr_tagged *t)
+void myr_tagged_met_other_job(struct myr_tagged *t)
 {
-    myr_port_keep_watch(t->port);
+    myr_port_met_other_job(t->port);
 }
 
 /* ---- receives ---- */

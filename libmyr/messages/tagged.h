@@ -87,8 +87,8 @@ enum myr_status myr_tagged_connect(struct myr_tagged *tagged, uint64_t id,
                                    const struct myr_tagged_name *name,
                                    struct myr_tagged_peer **peer, struct myr_error *error);
 
-/* Calls myr_port_keep_watch() for the endpoint's port. */
-void myr_tagged_keep_watch(struct myr_tagged *tagged);
+/* Calls myr_port_met_other_job() for the endpoint's port. */
+void myr_tagged_met_other_job(struct myr_tagged *tagged);
 
 /* Returns the peer with that id, or NULL if it is not connected. */
 struct myr_tagged_peer *myr_tagged_peer(const struct myr_tagged *tagged, uint64_t id);

@@ -11,7 +11,7 @@
 
 /* Increment this with any change in the meaning of a NIC's shared state. A change of its size is
  * detected anyway. */
-enum { MYR_SOFT_LAYOUT = 15 };
+enum { MYR_SOFT_LAYOUT = 16 };
 uint32_t myr_soft_layout(void);
 
 /* Locks the NIC to run the control program; returns its memory and board. myr_soft_leave() unlocks
