@@ -79,7 +79,6 @@ enum mca_btl_myr_pools {
 
 enum {
     MCA_BTL_MYR_BUCKETS = 256,     /* size of the hash table of endpoints */
-    MCA_BTL_MYR_ADDED = 64,        /* maximum number of fragments added to all pools */
     MCA_BTL_MYR_LATENCY = 1,       /* microseconds, for comparison with other BTLs */
     MCA_BTL_MYR_BANDWIDTH = 10000, /* Mbit/s */
     MCA_BTL_MYR_EXCLUSIVITY = MCA_BTL_EXCLUSIVITY_LOW + 50 /* below tcp's 100: used if alone */
@@ -192,8 +191,8 @@ typedef struct mca_btl_myr_component {
     struct myr_pace pace;
     struct myr_seldom silence; /* rate limit of the check for silent nodes */
 
-    mca_btl_myr_fragment_t *added[MCA_BTL_MYR_ADDED]; /* fragments that were added to the pools */
-    uint32_t nadded;
+    mca_btl_myr_fragment_t **added; /* [added_most]: fragments that were added to the pools */
+    uint32_t nadded, added_most;
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];
