@@ -80,8 +80,7 @@ enum mca_btl_myr_pools {
 
 enum {
     MCA_BTL_MYR_BUCKETS = 256,     /* size of the hash table of endpoints */
-    MCA_BTL_MYR_ADDED = 64,        /* maximum number of fragments added to all pools */
-    MCA_BTL_MYR_LATENCY = 1,       /* microseconds, compared with other BTLs */
+    MCA_BTL_MYR_LATENCY = 1,       /* microseconds, for comparison with other BTLs */
     MCA_BTL_MYR_BANDWIDTH = 10000, /* Mbit/s */
     MCA_BTL_MYR_EXCLUSIVITY = MCA_BTL_EXCLUSIVITY_LOW + 50 /* below tcp's 100: used if alone */
 };
@@ -194,8 +193,8 @@ typedef struct mca_btl_myr_component {
     struct myr_pace pace;
     struct myr_seldom silence; /* rate limit of the check for silent nodes */
 
-    mca_btl_myr_fragment_t *added[MCA_BTL_MYR_ADDED]; /* fragments that were added to the pools */
-    uint32_t nadded;
+    mca_btl_myr_fragment_t **added; /* [added_most]: fragments that were added to the pools */
+    uint32_t nadded, added_most;
 
     opal_mutex_t table_lock;
     struct mca_btl_base_endpoint_t *endpoint[MCA_BTL_MYR_BUCKETS];
@@ -350,23 +349,38 @@ bool mca_btl_myr_get_delayed(void);
 void mca_btl_myr_onesided_open(mca_btl_base_module_t *module);
 void mca_btl_myr_onesided_close(void);
 
-/* An atomic operation on a 64-bit word. */
+/* The part of a process's memory that was registered for windows. */
+struct mca_btl_base_registration_handle_t {
+    uint64_t base, bytes;
+};
+
+/* An atomic operation on a 64-bit word. When it has been executed, the operand is the value that
+ * was found. */
 struct mca_btl_myr_atomic {
-    bool swaps;            /* true: compare and swap with the operand; false: fetch and add */
-    bool waits_for_itself; /* the process waits for a lock that it holds itself; see held.c */
+    bool swaps;         /* true: compare and swap with the operand; false: fetch and add */
+    bool locks_regions; /* before the execution: whether the operation may acquire a lock that
+                           held.c deals with; afterwards: whether it has acquired one */
     uint64_t operand, compare;
 };
 
 /* ---- held.c ---- */
 
-/* Called before an atomic operation. Returns whether this process tries to acquire a lock in shared
- * mode that it already holds exclusively. Without intervention it would retry forever. */
+/* Returns whether the operation may acquire a lock of the list of attached memory. `handle` is that
+ * of the word's memory (NULL: none). */
+bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
+                                  const struct mca_btl_base_registration_handle_t *handle);
+
+/* Called after such an operation has set the word at `address`, in the process that has executed
+ * it. Returns whether the word is such a lock. */
+bool mca_btl_myr_locks_regions(uint64_t address);
+
+/* Called before an atomic operation. Returns whether the process tries to acquire, as shared, a
+ * lock that it holds exclusively itself. Without intervention it would retry forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 
-/* Called after an atomic operation that found the value `found`. Returns the value to be passed to
- * osc/rdma. */
+/* Called after an atomic operation. Returns the value to be passed to osc/rdma. */
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
-                           const struct mca_btl_myr_atomic *atomic, uint64_t found);
+                           bool waits_for_itself, const struct mca_btl_myr_atomic *result);
 
 #endif

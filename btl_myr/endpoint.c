@@ -127,7 +127,7 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
         component->has_other_jobs || nicbarr_is_of_other_job(&endpoint->name);
     if (!endpoint->remote.same_nic && nicbarr_is_of_other_job(&endpoint->name)) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_JOBS);
-        myr_port_keep_watch(component->port);
+        myr_port_met_other_job(component->port);
     } else if (!endpoint->remote.same_nic) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_NODES);
     }

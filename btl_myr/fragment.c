@@ -27,6 +27,9 @@ enum {
     LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
     OVERFLOW_MOST = 256, /* overflow fragments of an endpoint */
     CONTROL_BYTES = 256, /* ob1's control packets have at most this size */
+    ADDED_LEAST = 64,    /* limits of the fragments that can be added */
+    ADDED_MOST = 1 << 15,
+    TOKEN_BYTES = 256, /* size of a send token in the port's rings, which are powers of two */
 };
 
 static size_t slice_bytes(size_t payload)
@@ -124,10 +127,21 @@ static int least_halvings(void)
     return halvings;
 }
 
+/* Returns how many fragments can be added: one of each size for each process of the job, so that no
+ * number of busy receivers delays messages to others. An eighth of the process's share of the
+ * memory limits it, because the port has a token for each of them from the start. */
+static uint32_t added_most(void)
+{
+    const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
+    const size_t wanted = 2 * (size_t)ompi_process_info.num_procs, fit = share / 8 / TOKEN_BYTES;
+    const size_t most = wanted < fit ? wanted : fit;
+    return most < ADDED_LEAST ? ADDED_LEAST : most > ADDED_MOST ? ADDED_MOST : (uint32_t)most;
+}
+
 uint32_t mca_btl_myr_tokens(void)
 {
     const struct numbers numbers = numbers_after(least_halvings());
-    return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks + MCA_BTL_MYR_ADDED);
+    return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks) + added_most();
 }
 
 /* Allocates the arena; the numbers are reduced if there is not enough memory for them. */
@@ -163,12 +177,16 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
     for (int b = 0; b < numbers.buffers; ++b) {
         (void)myr_port_provide(component->port, take_slice(large), component->self.buffer_bytes);
     }
+    component->added_most = added_most();
+    component->added = calloc(component->added_most, sizeof(mca_btl_myr_fragment_t *));
     component->pools = true;
     const bool made = open_pool(MCA_BTL_MYR_EAGER, small, numbers.eager) &
                       open_pool(MCA_BTL_MYR_LARGE, large, numbers.large) &
                       open_pool(MCA_BTL_MYR_LETTER, LETTER_BYTES, LETTERS) &
                       open_pool(MCA_BTL_MYR_CHUNK, large, numbers.chunks);
-    return made ? MYR_OK : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
+    return made && NULL != component->added
+               ? MYR_OK
+               : myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
 }
 
 void mca_btl_myr_memory_close(void)
@@ -180,6 +198,8 @@ void mca_btl_myr_memory_close(void)
     while (0 != component->nadded) {
         free(component->added[--component->nadded]);
     }
+    free(component->added);
+    component->added = NULL;
     component->pools = false;
 }
 
@@ -242,7 +262,7 @@ static void grow_pool(enum mca_btl_myr_pools which)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     struct mca_btl_myr_pool *pool = &component->pool[which];
-    if (MCA_BTL_MYR_ADDED == component->nadded) {
+    if (component->added_most == component->nadded) {
         return;
     }
     void *memory = myr_port_alloc(component->port, slice_bytes(pool->payload));

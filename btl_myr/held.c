@@ -1,71 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Detects that osc/rdma waits for a lock that the same process already holds.
+/* Prevents osc/rdma from waiting for a lock that its process holds itself.
  *
- * A lock is a word. A process acquires it in exclusive mode by setting its highest bit with a
- * compare-and-swap, and in shared mode by adding 1. If the highest bit was already set, it
- * subtracts 1 and tries again. osc/rdma of 4.1.1 to 4.1.4 protects the list of memory of a dynamic
- * window by such a lock. It acquires this lock exclusively, and then acquires it in shared mode
- * before it has released it. Within a node it takes another path, but across nodes it would retry
- * forever. Therefore, if a process retries while it holds the lock exclusively, the highest bit is
- * removed from the result that it gets. This is safe, because no other process can hold the lock
- * meanwhile.
+ * A lock is a word. A process acquires it exclusively by setting its highest bit with a
+ * compare-and-swap, and shared by adding 1. If it then finds that the highest bit was set, it
+ * subtracts 1 and tries again. To access a dynamic window, osc/rdma of 4.1.1 to 4.1.4 acquires the
+ * lock of the target's list of attached memory exclusively, and acquires it shared before releasing
+ * it. If all members of the window are on one node it takes another path, but otherwise it would
+ * retry forever. Therefore, if a process adds 1 while it holds such a lock exclusively, the highest
+ * bit is removed from the result that it gets. This is safe, because no other process can have the
+ * lock meanwhile.
  *
- * Processes whose peers are all on the same node are exempt. For windows within a node, osc/rdma
- * passes atomic operations of the program to the BTL, and the program may modify its own words in
- * the same way.
+ * osc/rdma also passes the program's own atomic operations to the BTL, and the program may do with
+ * its words what osc/rdma does with its locks. But no word of the program precedes a list of
+ * attached memory, so the process that executes the compare-and-swap checks that one follows.
  *
- * Only the lock that was acquired last is recorded. The record is deleted when the lock is
- * released, by adding the highest bit, or when any other value is added. */
+ * Only the lock that was acquired last is remembered, until the next addition. */
 #include "btl_myr/btl_myr.h"
 
-static const uint64_t ALONE = UINT64_C(1) << 63;
+#include <string.h>
 
-enum step { TAKEN, TRIED, WITHDRAWN };
+static const uint64_t ALONE = UINT64_C(1) << 63;
 
 static struct {
     const struct mca_btl_base_endpoint_t *endpoint; /* NULL: no lock is held */
     uint64_t address;
-    enum step step;
 } held; /* protected by the component's `lock` */
 
-/* Tracks an addition of `operand` by the holder of the lock. Returns true if this is another
- * attempt to acquire the same lock. Called with the component's lock held. */
-static bool is_repeated_attempt(uint64_t operand)
+/* The beginning of osc/rdma's record of a process (ompi_osc_rdma_state_t), from the lock on. */
+struct regions {
+    uint64_t lock;
+    int64_t unit;
+    uint64_t count; /* in its lower half */
+    struct {
+        uint64_t base, bytes;
+        struct mca_btl_base_registration_handle_t handle;
+    } first;
+};
+
+bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
+                                  const struct mca_btl_base_registration_handle_t *handle)
 {
-    if (TAKEN == held.step && 1 == operand) {
-        held.step = TRIED;
-    } else if (TRIED == held.step && UINT64_MAX == operand) {
-        held.step = WITHDRAWN;
-    } else if (WITHDRAWN == held.step && 1 == operand) {
-        return true;
-    } else if (WITHDRAWN != held.step || UINT64_MAX != operand) {
-        held.endpoint = NULL;
-    }
-    return false;
+    return atomic->swaps && 0 == atomic->compare && ALONE == atomic->operand && NULL != handle &&
+           address >= handle->base && address - handle->base <= handle->bytes &&
+           handle->bytes - (address - handle->base) >= sizeof(struct regions);
+}
+
+bool mca_btl_myr_locks_regions(uint64_t address)
+{
+    struct regions regions;
+    memcpy(&regions, (const void *)(uintptr_t)address, sizeof(regions));
+    return 0 != (uint32_t)regions.count && 0 != regions.first.bytes &&
+           regions.first.base == regions.first.handle.base &&
+           regions.first.bytes == regions.first.handle.bytes;
 }
 
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic)
 {
-    bool does = false;
+    bool waits = false;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
     if (held.endpoint == endpoint && held.address == address && !atomic->swaps) {
-        does = is_repeated_attempt(atomic->operand);
+        held.endpoint = NULL;
+        waits = 1 == atomic->operand;
     }
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
-    return does;
+    return waits;
 }
 
 uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
-                           const struct mca_btl_myr_atomic *atomic, uint64_t found)
+                           bool waits_for_itself, const struct mca_btl_myr_atomic *result)
 {
-    const bool near = MYR_DRAIN_THIS_NODE == mca_btl_myr_component.peers;
-    if (!near && atomic->swaps && 0 == found && 0 == atomic->compare && ALONE == atomic->operand) {
+    if (result->locks_regions) {
         OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
         held.endpoint = endpoint;
         held.address = address;
-        held.step = TAKEN;
         OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
     }
-    return atomic->waits_for_itself ? found & ~ALONE : found;
+    return waits_for_itself ? result->operand & ~ALONE : result->operand;
 }

@@ -31,11 +31,11 @@
  * - Replies wait only for fragments, which are returned as long as the other process receives.
  *   Therefore no two processes can wait for each other.
  *
- * A handle of registered memory has no content. osc/rdma passes no handle for memory that this
- * process has mapped, which is its own memory or, with MPI_Win_allocate, memory of other processes
- * on the node. In this case the address is valid in this process. (osc/rdma of 4.1.4 intends not to
- * use a BTL for such memory, but it still passes a compare-and-swap to the BTL.) There is no
- * btl_flush, because every operation has a callback.
+ * A handle of registered memory contains only its range, for held.c. osc/rdma passes none for
+ * memory that this process has mapped: its own or, with MPI_Win_allocate, that of other processes
+ * on the node. Then the address is valid in this process. (osc/rdma of 4.1.4 intends this, although
+ * it passes a compare-and-swap to a BTL in this case as well.) There is no btl_flush, because every
+ * operation has a callback.
  *
  * All processes of a window must use the same BTL, but osc/rdma selects the BTL in each process
  * separately. Among the modules that reach all processes, it selects the one with the lowest
@@ -46,6 +46,7 @@
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -70,7 +71,7 @@ struct letter {
                          data */
     uint64_t bytes;   /* size of the memory that the letter refers to */
     uint64_t task;    /* the task at the process that sent the request */
-    struct mca_btl_myr_atomic atomic; /* in WORD: the operand is the previous value */
+    struct mca_btl_myr_atomic atomic; /* in WORD: executed */
 };
 
 /* A letter to send, with its data. The task of a request exists until the reply is complete. */
@@ -83,18 +84,14 @@ typedef struct task {
     bool asks;            /* whether it is a request; otherwise it is a reply */
 
     /* For requests only: */
-    uint64_t unanswered; /* bytes; 1 for a word */
-    void *local;         /* destination of the reply's data */
+    uint64_t unanswered;   /* bytes; 1 for a word */
+    bool waits_for_itself; /* the process would wait for a lock that it holds itself; see held.c */
+    void *local;           /* destination of the reply's data */
     mca_btl_base_registration_handle_t *handle;
     mca_btl_base_rdma_completion_fn_t callback;
     void *context, *data_of_callback;
 } task_t;
 static OBJ_CLASS_INSTANCE(task_t, opal_free_list_item_t, NULL, NULL);
-
-struct mca_btl_base_registration_handle_t {
-    uint64_t registered;
-};
-static struct mca_btl_base_registration_handle_t registration = {.registered = 1};
 
 /* ---- sending ---- */
 
@@ -240,15 +237,18 @@ static void send_answer(const opal_process_name_t *to, const struct letter *lett
     send_task(task);
 }
 
-static uint64_t execute_atomic(uint64_t address, const struct mca_btl_myr_atomic *atomic)
+static void execute_atomic(uint64_t address, struct mca_btl_myr_atomic *atomic)
 {
     uint64_t *word = (uint64_t *)(uintptr_t)address, found = atomic->compare;
-    if (!atomic->swaps) {
-        return __atomic_fetch_add(word, atomic->operand, __ATOMIC_SEQ_CST);
+    if (atomic->swaps) {
+        const bool swapped = __atomic_compare_exchange_n(word, &found, atomic->operand, false,
+                                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        atomic->locks_regions =
+            swapped && atomic->locks_regions && mca_btl_myr_locks_regions(address);
+    } else {
+        found = __atomic_fetch_add(word, atomic->operand, __ATOMIC_SEQ_CST);
     }
-    (void)__atomic_compare_exchange_n(word, &found, atomic->operand, false, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_SEQ_CST);
-    return found;
+    atomic->operand = found;
 }
 
 /* Executes a request of process `by`, and sends the reply. */
@@ -268,7 +268,8 @@ static void serve_request(const opal_process_name_t *by, const struct letter *le
         return;
     default:
         back.what = WORD;
-        back.atomic.operand = execute_atomic(letter->address, &letter->atomic);
+        back.atomic = letter->atomic;
+        execute_atomic(letter->address, &back.atomic);
         send_answer(by, &back, NULL, 0);
     }
 }
@@ -315,9 +316,10 @@ static int send_request(task_t *task, void *local_address,
 
 /* Stores the previous value for the requester of an atomic operation. */
 static void store_found(const struct mca_btl_base_endpoint_t *endpoint, void *local,
-                        uint64_t address, const struct mca_btl_myr_atomic *atomic, uint64_t found)
+                        uint64_t address, bool waits_for_itself,
+                        const struct mca_btl_myr_atomic *result)
 {
-    const uint64_t told = mca_btl_myr_found(endpoint, address, atomic, found);
+    const uint64_t told = mca_btl_myr_found(endpoint, address, waits_for_itself, result);
     if (NULL != local) {
         memcpy(local, &told, sizeof(told));
     }
@@ -331,8 +333,8 @@ static void process_reply(const struct letter *letter, const void *data)
     if (DATA == letter->what) {
         memcpy((uint8_t *)task->local + letter->address, data, letter->bytes);
     } else if (WORD == letter->what) {
-        store_found(task->endpoint, task->local, task->letter.address, &task->letter.atomic,
-                    letter->atomic.operand);
+        store_found(task->endpoint, task->local, task->letter.address, task->waits_for_itself,
+                    &letter->atomic);
     }
     task->unanswered -= letter->bytes;
     if (0 != task->unanswered) {
@@ -419,10 +421,11 @@ static int start_atomic(struct mca_btl_base_endpoint_t *endpoint, void *local_ad
                         struct mca_btl_myr_atomic *atomic,
                         mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
-    atomic->waits_for_itself = mca_btl_myr_waits_for_itself(endpoint, remote_address, atomic);
+    const bool waits_for_itself = mca_btl_myr_waits_for_itself(endpoint, remote_address, atomic);
+    atomic->locks_regions = mca_btl_myr_may_lock_regions(atomic, remote_address, remote_handle);
     if (is_local_address(endpoint, remote_handle)) {
-        store_found(endpoint, local_address, remote_address, atomic,
-                    execute_atomic(remote_address, atomic));
+        execute_atomic(remote_address, atomic);
+        store_found(endpoint, local_address, remote_address, waits_for_itself, atomic);
         callback(&mca_btl_myr_module[MCA_BTL_MYR_ONESIDED].super, endpoint, local_address,
                  local_handle, context, data, OPAL_SUCCESS);
         return OPAL_SUCCESS;
@@ -430,6 +433,7 @@ static int start_atomic(struct mca_btl_base_endpoint_t *endpoint, void *local_ad
     task_t *task = make_request(endpoint, ATOMIC, remote_address, 1);
     if (NULL != task) {
         task->letter.atomic = *atomic;
+        task->waits_for_itself = waits_for_itself;
     }
     return send_request(task, local_address, local_handle, callback, context, data);
 }
@@ -483,16 +487,19 @@ static mca_btl_base_registration_handle_t *register_memory(mca_btl_base_module_t
 {
     (void)btl;
     (void)endpoint;
-    (void)base;
-    (void)size;
     (void)flags;
-    return &registration;
+    mca_btl_base_registration_handle_t *handle = malloc(sizeof(*handle));
+    if (NULL != handle) {
+        handle->base = (uintptr_t)base;
+        handle->bytes = size;
+    }
+    return handle;
 }
 
 static int deregister_memory(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
 {
     (void)btl;
-    (void)handle;
+    free(handle);
     return OPAL_SUCCESS;
 }
 
@@ -512,7 +519,7 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
     /* Local memory needs no registration. */
     module->btl_put_local_registration_threshold = SIZE_MAX;
     module->btl_get_local_registration_threshold = SIZE_MAX;
-    module->btl_registration_handle_size = sizeof(registration);
+    module->btl_registration_handle_size = sizeof(struct mca_btl_base_registration_handle_t);
     module->btl_register_mem = register_memory;
     module->btl_deregister_mem = deregister_memory;
     module->btl_put = put_data;

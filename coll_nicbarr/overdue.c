@@ -104,52 +104,52 @@ static struct {
     pthread_mutex_t lock;
     uint32_t next;
     struct {
-        const struct myr_nic_name *name; /* the pointer of peers.c, which is unique for each NIC */
+        uint64_t key; /* of the NIC; 0 if the entry is free */
         uint32_t when_ms;
     } of[LOST];
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the name of a node's NIC in this group, or NULL if there is none. */
-static const struct myr_nic_name *name_of(const mca_coll_nicbarr_module_t *module,
-                                          const struct myr_nic_group *group, uint32_t node)
+/* Returns the key of a node's NIC in this group, or 0 if there is none. */
+static uint64_t key_of(const mca_coll_nicbarr_module_t *module, const struct myr_nic_group *group,
+                       uint32_t node)
 {
     const struct myr_nic_name *const *names = module->nodes.names[group->tag];
-    return NULL == names || node >= module->nodes.nodes ? NULL : names[node];
+    return NULL == names || node >= module->nodes.nodes ? 0 : names[node]->key;
 }
 
 /* Returns the index of a lost node, or LOST if the node is not lost. Called with the lock held. */
-static uint32_t find_lost(const struct myr_nic_name *name)
+static uint32_t find_lost(uint64_t key)
 {
     uint32_t index = 0;
-    while (index < LOST && (NULL == name || name != lost.of[index].name)) {
+    while (index < LOST && (0 == key || key != lost.of[index].key)) {
         ++index;
     }
     return index;
 }
 
-static void record_lost(const struct myr_nic_name *name)
+static void record_lost(uint64_t key)
 {
-    if (NULL == name) {
+    if (0 == key) {
         return;
     }
     pthread_mutex_lock(&lost.lock);
-    uint32_t index = find_lost(name);
+    uint32_t index = find_lost(key);
     if (LOST == index) {
         index = lost.next++ % LOST;
     }
-    lost.of[index].name = name;
+    lost.of[index].key = key;
     lost.of[index].when_ms = nicbarr_now_ms();
     pthread_mutex_unlock(&lost.lock);
 }
 
 /* Returns whether the node is lost, and has not answered since. */
-static bool is_still_lost(const struct myr_nic_name *name, uint32_t heard_ms)
+static bool is_still_lost(uint64_t key, uint32_t heard_ms)
 {
     pthread_mutex_lock(&lost.lock);
-    const uint32_t index = find_lost(name);
+    const uint32_t index = find_lost(key);
     bool is_lost = LOST != index;
     if (is_lost && 0 != heard_ms && (int32_t)(heard_ms - lost.of[index].when_ms) > 0) {
-        lost.of[index].name = NULL;
+        lost.of[index].key = 0;
         is_lost = false;
     }
     pthread_mutex_unlock(&lost.lock);
@@ -165,7 +165,7 @@ static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
     for (uint32_t s = 0; s < silent->count && !found; ++s) {
         const struct mcp_missing *one = &silent->node[s];
         found = silent->silence_ms[s] >= NICBARR_CHECK_MS &&
-                is_still_lost(name_of(module, group, one->node), one->heard_ms);
+                is_still_lost(key_of(module, group, one->node), one->heard_ms);
         *node = found ? one->node : *node;
     }
     return found;
@@ -331,7 +331,7 @@ int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (myr_nic_group_over(group)) {
         if (myr_nic_group_failed(group, &node) && node != module->nodes.node) {
             /* another process or node has stopped waiting for it */
-            record_lost(name_of(module, group, node));
+            record_lost(key_of(module, group, node));
         }
         return fail_wait(module, comm, group, wait);
     }
@@ -343,7 +343,7 @@ int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     const uint32_t longest_ms = longest_silence(&silent, &node);
     if (0 != timeout_ms &&
         (longest_ms >= timeout_ms || find_still_lost(module, group, &silent, &node))) {
-        record_lost(name_of(module, group, node));
+        record_lost(key_of(module, group, node));
         myr_nic_group_fail(group, node);
         return fail_wait(module, comm, group, wait);
     }

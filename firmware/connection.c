@@ -36,13 +36,53 @@ static void set_mtu(struct mcp_connection *c, uint32_t mtu)
     c->fragment = mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES;
 }
 
-/* Creates a connection. The caller has checked that the table has space and that the key is new. */
-static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key, mcp_link link)
+/* Returns the connection to the NIC that left first, or NULL if none has left. */
+static struct mcp_connection *find_first_departed(struct mcp_nic *nic)
+{
+    struct mcp_connection *first = NULL;
+    for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+        struct mcp_connection *c = &mcp_connections(nic)[i];
+        if (0 != c->departure && (NULL == first || c->departure < first->departure)) {
+            first = c;
+        }
+    }
+    return first;
+}
+
+/* Takes an entry of the table, out of its bucket. Returns NULL if the table is full. */
+static struct mcp_connection *take_entry(struct mcp_nic *nic, struct mcp_board *board)
 {
     struct mcp_messages *m = &nic->messages;
-    struct mcp_connection *c = &mcp_connections(nic)[m->connections++];
+    if (m->connections < m->nconnections) {
+        return &mcp_connections(nic)[m->connections++];
+    }
+    struct mcp_connection *c = find_first_departed(nic);
+    if (NULL != c) {
+        uint32_t *bucket = bucket_of(nic, c->key);
+        while (mcp_connection_index(nic, c) + 1 != *bucket) {
+            bucket = &mcp_connections(nic)[*bucket - 1].next_bucket;
+        }
+        *bucket = c->next_bucket;
+        board->ops.drop(board, c->link);
+        ++c->generation;
+    }
+    return c;
+}
+
+/* Creates a connection with a new key. Returns NULL, and drops the link, if the table is full. */
+static struct mcp_connection *make_connection(struct mcp_nic *nic, struct mcp_board *board,
+                                              uint64_t key, mcp_link link)
+{
+    struct mcp_connection *c = take_entry(nic, board);
+    if (NULL == c) {
+        board->ops.drop(board, link);
+        return NULL;
+    }
     *c = (struct mcp_connection){
         .key = key,
+        .generation = c->generation,
+        .active = c->active, /* it may still be in the list */
+        .next_active = c->next_active,
         .link = link,
         .round = MCP_FIRST_ROUND,
         .incoming_round = MCP_FIRST_ROUND,
@@ -58,23 +98,16 @@ static struct mcp_connection *make_connection(struct mcp_nic *nic, uint64_t key,
     set_mtu(c, 0);
     uint32_t *bucket = bucket_of(nic, key);
     c->next_bucket = *bucket;
-    *bucket = m->connections;
+    *bucket = mcp_connection_index(nic, c) + 1;
+    ++nic->messages.peers;
     return c;
-}
-
-static bool has_room(const struct mcp_messages *m)
-{
-    return m->connections < m->nconnections;
 }
 
 struct mcp_connection *mcp_connection_to_sender(struct mcp_nic *nic, struct mcp_board *board,
                                                 uint64_t key)
 {
-    if (!has_room(&nic->messages)) {
-        return NULL;
-    }
     const mcp_link link = board->ops.hold_sender(board);
-    return MCP_LINK_SENDER == link ? NULL : make_connection(nic, key, link);
+    return MCP_LINK_SENDER == link ? NULL : make_connection(nic, board, key, link);
 }
 
 bool mcp_is_connected(struct mcp_nic *nic, uint64_t key)
@@ -86,12 +119,15 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
                      uint32_t mtu, const struct mcp_secret *secret)
 {
     struct mcp_connection *c = mcp_connection_find(nic, key);
-    if (0 == key || (NULL == c && !has_room(&nic->messages))) {
+    if (0 == key) {
         board->ops.drop(board, link);
         return MCP_NO_CONNECTION;
     }
     if (NULL == c) {
-        c = make_connection(nic, key, link);
+        c = make_connection(nic, board, key, link);
+        if (NULL == c) {
+            return MCP_NO_CONNECTION;
+        }
     } else {
         /* The connection may have been created because of a packet from another address. */
         board->ops.drop(board, c->link);
@@ -108,7 +144,7 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
         /* When the peer is told that there is a gap, it retransmits immediately. */
         mcp_send_acknowledgement(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
     }
-    return mcp_connection_number(nic, c);
+    return mcp_connection_handle(nic, c);
 }
 
 /* ---- queues ---- */
@@ -154,7 +190,7 @@ void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t 
     if (!c->active) {
         c->active = true;
         c->next_active = nic->messages.active;
-        nic->messages.active = mcp_connection_number(nic, c) + 1;
+        nic->messages.active = mcp_connection_index(nic, c) + 1;
     }
 }
 
@@ -200,6 +236,54 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board)
     }
 }
 
+/* ---- NICs that are closed ---- */
+
+static void strand_messages(struct mcp_board *board, struct mcp_queue *queue)
+{
+    for (mcp_offset o = queue->first; 0 != o; o = mcp_sending_at(board, o)->next) {
+        mcp_sending_at(board, o)->state = MCP_STRANDED;
+    }
+    *queue = (struct mcp_queue){0, 0};
+}
+
+void mcp_connection_end(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
+{
+    c->departure = ++nic->messages.departures;
+    --nic->messages.peers;
+    strand_messages(board, &c->queue);
+    strand_messages(board, &c->aside);
+    mcp_incoming_drop(nic, board, c);
+    c->current = 0;
+    c->next = c->highest = c->base;
+    c->retry_ns = c->resume_ns = c->acknowledge_ns = 0;
+    c->refused_ports = 0;
+}
+
+static bool is_unaware(const struct mcp_connection *c)
+{
+    return 0 == c->departure && !c->aware;
+}
+
+uint32_t mcp_messages_unaware(struct mcp_nic *nic)
+{
+    uint32_t unaware = 0;
+    for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+        unaware += is_unaware(&mcp_connections(nic)[i]);
+    }
+    return unaware;
+}
+
+uint32_t mcp_messages_leave(struct mcp_nic *nic, struct mcp_board *board)
+{
+    for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+        struct mcp_connection *c = &mcp_connections(nic)[i];
+        if (is_unaware(c)) {
+            mcp_send_acknowledgement(nic, board, c, MCP_LEFT, 0);
+        }
+    }
+    return mcp_messages_unaware(nic);
+}
+
 /* ---- unresponsive peers ---- */
 
 /* Returns whether this process has already been notified of the present silence of the peer.
@@ -226,9 +310,9 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
         if (MCP_QUEUED != state && MCP_ASIDE != state) {
             continue;
         }
-        struct mcp_connection *c = &mcp_connections(nic)[sendings[token].connection];
+        struct mcp_connection *c = mcp_connection_of(nic, &sendings[token]);
         if (c->silent_ms >= least_ms && !was_notified(c, recipient)) {
-            *unresponsive = (struct mcp_unresponsive){.connection = mcp_connection_number(nic, c),
+            *unresponsive = (struct mcp_unresponsive){.connection = mcp_connection_handle(nic, c),
                                                       .link = c->link,
                                                       .silence_ms = c->silent_ms};
             return true;
@@ -261,5 +345,6 @@ bool mcp_messages_undeliverable(struct mcp_nic *nic, struct mcp_board *board, ui
     for (uint32_t token = 0; !closed && token < port->send_tokens; ++token) {
         closed = was_refused_as_closed(&sendings[token], to);
     }
-    return closed || mcp_connections(nic)[to->connection].silent_ms >= silence_ms;
+    const struct mcp_connection *c = mcp_connection_at(nic, to->connection);
+    return closed || NULL == c || 0 != c->departure || c->silent_ms >= silence_ms;
 }

@@ -10,11 +10,17 @@
  * that arrive out of order (go-back-N).
  *
  * A refusal (NACK) ends a round. A receiver that refuses packet s of round r accepts no further
- * packet of this round. When the sender receives the refusal, it begins round r + 1, in which it
- * may reuse s and all later sequence numbers for other packets. The sender can therefore set the
- * refused message aside and continue with messages to other ports, which prevents head-of-line
- * blocking. Among the messages that are set aside for a port, the first one has a retry time; once
- * it is accepted, the others follow. */
+ * packet of that round. When the refusal arrives, the sender begins round r + 1, in which it may
+ * reuse s and all later sequence numbers for other packets. This lets the sender set the refused
+ * message aside and continue with messages to other ports, so no port blocks another (no
+ * head-of-line blocking). Of the messages set aside, the first one for each port has a retry time;
+ * once it is accepted, the others follow.
+ *
+ * A NIC that is closed tells its peers so (LEFT). Each closing is final, since the next NIC of that
+ * node has another key. From then on the connection has no messages and sends none, and packets of
+ * that NIC that arrive late are dropped. When the table is full, the entry of the NIC that left
+ * first is reused. Hosts may still have the connection's handle, which therefore contains the
+ * entry's generation. */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
 
@@ -60,6 +66,9 @@ struct mcp_connection {
     uint32_t next_bucket;     /* index + 1 */
     uint32_t next_active;     /* index + 1 */
     bool active;
+    bool aware;          /* whether the peer has replied that it knows that this NIC is closed */
+    uint16_t generation; /* how often the entry was reused */
+    uint32_t departure;  /* the peer was the NIC of this number to leave; 0: it has not left */
 
     /* The sending half. */
     uint16_t round;
@@ -115,9 +124,42 @@ static inline struct mcp_connection *mcp_connections(struct mcp_nic *nic)
     return (struct mcp_connection *)((uint8_t *)(nic + 1) + myr_whole_lines(bytes));
 }
 
-static inline uint32_t mcp_connection_number(struct mcp_nic *nic, const struct mcp_connection *c)
+static inline uint32_t mcp_connection_index(struct mcp_nic *nic, const struct mcp_connection *c)
 {
     return (uint32_t)(c - mcp_connections(nic));
+}
+
+/* A handle consists of the generation and, in the lower half, the index of an entry. Since there
+ * are fewer than 2^16 - 1 entries, it is neither MCP_SAME_NIC nor MCP_NO_CONNECTION. */
+static inline uint32_t mcp_connection_handle(struct mcp_nic *nic, const struct mcp_connection *c)
+{
+    return (uint32_t)c->generation << 16 | mcp_connection_index(nic, c);
+}
+
+static inline uint32_t mcp_index_of(uint32_t handle)
+{
+    return handle & 0xffff;
+}
+
+/* Returns the connection with this handle, or NULL if its entry does not exist or was reused. (A
+ * handle becomes valid again when its entry has been reused 2^16 times; messages to the port that
+ * it was made for are refused then, because of the port's key.) */
+static inline struct mcp_connection *mcp_connection_at(struct mcp_nic *nic, uint32_t handle)
+{
+    const uint32_t index = mcp_index_of(handle);
+    if (index >= nic->messages.connections) {
+        return NULL;
+    }
+    struct mcp_connection *c = &mcp_connections(nic)[index];
+    return c->generation == handle >> 16 ? c : NULL;
+}
+
+/* Returns the connection of a message that is queued on it or was set aside. Such a connection's
+ * entry is not reused. */
+static inline struct mcp_connection *mcp_connection_of(struct mcp_nic *nic,
+                                                       const struct mcp_sending *sending)
+{
+    return &mcp_connections(nic)[mcp_index_of(sending->connection)];
 }
 
 /* Returns a port's bit in `refused_ports`. */
@@ -159,6 +201,9 @@ struct mcp_connection *mcp_connection_find(struct mcp_nic *nic, uint64_t key);
  * table has no space for one. */
 struct mcp_connection *mcp_connection_to_sender(struct mcp_nic *nic, struct mcp_board *board,
                                                 uint64_t key);
+
+/* Ends the connection, because the other NIC has left. */
+void mcp_connection_end(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
 /* Arms the connection's timer to expire at `at_ns`. */
 void mcp_connection_due(struct mcp_nic *nic, struct mcp_connection *c, uint64_t at_ns);

@@ -51,7 +51,9 @@ struct mcp_pattern {
 typedef uint32_t mcp_match_index;
 enum { MCP_NO_MATCH = 0xffffffff };
 
-enum { MCP_MATCH_MOST = 1 << 20 /* receives, or messages */ };
+/* Maximum number of receives, and of messages. On 64-bit machines memory is the limit; on others
+ * the size of the table must not overflow. */
+enum { MCP_MATCH_MOST = sizeof(size_t) < 8 ? 1 << 20 : 1 << 28 };
 
 struct mcp_match;
 

@@ -38,7 +38,11 @@ struct mcp_messages {
     uint8_t stranger_attempt;      /* attempt number in the last DATA of `stranger` */
     uint64_t stranger;             /* key of the last NIC that sent a DATA without a connection */
     uint32_t nports, nconnections; /* capacities of the tables */
-    uint32_t connections;          /* in use */
+    uint32_t connections;          /* entries used so far */
+    uint32_t peers;                /* number of connected NICs that have not left */
+    uint32_t departures;           /* number of those that have left so far */
+    bool takes_leave; /* whether to tell the connected NICs when this one is closed, because some of
+                         them live longer */
 
     _Alignas(MYR_LINE) uint32_t active; /* index + 1 of the first connection with a pending timer */
     uint64_t deadline_ns;               /* the earliest timer; 0 if none is pending */
@@ -74,8 +78,12 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
 /* Returns a port of the table, or NULL beyond its end. */
 struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 
-/* Returns the connection to the NIC with `key`, and creates it if there is none. `link` is the link
- * to that NIC, for packets of up to `mtu` bytes (0 means MCP_MTU).
+/* Returns the handle of the connection to the NIC with `key`, and creates it if there is none.
+ * `link` is the link to that NIC, for packets of up to `mtu` bytes (0 means MCP_MTU).
+ *
+ * When the other NIC has left, the connection's entry in the table may be reused for another one.
+ * The handle then remains invalid for a long time (see mcp_connection_at()), and messages to it are
+ * never sent, like those to any NIC that has left.
  *
  * Both sides authenticate the packets with `secret`. If `secret` is NULL, a new connection is not
  * authenticated, and an existing one is not changed. The caller's reference to the link is passed
@@ -85,6 +93,14 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
 
 /* Returns whether there is a connection to the NIC with `key`. */
 bool mcp_is_connected(struct mcp_nic *nic, uint64_t key);
+
+/* Tells all connected NICs that this one is closed and never sends a message again. Its ports are
+ * closed already, and the NIC's key is not used any more afterwards. Returns the number of NICs
+ * that have neither replied nor left themselves. To be repeated, because packets may be lost, until
+ * that number is 0 or the caller cannot wait any longer; mcp_messages_unaware() returns it as well.
+ * A NIC that never learns it keeps its connection. */
+uint32_t mcp_messages_leave(struct mcp_nic *nic, struct mcp_board *board);
+uint32_t mcp_messages_unaware(struct mcp_nic *nic);
 
 /* Processes the send tokens that the host has put into a port's ring. */
 void mcp_messages_sdma(struct mcp_nic *nic, struct mcp_board *board, uint32_t port);
@@ -116,8 +132,8 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
                                uint32_t recipient, uint32_t least_ms,
                                struct mcp_unresponsive *unresponsive);
 
-/* Returns whether outstanding messages of port `number` to the port `to` can no longer be
- * delivered, because that port is closed, or because its NIC has been silent for at least
+/* Returns whether outstanding messages of port `number` to the port `to` will not be delivered,
+ * because that port is closed, or because its NIC has left or has been silent for at least
  * `silence_ms`. */
 struct mcp_destination {
     uint32_t connection; /* or MCP_SAME_NIC */

@@ -31,7 +31,7 @@ struct mcp_send_token {
     uint32_t token;
     mcp_offset memory;
     uint32_t bytes;
-    uint32_t connection; /* or MCP_SAME_NIC */
+    uint32_t connection; /* its handle, or MCP_SAME_NIC */
     uint32_t to_key;
     uint16_t to_port;
     uint16_t zero[3];
@@ -93,9 +93,10 @@ struct mcp_sending {
 
 enum mcp_sending_state {
     MCP_IDLE,
-    MCP_QUEUED,  /* on its connection */
-    MCP_ASIDE,   /* on its connection; was refused, and will be retried later */
-    MCP_WAITING, /* in the queue of its destination on this NIC; waits for a receive token */
+    MCP_QUEUED,   /* on its connection */
+    MCP_ASIDE,    /* on its connection; was refused, and will be retried later */
+    MCP_WAITING,  /* in the queue of its destination on this NIC; waits for a receive token */
+    MCP_STRANDED, /* in no queue, because its destination's NIC has left */
 };
 
 /* A list of struct mcp_sending, in order. */

@@ -63,8 +63,8 @@ static void cut_messages(struct mcp_nic *nic, struct mcp_board *board, struct mc
     for (uint32_t token = 0; token < port->send_tokens; ++token, ++sending) {
         if (MCP_WAITING == sending->state) {
             mcp_unqueue(board, &mcp_ports(nic)[sending->to_port].waiting, sending);
-        } else if (MCP_IDLE != sending->state) {
-            mcp_cancel_message(board, &mcp_connections(nic)[sending->connection], sending);
+        } else if (MCP_QUEUED == sending->state || MCP_ASIDE == sending->state) {
+            mcp_cancel_message(board, mcp_connection_of(nic, sending), sending);
         }
         sending->state = MCP_IDLE;
     }

@@ -72,6 +72,7 @@ static void receive_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
                                     struct mcp_connection *c, const struct mcp_message_part *part)
 {
     process_acknowledgement(nic, board, c, part->expected);
+    c->aware = c->aware || 0 != (part->flags & MCP_SEEN);
     if (0 != (part->flags & MCP_READY)) {
         mcp_requeue_port(nic, board, c, part->from_port, part->port_key, part->length);
     }
@@ -82,6 +83,18 @@ static void receive_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
         mcp_go_back(nic, board, c);
     }
     mcp_send_packets(nic, board, c);
+}
+
+/* Handles the report that the other NIC is closed. It has sent its last acknowledgement with it,
+ * and repeats the report until it gets the reply. */
+static void receive_departure(struct mcp_nic *nic, struct mcp_board *board,
+                              struct mcp_connection *c, const struct mcp_message_part *part)
+{
+    if (0 == c->departure) {
+        process_acknowledgement(nic, board, c, part->expected);
+        mcp_connection_end(nic, board, c);
+    }
+    mcp_send_acknowledgement(nic, board, c, MCP_SEEN, 0);
 }
 
 static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
@@ -223,6 +236,10 @@ void mcp_messages_receive(struct mcp_nic *nic, struct mcp_board *board,
         ++nic->counters.dropped_no_room;
     } else if (NULL == c) {
         ++nic->counters.dropped_implausible;
+    } else if (MCP_ACK == header->type && 0 != (part->flags & MCP_LEFT)) {
+        receive_departure(nic, board, c, part);
+    } else if (0 != c->departure) {
+        ++nic->counters.duplicates; /* it was sent before the other NIC left, and is late */
     } else if (data) {
         receive_data(nic, board, c, part, payload, header->payload_bytes);
     } else if (MCP_ACK == header->type) {

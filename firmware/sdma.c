@@ -99,7 +99,11 @@ void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t 
 static void queue_on_connection(struct mcp_nic *nic, struct mcp_board *board,
                                 struct mcp_sending *sending)
 {
-    struct mcp_connection *c = &mcp_connections(nic)[sending->connection];
+    struct mcp_connection *c = mcp_connection_at(nic, sending->connection);
+    if (NULL == c || 0 != c->departure) {
+        sending->state = MCP_STRANDED;
+        return;
+    }
     const struct mcp_sending *other = find_predecessor(board, &c->aside, sending);
     if (NULL != other) {
         sending->state = MCP_ASIDE;
@@ -119,8 +123,9 @@ static bool is_valid_message(struct mcp_nic *nic, const struct mcp_board *board,
     if (0 != sending->bytes && !mcp_in_memory(board, sending->memory, sending->bytes)) {
         return false;
     }
-    return MCP_SAME_NIC == sending->connection ? sending->to_port < nic->messages.nports
-                                               : sending->connection < nic->messages.connections;
+    return MCP_SAME_NIC == sending->connection
+               ? sending->to_port < nic->messages.nports
+               : mcp_index_of(sending->connection) < nic->messages.connections;
 }
 
 /* Consumes the next send token; returns false if there is none. The host may write to the slot at

@@ -101,7 +101,7 @@ static bool has_sound_fields(const struct mcp_header *header, size_t payload_byt
     case MCP_REFUSE:
         return 0 == payload_bytes && 0 == m->flags && m->detail > 0 && m->detail < MCP_REASONS;
     case MCP_ACK:
-        return 0 == payload_bytes && 0 == (m->flags & ~(MCP_GAP | MCP_READY));
+        return 0 == payload_bytes && 0 == (m->flags & ~(MCP_GAP | MCP_READY | MCP_LEFT | MCP_SEEN));
     default:
         return mcp_collective_sound(header->type, (uint32_t)payload_bytes);
     }

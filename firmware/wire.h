@@ -59,6 +59,8 @@ enum mcp_flag {
     MCP_GAP = 8,    /* ACK: packet `expected` is missing; later ones arrived and were dropped */
     /* ACK: port `from_port` had run out of receive tokens, and now has `length` of them */
     MCP_READY = 16,
+    MCP_LEFT = 32, /* ACK: the sender's NIC is closed for good, and sends no messages any more */
+    MCP_SEEN = 64, /* ACK: reply to LEFT */
 };
 
 /* A collective packet. A payload follows if the collective carries one. */

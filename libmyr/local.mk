@@ -20,7 +20,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/groups/nic_data.c libmyr/groups/nic_bcast.h libmyr/groups/nic_bcast.c \
     libmyr/soft/nic.h libmyr/soft/nic.c libmyr/soft/nic_inside.h libmyr/soft/nic_parts.h \
     libmyr/soft/nic_open.c libmyr/soft/nic_lock.c libmyr/soft/nic_board.c libmyr/soft/nic_poll.c \
-    libmyr/soft/nic_sleep.c libmyr/soft/nic_links.h libmyr/soft/nic_links.c \
+    libmyr/soft/nic_leave.c libmyr/soft/nic_sleep.c libmyr/soft/nic_links.h libmyr/soft/nic_links.c \
     libmyr/soft/nic_thread.h libmyr/soft/nic_thread.c libmyr/soft/daemon_words.h \
     libmyr/soft/nic_daemon.h libmyr/soft/nic_daemon.c libmyr/soft/nic_inspect.h \
     libmyr/soft/nic_inspect.c libmyr/soft/soft_group.h libmyr/soft/soft_group.c libmyr/soft/soft_kind.c \

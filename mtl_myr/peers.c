@@ -55,7 +55,7 @@ static struct myr_tagged_peer *connect_to(const opal_process_name_t *name)
     }
     if (!myr_tagged_is_near(peer) && nicbarr_is_of_other_job(name)) {
         component->peers = MYR_DRAIN_OTHER_JOBS;
-        myr_tagged_keep_watch(component->endpoint);
+        myr_tagged_met_other_job(component->endpoint);
     } else if (!myr_tagged_is_near(peer) && MYR_DRAIN_THIS_NODE == component->peers) {
         component->peers = MYR_DRAIN_OTHER_NODES;
     }

@@ -62,10 +62,11 @@ static json_t *json_of_nic(const struct myr_soft_view *nic, const char *kind, co
                                         "pid", (json_int_t)port->pid, "messages_under_way",
                                         (json_int_t)port->under_way));
     }
-    return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o, s:o}", "kind", kind, "addresses",
-                     addresses, "secrets", snapshot_secrets(), "run_by", run_by, "runner",
-                     (json_int_t)nic->runner, "broken", (int)nic->broken, "groups", groups, "ports",
-                     ports, "counters", json_of_counters(&nic->counters));
+    return json_pack("{s:s, s:o, s:s, s:s, s:I, s:b, s:o, s:o, s:I, s:o}", "kind", kind,
+                     "addresses", addresses, "secrets", snapshot_secrets(), "run_by", run_by,
+                     "runner", (json_int_t)nic->runner, "broken", (int)nic->broken, "groups",
+                     groups, "ports", ports, "peers", (json_int_t)nic->peers, "counters",
+                     json_of_counters(&nic->counters));
 }
 
 static json_t *json_of_rdma(const struct segment *segment)

@@ -4,6 +4,7 @@
 
 #include "ompi/release.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -13,30 +14,35 @@ const char *nicbarr_host_name(void)
     return NULL == ompi_process_info.nodename ? "unknown" : ompi_process_info.nodename;
 }
 
-/* On ARM and some other architectures, /proc/cpuinfo contains no "model name". In this case the
- * name of the architecture is used. */
-const char *nicbarr_processor_name(void)
+static char processor[128];
+
+/* /proc/cpuinfo has no "model name" on ARM and some other architectures; there the name of the
+ * architecture is used. */
+static void read_processor_name(void)
 {
-    static char name[128];
     char line[256];
-    if ('\0' != name[0]) {
-        return name;
-    }
     FILE *info = fopen("/proc/cpuinfo", "re");
-    while (NULL != info && '\0' == name[0] && NULL != fgets(line, sizeof(line), info)) {
+    while (NULL != info && '\0' == processor[0] && NULL != fgets(line, sizeof(line), info)) {
         const char *value = strchr(line, ':');
         if (NULL != value && 0 == strncmp(line, "model name", 10)) {
-            snprintf(name, sizeof(name), "%s", value + 2);
-            name[strcspn(name, "\n")] = '\0';
+            snprintf(processor, sizeof(processor), "%s", value + 2);
+            processor[strcspn(processor, "\n")] = '\0';
         }
     }
     if (NULL != info) {
         fclose(info);
     }
-    if ('\0' == name[0]) {
-        snprintf(name, sizeof(name), "%s", OPAL_ARCH);
+    if ('\0' == processor[0]) {
+        snprintf(processor, sizeof(processor), "%s", OPAL_ARCH);
     }
-    return name;
+}
+
+/* Threads may create communicators, and so read the tuning cache, at the same time. */
+const char *nicbarr_processor_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, read_processor_name);
+    return processor;
 }
 
 const char *nicbarr_time_of_day(char *text)

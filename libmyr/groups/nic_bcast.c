@@ -91,7 +91,8 @@ const void *myr_nic_bcast_check(const struct myr_nic_group *group, uint32_t *byt
 {
     const struct head *head =
         (const struct head *)((const struct mcp_bcast_slot *)myr_nic_bcast_word(group) + 1);
-    *bytes = head->bytes;
+    const uint32_t most = myr_nic_bcast_most(group);
+    *bytes = head->bytes < most ? head->bytes : most;
     return head + 1;
 }
 

@@ -76,7 +76,8 @@ static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
 void myr_nic_bcast_remind(struct myr_nic_group *group);
 
 /* Returns the broadcast's data, which are valid until the process ends it; `*bytes` is the number
- * of bytes that the root has sent. */
+ * of bytes that the root has sent. It is at most myr_nic_bcast_most(), whatever the root has
+ * sent. */
 const void *myr_nic_bcast_check(const struct myr_nic_group *group, uint32_t *bytes);
 
 /* Ends the broadcast for this process. */

@@ -90,9 +90,11 @@ struct myr_remote {
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
 
-/* Ensures that the NIC is watched (see struct myr_port_options) even if the process that runs the
- * watch ends while this process makes no calls. */
-void myr_port_keep_watch(struct myr_port *port);
+/* Call this after connecting to a process of another job on another node, because one of the jobs
+ * may run longer. It keeps a watch of the NIC (see struct myr_port_options) even if the process
+ * that runs it ends while this one makes no calls. When the last process closes the NIC, it tells
+ * the connected NICs, which may then reuse their connections (mcp_messages_leave()). */
+void myr_port_met_other_job(struct myr_port *port);
 
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */
 uint32_t myr_port_receive_tokens(const struct myr_port *port); /* number of free tokens */

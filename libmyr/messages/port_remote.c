@@ -106,8 +106,14 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
     return myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already", room);
 }
 
-void myr_port_keep_watch(struct myr_port *port)
+void myr_port_met_other_job(struct myr_port *port)
 {
+    struct mcp_board *board;
+    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
+    if (NULL != nic) {
+        nic->messages.takes_leave = true;
+    }
+    myr_soft_leave(port->nic);
     myr_soft_watch_stay(port->watch);
 }
 

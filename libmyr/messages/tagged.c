@@ -15,9 +15,10 @@
 enum {
     MESSAGES = 16384,           /* default limit of a peer's messages that wait */
     MESSAGES_MOST = UINT16_MAX, /* maximum of that limit */
+    MESSAGES_OF_ALL = 1 << 19,  /* sum of these limits, if there are many peers */
     TABLE_FIRST = 256,          /* initial limit of receives, and of messages, in the table */
     BUFFER_BYTES = 32768,       /* default size of a buffer */
-    INDEX_BITS = 20,            /* of a number; the others are its generation */
+    INDEX_BITS = 24,            /* of a number; the others are its generation */
     NUMBERS_FIRST = 64,         /* initial size of the table of numbers */
     BURST = 16,                 /* messages from the inlet, and from the port, per call */
 };
@@ -118,10 +119,10 @@ static void set_default(uint32_t *option, uint32_t usual)
     }
 }
 
-/* Returns the number of messages per peer, at least one, for which half of the table suffices. */
+/* Returns the number of messages per peer, at least one. */
 static uint32_t messages_per_peer(uint32_t messages, uint32_t peers)
 {
-    const uint32_t most = 0 == peers ? messages : (uint32_t)MCP_MATCH_MOST / 2 / peers;
+    const uint32_t most = 0 == peers ? messages : (uint32_t)MESSAGES_OF_ALL / peers;
     return most > messages ? messages : most > 0 ? most : 1;
 }
 
@@ -201,7 +202,7 @@ enum myr_status myr_tagged_open(struct myr_soft_nic *nic, const struct myr_tagge
     t->options = *options;
     set_default(&t->options.messages, MESSAGES);
     t->options.messages = messages_per_peer(t->options.messages, options->peers);
-    t->spare = MCP_MATCH_MOST / 2;
+    t->spare = MCP_MATCH_MOST - MESSAGES_OF_ALL;
     set_default(&t->options.buffers, TAGGED_BUFFERS);
     t->least_buffers = 0 != options->buffers ? options->buffers : TAGGED_BUFFERS_LEAST;
     set_default(&t->options.buffer_bytes, BUFFER_BYTES);
@@ -353,9 +354,9 @@ enum myr_status myr_tagged_connect(struct myr_tagged *t, uint64_t id,
     return MYR_OK;
 }
 
-void myr_tagged_keep_watch(struct myr_tagged *t)
+void myr_tagged_met_other_job(struct myr_tagged *t)
 {
-    myr_port_keep_watch(t->port);
+    myr_port_met_other_job(t->port);
 }
 
 /* ---- receives ---- */

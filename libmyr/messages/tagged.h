@@ -56,9 +56,8 @@ struct myr_tagged_options {
     uint32_t messages; /* initial limit of messages from each peer that wait for a receive, 1 to
                           65535 (0: 16384); it grows if a receive waits for a later message */
     uint32_t peers;   /* the number of possible senders; 0 if unknown. If there are many, `messages`
-                         is reduced so that the messages of all peers fit into half of the table
-                         (MCP_MATCH_MOST), because a message that does not fit would block the answers
-                         behind it. Peers whose limit grows use the other half */
+                         is reduced so that all peers together send half a million, because a
+                         message that does not fit into memory would block the answers behind it */
     uint32_t buffers; /* number of receive buffers; there are half as many send buffers. 0: up to
                          64, halved down to 8 if `share` or the memory is too small */
     size_t share;     /* limit of shared memory for such buffers (bytes); 0 if none */
@@ -87,8 +86,8 @@ enum myr_status myr_tagged_connect(struct myr_tagged *tagged, uint64_t id,
                                    const struct myr_tagged_name *name,
                                    struct myr_tagged_peer **peer, struct myr_error *error);
 
-/* Calls myr_port_keep_watch() for the endpoint's port. */
-void myr_tagged_keep_watch(struct myr_tagged *tagged);
+/* Calls myr_port_met_other_job() for the endpoint's port. */
+void myr_tagged_met_other_job(struct myr_tagged *tagged);
 
 /* Returns the peer with that id, or NULL if it is not connected. */
 struct myr_tagged_peer *myr_tagged_peer(const struct myr_tagged *tagged, uint64_t id);

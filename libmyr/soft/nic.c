@@ -44,6 +44,7 @@ const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *
         .runner = 0 == shared->runner ? 0 : shared->runner_pid,
         .name = shared->name,
         .counters = shared->mcp.counters,
+        .peers = shared->mcp.messages.peers,
     };
     if (view->name.count > MYR_NIC_ADDRESSES) {
         view->name.count = 0;

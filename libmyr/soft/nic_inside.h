@@ -10,9 +10,9 @@
 #include "libmyr/soft/nic.h"
 #include "libmyr/soft/nic_inspect.h"
 
-/* Increment this with any change in the meaning of the NIC's shared state. Changes of its size are
- * detected in any case. */
-enum { MYR_SOFT_LAYOUT = 15 };
+/* Increment this with any change in the meaning of a NIC's shared state. A change of its size is
+ * detected anyway. */
+enum { MYR_SOFT_LAYOUT = 16 };
 uint32_t myr_soft_layout(void);
 
 /* Locks the NIC to run the control program; returns its memory and board. myr_soft_leave() unlocks

@@ -70,6 +70,7 @@ struct myr_soft_view {
     uint32_t runner; /* pid, in its own pid namespace */
     struct myr_nic_name name;
     struct mcp_counters counters;
+    uint32_t peers; /* number of NICs to which it has connections, without those that were closed */
     char why[240];
     uint32_t groups;              /* number of open groups */
     struct myr_group_view *group; /* [groups] */

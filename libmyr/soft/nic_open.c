@@ -70,6 +70,28 @@ static void unlist_socket(struct myr_soft_nic *nic)
     }
 }
 
+/* Returns whether the process of an entry in the list of holders has left or died, or there is
+ * none. */
+static bool holder_is_gone(const struct myr_soft_nic *nic, uint32_t process)
+{
+    return 0 == process || myr_segment_gone(nic->segment, process, true);
+}
+
+/* Returns whether no other socket of a living process is in the list. */
+static bool is_last_socket(const struct myr_soft_nic *nic)
+{
+    uint32_t others = 0;
+    for (uint32_t h = 0; 0 == others && h < MYR_PROCESSES; ++h) {
+        const uint32_t process = nic->shared->holder[h].process;
+        const int *sockets = nic->shared->holder[h].socket;
+        for (int s = 0; s < MYR_SOFT_SOCKETS; ++s) {
+            others += sockets[s] >= 0 && !(nic->self == process && nic->udp.socket == sockets[s]);
+        }
+        others = 0 != others && !holder_is_gone(nic, process);
+    }
+    return 0 == others;
+}
+
 /* Creates the NIC. Called with the NIC locked. */
 static enum myr_status create_nic(struct myr_soft_nic *nic, const struct myr_soft_options *options,
                                   struct myr_error *error)
@@ -136,8 +158,8 @@ static int fetch_socket(const struct myr_soft_nic *nic)
     int err = ESRCH, socket = -1;
     for (uint32_t h = 0; socket < 0 && h < MYR_PROCESSES; ++h) {
         const uint32_t number = nic->shared->holder[h].process;
-        const bool gone = 0 == number || myr_segment_gone(nic->segment, number, true);
-        const uint32_t pid = gone ? 0 : myr_segment_pid_of(nic->segment, number);
+        const uint32_t pid =
+            holder_is_gone(nic, number) ? 0 : myr_segment_pid_of(nic->segment, number);
         if (0 == pid) {
             continue;
         }
@@ -325,6 +347,9 @@ void myr_soft_close(struct myr_soft_nic *nic)
      * the last descriptor is closed, another socket can use its port. */
     const bool locked = myr_soft_lock(nic);
     if (locked) {
+        if (myr_soft_sound(nic) && nic->shared->mcp.messages.takes_leave && is_last_socket(nic)) {
+            myr_soft_take_leave(nic);
+        }
         unlist_socket(nic);
     }
     mcp_udp_close(&nic->udp);

@@ -5,6 +5,7 @@
  *   nic_lock.c    the lock of the control program; NICs whose lock holder has died
  *   nic_board.c   the board under the control program: packets, clock, wakeups, links
  *   nic_poll.c    receiving packets: the path of a barrier
+ *   nic_leave.c   telling connected NICs that this one is closed
  *   nic_sleep.c   sleeping; the runner, and the watch
  *   nic_links.c   the table of links
  *
@@ -160,6 +161,18 @@ bool myr_soft_ended(struct myr_soft_nic *nic, uint32_t pid);
 /* Initialise and destroy the data that only nic_lock.c uses. */
 void myr_soft_lock_init(struct myr_soft_nic *nic);
 void myr_soft_lock_end(struct myr_soft_nic *nic);
+
+/* ---- nic_poll.c ---- */
+
+/* Receives pending packets and runs the control program on them, with the lock held. Returns 0 if
+ * there were none. */
+uint32_t myr_soft_take_packets(struct myr_soft_nic *nic);
+
+/* ---- nic_leave.c ---- */
+
+/* Tells the connected NICs that this one is closed for good, and waits up to 200 ms for their
+ * replies. Called with the lock held, when no other process has the NIC open. */
+void myr_soft_take_leave(struct myr_soft_nic *nic);
 
 /* ---- nic_board.c ---- */
 

@@ -29,10 +29,9 @@ static bool is_timer_due(struct myr_soft_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/* Receives pending packets and runs the control program on them. The lock keeps them in their order
- * of arrival. The packet of a message is likely to be followed by more, whereas packets of
- * collectives arrive one at a time. */
-static uint32_t take_packets(struct myr_soft_nic *nic)
+/* The lock keeps packets in order of arrival. After a message's packet more are likely to follow;
+ * packets of collectives arrive one at a time. */
+uint32_t myr_soft_take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
     uint32_t taken = 0;
@@ -60,7 +59,7 @@ uint32_t myr_soft_poll(struct myr_soft_nic *nic)
     }
     uint32_t taken = 0;
     if (myr_soft_try_lock(nic)) { /* otherwise another process is polling */
-        taken = take_packets(nic);
+        taken = myr_soft_take_packets(nic);
         myr_soft_unlock(nic);
         myr_soft_flush(nic);
     } else if (0 == ++nic->missed % MYR_SOFT_LOCK_YIELDS) {

@@ -14,7 +14,10 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 
-enum { GROUP_RECORD = 0x76 /* id of the records' keys: "v" */ };
+enum {
+    GROUP_RECORD = 0x76, /* id of the records' keys: "v" */
+    DECLINED = 1         /* value of a record whose creator fails; the others then fail, too */
+};
 
 /* The nodes that a schedule sends to or receives from, in ascending order. */
 struct peers {
@@ -82,15 +85,35 @@ static struct layout layout_of(const struct myr_schedule *schedule,
     return layout;
 }
 
+static struct myr_key record_key(const struct myr_nic_members *members)
+{
+    return (struct myr_key){.scope = members->key, .id = GROUP_RECORD};
+}
+
+/* Counts this process, which fails before it can join the record, as having left it, so that the
+ * record can be freed. */
+static void decline_record(struct myr_segment *segment, const struct myr_nic_members *members)
+{
+    const struct myr_key key = record_key(members);
+    struct myr_record *record = myr_record_join(segment, &key, members->locals, 0, DECLINED, NULL);
+    if (NULL != record) {
+        myr_record_leave(segment, record);
+    }
+}
+
 static enum myr_status take_record(const struct myr_nic_members *members,
                                    const struct myr_schedule *schedule, struct myr_nic_group *group,
                                    struct myr_verbs_group *own, struct myr_error *error)
 {
     const struct layout layout = layout_of(schedule, group);
-    const struct myr_key key = {.scope = members->key, .id = GROUP_RECORD};
+    const struct myr_key key = record_key(members);
     own->record = myr_record_join(group->segment, &key, members->locals, layout.end, 0, error);
     if (NULL == own->record) {
         return MYR_ERR_FULL;
+    }
+    if (DECLINED == own->record->creator_value) {
+        myr_record_leave(group->segment, own->record);
+        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     uint8_t *begin = own->record->slots;
     own->shared = (struct myr_verbs_shared *)begin;
@@ -206,16 +229,17 @@ static enum myr_status make_own_group(struct myr_nic_group *group,
 {
     struct myr_verbs_group *own =
         calloc(1, sizeof(*own) + MYR_VERBS_PEERS * sizeof(struct myr_verbs_peer));
-    if (NULL == own) {
-        return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
-    }
-    own->locals = members->locals;
     enum myr_status status =
-        myr_nic_data_new(members, schedule_of, context, UINT32_MAX, &group->data, error);
+        NULL == own
+            ? myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory")
+            : myr_nic_data_new(members, schedule_of, context, UINT32_MAX, &group->data, error);
     if (MYR_OK == status) {
         status = myr_nic_bcast_new(members, schedule, &group->bcast, error);
     }
-    if (MYR_OK == status) {
+    if (MYR_OK != status) {
+        decline_record(group->segment, members);
+    } else {
+        own->locals = members->locals;
         status = take_record(members, schedule, group, own, error);
     }
     if (MYR_OK != status) {
@@ -251,6 +275,7 @@ enum myr_status myr_verbs_prepare(struct myr_verbs *nic, struct myr_waiter *wait
         .nic = nic,
     };
     if (!schedule_of(context, members->node, &schedule)) {
+        decline_record(nic->segment, members);
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
     const enum myr_status status =

@@ -92,9 +92,10 @@ scarce() { myr="$myr --mca btl_myr_tokens 8" away "$@"; }
 for bytes in 200 1000 20000; do
     check "8 receivers that make no calls delay no others, few fragments, $bytes bytes" scarce 10 --bytes $bytes
 done
-check "one-sided communication with scarce fragments" scarce 10 --window --messages 100
-check "the sender has communicated with another job" scarce 10 --met --rounds 1
-check "... and the receiver receives long messages" scarce 10 --met --rounds 1 --bytes 5000 --unasked --probe
+check "78 such receivers" scarce 80
+check "one-sided" scarce 10 --window --messages 100
+check "the sender has met another job" scarce 10 --met --rounds 1
+check "... and receives long messages" scarce 10 --met --rounds 1 --bytes 5000 --unasked --probe
 
 if there_are_hosts; then
     messages_on_hosts

@@ -111,7 +111,15 @@ late_on_hosts() {
         check "the processes have disconnected before, coll $coll" late_from_host "--loss 20" --mca coll $coll -- \
             --disconnect
     done
+    check "the connections to processes that have ended can be reused" late_from_host "--loss 20" \
+        --mca coll ^nicbarr -- --disconnect --rounds 3 --late 0 --messages 10 --then "$scratch/no_peers.sh"
 }
+# Waits until the NIC of this host's processes has learned that all others to which it was connected are closed.
+cat > "$scratch/no_peers.sh" << EOS
+#!/bin/sh
+until "$builddir/tools/nicbarr" status --json | grep -q '"peers": *0\\>'; do sleep 0.1; done
+EOS
+chmod +x "$scratch/no_peers.sh"
 
 # Two hosts play barriers over messages. The second one is unplugged until a process reports that the other host is
 # silent. That may be a process on the unplugged host, so each process writes to a file. Then the job goes on.

@@ -456,7 +456,9 @@ static void send_nearly(struct input *in)
             part->length = bytes = 0;
         }
     } else if (MCP_ACK == header.type) {
-        part->flags = (uint8_t)((kind & 8 ? MCP_GAP : 0) | (kind & 16 ? MCP_READY : 0));
+        static const uint8_t leaving[] = {0, 0, MCP_SEEN, MCP_LEFT};
+        part->flags =
+            (uint8_t)((kind & 8 ? MCP_GAP : 0) | (kind & 16 ? MCP_READY : 0) | leaving[kind >> 6]);
         part->length = take_below(in, 8);
     } else if (0 == (kind & 8)) {
         part->detail = (uint8_t)(MCP_NOT_READY + part->detail % 3);
@@ -520,7 +522,8 @@ static bool transmitted(void *context, const struct wire_nic *from, mcp_link to,
         memcpy(packet + sizeof(*header), payload, bytes);
     }
     CHECK(mcp_parse(packet, sizeof(*header) + bytes, &parsed));
-    CHECK(mcp_genuine(&parsed, PEER == to - 1 ? &mcp_open_secret : &secret_of_two,
+    const bool of_peer = PEER == to - 1 || &w.wire.nics[PEER] == from;
+    CHECK(mcp_genuine(&parsed, of_peer ? &mcp_open_secret : &secret_of_two,
                       packet + sizeof(*header)));
     CHECK(from->mcp->key == header->message.source);
     CHECK(PEER == to - 1 || w.wire.nics[to - 1].mcp->key == header->key);
@@ -557,6 +560,15 @@ static void connect_to(uint32_t n, uint32_t to, uint32_t mtu)
             w.hosts[h].connection[to] = connection;
         }
     }
+}
+
+/* The malicious peer's NIC leaves, as far as this NIC knows. */
+static void leave_as_peer(uint32_t to)
+{
+    struct wire_nic *peer = &w.wire.nics[PEER];
+    const struct wire_nic *nic = &w.wire.nics[to];
+    (void)mcp_connect(peer->mcp, &peer->board, nic->mcp->key, wire_hold(peer, nic->link), 0, NULL);
+    (void)mcp_messages_leave(peer->mcp, &peer->board);
 }
 
 static void begin(void)
@@ -636,21 +648,31 @@ static uint32_t check_connection(const struct wire_nic *nic, const struct mcp_co
         CHECK(c->incoming.length <= c->incoming.room);
         CHECK(mcp_in_memory(&nic->board, c->incoming.memory, c->incoming.room));
     }
-    const uint32_t number = mcp_connection_number(nic->mcp, c);
-    return check_queue(&nic->board, &c->queue, number, MCP_QUEUED, c->current) +
-           check_queue(&nic->board, &c->aside, number, MCP_ASIDE, 0);
+    const uint32_t handle = mcp_connection_handle(nic->mcp, c);
+    const uint32_t messages = check_queue(&nic->board, &c->queue, handle, MCP_QUEUED, c->current) +
+                              check_queue(&nic->board, &c->aside, handle, MCP_ASIDE, 0);
+    if (0 != c->departure) {
+        CHECK(0 == messages && 0 == c->incoming.port && c->base == c->highest);
+        CHECK(0 == c->retry_ns && 0 == c->resume_ns && 0 == c->acknowledge_ns);
+    }
+    return messages;
 }
 
 /* Returns the NIC to which a message goes. */
 static struct wire_nic *destination_of(struct wire_nic *nic, const struct mcp_sending *sending)
 {
     const uint32_t c = sending->connection;
-    return MCP_SAME_NIC == c ? nic : &w.wire.nics[mcp_connections(nic->mcp)[c].link - 1];
+    return MCP_SAME_NIC == c ? nic : &w.wire.nics[mcp_connection_at(nic->mcp, c)->link - 1];
 }
 
 /* Checks that no message counts as undeliverable whose port is open. (The peer may refuse any.) */
 static void check_deliverable(struct wire_nic *nic, const struct mcp_sending *sending)
 {
+    if (MCP_STRANDED == sending->state) {
+        const struct mcp_connection *c = mcp_connection_at(nic->mcp, sending->connection);
+        CHECK(NULL == c || 0 != c->departure);
+        return;
+    }
     struct wire_nic *other = destination_of(nic, sending);
     const struct mcp_port *port = mcp_port_at(other->mcp, sending->to_port);
     const bool open = NULL != port && 0 != port->key && port->key == sending->to_key;
@@ -662,24 +684,25 @@ static void check_deliverable(struct wire_nic *nic, const struct mcp_sending *se
     CHECK(nic != other || not != open);
 }
 
-/* Returns the number of the port's outstanding messages. */
+/* Returns the number of the port's messages that are in a queue. */
 static uint32_t check_port(struct wire_nic *nic, struct mcp_port *port)
 {
-    uint32_t under_way = 0;
+    uint32_t under_way = 0, stranded = 0;
     const struct mcp_sending *sendings = mcp_sendings(port, mcp_at(&nic->board, port->rings));
     for (uint32_t t = 0; t < port->send_tokens; ++t) {
         if (MCP_IDLE != sendings[t].state) {
             ++under_way;
+            stranded += MCP_STRANDED == sendings[t].state;
             check_deliverable(nic, &sendings[t]);
         }
     }
     CHECK(under_way == port->under_way && port->spares <= port->receive_slots);
-    return under_way;
+    return under_way - stranded;
 }
 
 static void check_nic(struct wire_nic *nic)
 {
-    uint32_t queued = 0, under_way = 0, held[NICS] = {0};
+    uint32_t queued = 0, of_ports = 0, held[NICS] = {0};
     for (uint32_t i = 0; i < nic->mcp->messages.connections; ++i) {
         const struct mcp_connection *c = &mcp_connections(nic->mcp)[i];
         queued += check_connection(nic, c);
@@ -689,9 +712,9 @@ static void check_nic(struct wire_nic *nic)
     for (uint32_t number = 0; number < WIRE_PORTS; ++number) {
         struct mcp_port *port = mcp_port_at(nic->mcp, number);
         queued += check_queue(&nic->board, &port->waiting, MCP_SAME_NIC, MCP_WAITING, 0);
-        under_way += 0 != port->key ? check_port(nic, port) : 0;
+        of_ports += 0 != port->key ? check_port(nic, port) : 0;
     }
-    CHECK(queued == under_way);
+    CHECK(queued == of_ports);
     for (uint32_t n = 0; n < NICS; ++n) {
         CHECK(held[n] == nic->held[n]);
     }
@@ -820,7 +843,7 @@ static void find_unresponsive(struct wire_nic *nic, uint8_t argument)
          mcp_messages_unresponsive(nic->mcp, &nic->board, number, who, least_ms, &unresponsive);
          ++reported) {
         CHECK(reported < nic->mcp->messages.connections);
-        CHECK(unresponsive.connection < nic->mcp->messages.connections);
+        CHECK(NULL != mcp_connection_at(nic->mcp, unresponsive.connection));
         CHECK(unresponsive.link - 1 < NICS && unresponsive.silence_ms >= least_ms);
     }
 }
@@ -929,8 +952,12 @@ static void take_one(struct input *in)
         mcp_messages_provided(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
         break;
     case CONNECT:
-        connect_to(argument % 2, argument & 2 ? PEER : 1 - argument % 2,
-                   argument & 4 ? 0 : MTU - argument % 16);
+        if (argument >= 0xc0) {
+            leave_as_peer(argument % 2);
+        } else {
+            connect_to(argument % 2, argument & 2 ? PEER : 1 - argument % 2,
+                       argument & 4 ? 0 : MTU - argument % 16);
+        }
         break;
     case FIND_UNRESPONSIVE:
         find_unresponsive(nic, argument);

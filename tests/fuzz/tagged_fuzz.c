@@ -159,7 +159,7 @@ bool myr_port_unresponsive(struct myr_port *port, uint32_t who, uint32_t least_s
     return false;
 }
 
-void myr_port_keep_watch(struct myr_port *port)
+void myr_port_met_other_job(struct myr_port *port)
 {
     (void)port;
 }

@@ -4,7 +4,7 @@
  *
  *   late_receiver         rank 0 spawns processes. They send messages to it and to each other and
  *                         call MPI_Finalize, or MPI_Comm_disconnect before that. Rank 0 receives
- *                         the messages late.
+ *                         the messages late, and may run a command at the end (--then).
  *   late_receiver --file F   the ranks from 1 on make no MPI calls until the file F exists, except
  *                         the last rank. Rank 0 sends messages to all, receives the last rank's
  *                         answers, and then creates the file. (3 or more processes)
@@ -36,6 +36,7 @@ static long unasked;
 static long probe;
 static const char *hosts = "";
 static const char *file = "";
+static const char *then = "";
 
 static const struct test_option options[] = {
     {"--messages", OPTION_LONG, &messages, "number of messages of each sender (400)"},
@@ -48,6 +49,8 @@ static const struct test_option options[] = {
     {"--probe", OPTION_FLAG, &probe, "call MPI_Iprobe after each message"},
     {"--hosts", OPTION_TEXT, &hosts, "where they are spawned: the info key \"host\""},
     {"--file", OPTION_TEXT, &file, "the file for which processes wait"},
+    {"--then", OPTION_TEXT, &then,
+     "the command that rank 0 runs after all rounds; it must succeed"},
     {"--window", OPTION_FLAG, &window, "one-sided communication instead of messages"},
     {"--met", OPTION_FLAG, &met, "rank 0 first receives messages of spawned processes"},
 };
@@ -152,6 +155,8 @@ static void receive_from_children(const char *program)
             MPI_Comm_free(&children);
     }
     free(buffer);
+    test_phase("runs the command");
+    TEST_CHECK(!*then || system(then) == 0, "command", "%s fails", then);
 }
 
 /* ---- a receiver that makes no calls ---- */

@@ -527,23 +527,39 @@ static void expect_found(MPI_Win window, int to, const uint64_t *compare, uint64
                (unsigned long long)expected);
 }
 
-/* The program may do with a word what osc/rdma does with its locks: set the highest bit, and add
- * and subtract 1. */
-static void use_like_a_lock(void)
+/* Lets each process use a word of the next one. */
+static void use_word_like_a_lock(MPI_Comm comm, bool exclusively)
 {
     const uint64_t highest = UINT64_C(1) << 63, zero = 0;
-    const int to = (test.rank + 1) % test.size;
     uint64_t word = 0;
+    int rank, size;
     MPI_Win window;
-    MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-    MPI_Win_lock_all(0, window);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    const int to = (rank + 1) % size;
+    MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, comm, &window);
+    MPI_Win_lock(exclusively ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, to, 0, window);
     expect_found(window, to, &zero, highest, 0);
     for (int times = 0; times < 3; times++) {
         expect_found(window, to, NULL, 1, highest);
         expect_found(window, to, NULL, UINT64_MAX, highest + 1);
     }
-    MPI_Win_unlock_all(window);
+    MPI_Win_unlock(to, window);
     MPI_Win_free(&window);
+}
+
+/* The program may do with a word what osc/rdma does with its locks: set the highest bit, and add
+ * and subtract 1. osc/rdma passes such operations on to the BTL if the window is on one node, or if
+ * the process has the window's exclusive lock. */
+static void use_words_like_locks(void)
+{
+    MPI_Comm node;
+    use_word_like_a_lock(MPI_COMM_WORLD, false);
+    use_word_like_a_lock(MPI_COMM_WORLD, true);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    use_word_like_a_lock(node, false);
+    use_word_like_a_lock(node, true);
+    MPI_Comm_free(&node);
 }
 
 int main(int argc, char **argv)
@@ -552,7 +568,7 @@ int main(int argc, char **argv)
     struct rng plan = rng_make(STREAM_PLAN);
     if (no_read)
         forbid_reading();
-    use_like_a_lock();
+    use_words_like_locks();
     for (long w = 0; w < windows; w++) {
         struct game game = {0};
         game_open(&game, &plan, (unsigned)w);

@@ -11,6 +11,7 @@
  * - Each token is returned.
  * - No message for a closed port reaches the next port with its number.
  * - No port blocks another port's messages.
+ * - The table of connections has room for a new NIC when another one has left.
  * - Whatever a process writes into its rings, the NIC accesses only the process's memory, and
  *   continues.
  *
@@ -1563,6 +1564,191 @@ static void links_are_held_once(void **state)
     end(&w);
 }
 
+/* ---- NICs that leave ---- */
+
+/* Close a host's port and its NIC, and tell the others until all of them know. */
+static void leave(struct world *w, struct host *host)
+{
+    struct mcp_nic *nic = host->nic->mcp;
+    close_port(host);
+    for (int reports = 0; 0 != mcp_messages_leave(nic, &host->nic->board); ++reports) {
+        assert_true(reports < 1000);
+        wire_pass(&w->wire, wire_between(&w->wire, 0, MILLISECOND));
+    }
+}
+
+/* Create a host's NIC anew, with a table of this size, and open its port. */
+static void come_back(struct world *w, uint32_t h, uint32_t connections)
+{
+    struct host *host = &w->hosts[h];
+    struct mcp_nic *nic = host->nic->mcp;
+    memset(nic, 0, mcp_nic_bytes(WIRE_PORTS, WIRE_CONNECTIONS));
+    memset(host->nic->held, 0, w->wire.nnics * sizeof(*host->nic->held));
+    mcp_init(nic, crew_random(&w->random), WIRE_PORTS, connections);
+    nic->messages.known_only = true;
+    open_port(w, h, 0);
+}
+
+static void meet(struct world *w, uint32_t one, uint32_t other)
+{
+    struct host *host[] = {&w->hosts[one], &w->hosts[other]};
+    const uint32_t number[] = {one, other};
+    for (int i = 0; i < 2; ++i) {
+        host[i]->connection[number[1 - i]] = connect_nics(host[i]->nic, host[1 - i]->nic);
+        assert_int_not_equal(host[i]->connection[number[1 - i]], MCP_NO_CONNECTION);
+        host[i]->next_to[number[1 - i]] = host[i]->next_from[number[1 - i]] = 0;
+    }
+}
+
+/* Both send some messages, and receive them in any order. */
+static void talk(struct world *w, uint32_t one, uint32_t other)
+{
+    const uint32_t number[] = {one, other}, messages = crew_below(&w->random, 4);
+    const uint32_t received[] = {w->hosts[one].received, w->hosts[other].received};
+    for (uint32_t m = 0; m < messages; ++m) {
+        assert_true(send(w, one, other, crew_below(&w->random, w->largest)));
+        assert_true(send(w, other, one, crew_below(&w->random, w->largest)));
+    }
+    for (int steps = 0; w->hosts[one].received != received[0] + messages ||
+                        w->hosts[other].received != received[1] + messages;
+         ++steps) {
+        assert_true(steps < 100000);
+        (void)provide(&w->hosts[number[steps % 2]], LONGEST);
+        pass(w, MILLISECOND / 10);
+    }
+}
+
+static void await_sent(struct world *w, const struct host *host)
+{
+    for (int steps = 0; 0 != host->under_way; ++steps) {
+        assert_true(steps < 100000);
+        pass(w, MILLISECOND / 10);
+    }
+}
+
+static bool is_undeliverable(struct world *w, uint32_t from, uint32_t to, uint32_t connection)
+{
+    struct host *host = &w->hosts[from];
+    const struct mcp_destination destination = {
+        .connection = connection, .key = w->hosts[to].key, .port = 0};
+    return mcp_messages_undeliverable(host->nic->mcp, &host->nic->board, host->number, &destination,
+                                      60000);
+}
+
+/* A NIC with a table of three meets other NICs again and again. Each of them leaves and is created
+ * anew, as when a program spawns processes on other hosts in a loop. Packets of earlier sessions
+ * are still on the wire then. */
+static void nics_come_and_go(void **state)
+{
+    (void)state;
+    enum { ROOM = 3, OTHERS = 4, SESSIONS = 400 };
+    struct world w;
+    uint32_t old = 0, stranded = 0;
+    begin(&w, OTHERS + 1, OTHERS + 1, crew_seed());
+    w.wire.faults = everything;
+    for (uint32_t h = 0; h <= OTHERS; ++h) {
+        come_back(&w, h, 0 == h ? ROOM : WIRE_CONNECTIONS);
+    }
+    struct host *host = &w.hosts[0];
+    const struct mcp_messages *table = &host->nic->mcp->messages;
+    for (uint32_t other = 1; other <= ROOM; ++other) {
+        meet(&w, 0, other);
+    }
+    for (uint32_t session = 0; session < SESSIONS; ++session) {
+        const uint32_t one = 1 + session % OTHERS, next = 1 + (session + ROOM) % OTHERS;
+        for (uint32_t other = 1; other <= OTHERS; ++other) {
+            if (other != next) {
+                talk(&w, 0, other);
+            }
+        }
+        await_sent(&w, host);
+        old = host->connection[one];
+        stranded = crew_below(&w.random, 3);
+        for (uint32_t m = 0; m < stranded; ++m) { /* it leaves without having received these */
+            assert_true(send(&w, 0, one, 100));
+        }
+        leave(&w, &w.hosts[one]);
+        assert_true(is_undeliverable(&w, 0, one, old));
+        assert_true(send(&w, 0, one, 100));
+        come_back(&w, next, WIRE_CONNECTIONS);
+        meet(&w, 0, next);
+        assert_int_equal(table->connections, ROOM);
+        assert_int_equal(table->peers, ROOM);
+        /* The handle is not taken for the new one, which uses the entry. */
+        assert_int_not_equal(host->connection[next], old);
+        assert_int_equal(mcp_index_of(host->connection[next]), mcp_index_of(old));
+        assert_true(is_undeliverable(&w, 0, one, old));
+        assert_true(send(&w, 0, one, 100));
+        pass(&w, crew_below(&w.random, 2) * MILLISECOND);
+        assert_int_equal(host->under_way, stranded + 2);
+        for (uint32_t n = 1; n <= OTHERS; ++n) {
+            assert_int_equal(host->nic->held[n], n != one);
+        }
+        /* Closing the port returns the tokens of these messages. */
+        for (uint32_t other = 1; other <= OTHERS; ++other) {
+            if (other != one) {
+                await_sent(&w, &w.hosts[other]);
+            }
+        }
+        close_port(host);
+        open_port(&w, 0, 0);
+        for (uint32_t other = 1; other <= OTHERS; ++other) {
+            w.hosts[other].next_to[0] = w.hosts[other].next_from[0] = 0;
+        }
+    }
+    assert_int_equal(host->nic->mcp->counters.bad_tokens, 0);
+    end(&w);
+}
+
+/* While no NIC has left, the table is full. The one that left first is replaced first, so that late
+ * packets of the others are recognized as long as possible. */
+static void the_first_that_left_is_replaced(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 6, 6, crew_seed());
+    come_back(&w, 0, 3);
+    struct host *host = &w.hosts[0];
+    for (uint32_t other = 1; other <= 3; ++other) {
+        come_back(&w, other, WIRE_CONNECTIONS);
+        meet(&w, 0, other);
+    }
+    const uint64_t key[] = {0, w.hosts[1].nic->mcp->key, w.hosts[2].nic->mcp->key,
+                            w.hosts[3].nic->mcp->key};
+    assert_int_equal(connect_nics(host->nic, w.hosts[4].nic), MCP_NO_CONNECTION);
+    leave(&w, &w.hosts[3]);
+    leave(&w, &w.hosts[1]);
+    assert_int_not_equal(connect_nics(host->nic, w.hosts[4].nic), MCP_NO_CONNECTION);
+    assert_false(mcp_is_connected(host->nic->mcp, key[3]));
+    assert_true(mcp_is_connected(host->nic->mcp, key[1]));
+    assert_int_not_equal(connect_nics(host->nic, w.hosts[5].nic), MCP_NO_CONNECTION);
+    assert_false(mcp_is_connected(host->nic->mcp, key[1]));
+    assert_true(mcp_is_connected(host->nic->mcp, key[2]));
+    assert_int_equal(connect_nics(host->nic, w.hosts[1].nic), MCP_NO_CONNECTION);
+    end(&w);
+}
+
+/* A message whose acknowledgements were all lost is acknowledged when the receiver leaves. */
+static void leaving_acknowledges(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    struct victim victim = {.type = MCP_ACK, .flags = 0, .always = true};
+    w.wire.transmitted = drop_victim;
+    w.wire.context = &victim;
+    assert_true(provide(&w.hosts[1], LONGEST) && send(&w, 0, 1, 100));
+    pass(&w, MILLISECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    assert_int_equal(w.hosts[0].under_way, 1);
+    w.wire.transmitted = NULL;
+    leave(&w, &w.hosts[1]);
+    process_events(&w, &w.hosts[0]);
+    assert_int_equal(w.hosts[0].under_way, 0);
+    assert_int_equal(w.hosts[0].sent, 1);
+    end(&w);
+}
+
 int main(void)
 {
     crew_watchdog();
@@ -1593,6 +1779,9 @@ int main(void)
         cmocka_unit_test(forged_packets),
         cmocka_unit_test(strangers),
         cmocka_unit_test(signed_connections_stay_signed),
+        cmocka_unit_test(nics_come_and_go),
+        cmocka_unit_test(the_first_that_left_is_replaced),
+        cmocka_unit_test(leaving_acknowledges),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

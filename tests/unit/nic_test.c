@@ -98,6 +98,7 @@ int main(void)
         cmocka_unit_test(a_new_nic_keeps_no_groups),
         cmocka_unit_test(data_across_nodes),
         cmocka_unit_test(broadcasts_across_nodes),
+        cmocka_unit_test(broadcasts_of_a_wrong_length),
     };
     return cmocka_run_group_tests_name("nic", tests, NULL, NULL);
 }

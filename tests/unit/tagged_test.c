@@ -739,6 +739,43 @@ static void long_queues(void **state)
     end(g);
 }
 
+/* Only memory limits the number of posted receives, and of messages before the one that a receive
+ * waits for. */
+static void a_million(void **state)
+{
+    (void)state;
+    enum { MILLION = 1100000 };
+    if (sizeof(size_t) < 8) {
+        skip();
+    }
+    struct game *g = begin_with(&(struct myr_tagged_options){.direct = true}, crew_seed());
+    struct myr_tagged_request *requests = calloc(MILLION, sizeof(*requests)), unused, last;
+    const struct mcp_pattern wanted = {.envelope = {7, 0, 1}};
+    assert_non_null(requests);
+    for (uint32_t i = 0; i < MILLION; ++i) {
+        const struct mcp_pattern pattern = {.envelope = {5, 0, i}};
+        assert_false(myr_tagged_receive(g->t[2], &pattern, NULL, 0, &requests[i]));
+    }
+    for (uint32_t i = 0; i < MILLION; ++i) {
+        assert_true(myr_tagged_cancel(g->t[2], &requests[i]));
+    }
+    while (NULL != myr_tagged_done(g->t[2])) {
+    }
+    for (uint32_t i = 0; i < MILLION; ++i) {
+        (void)myr_tagged_send(g->t[0], g->peer[0][2], &(struct mcp_envelope){6, 0, 1}, NULL, 0,
+                              false, &requests[i]);
+    }
+    (void)myr_tagged_send(g->t[0], g->peer[0][2], &wanted.envelope, NULL, 0, false, &unused);
+    assert_false(myr_tagged_receive(g->t[2], &wanted, NULL, 0, &last));
+    for (uint32_t n = 0; n < MILLION && NULL == g->t[2]->done.first; ++n) {
+        (void)myr_tagged_progress(g->t[0]);
+        (void)myr_tagged_progress(g->t[2]);
+    }
+    assert_ptr_equal(myr_tagged_done(g->t[2]), &last);
+    free(requests);
+    end(g);
+}
+
 /* For an unresponsive node, one of its endpoints is reported. */
 static void unresponsive_node(void **state)
 {
@@ -955,6 +992,7 @@ int main(void)
         cmocka_unit_test(stored_messages_outlive_their_sender),
         cmocka_unit_test(all_slots_are_used),
         cmocka_unit_test(long_queues),
+        cmocka_unit_test(a_million),
         cmocka_unit_test(random_games),
         cmocka_unit_test(unresponsive_node),
         cmocka_unit_test(garbage),

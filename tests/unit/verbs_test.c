@@ -847,6 +847,48 @@ static const struct verbs_fake_device machine[] = {
     {.name = NULL},
 };
 
+static bool no_memory_for_schedules(const void *context, uint32_t node,
+                                    struct myr_schedule *schedule)
+{
+    (void)context;
+    (void)node;
+    (void)schedule;
+    return false;
+}
+
+static void count_group_record(struct myr_record *record, void *count)
+{
+    *(uint32_t *)count += 1000 == record->key[0];
+}
+
+/* A process fails before it joins the group's record, before or after the other one has joined it:
+ * the record is freed nevertheless. */
+static void test_lack_of_memory(void **state)
+{
+    (void)state;
+    for (uint32_t first = 0; first < 2; ++first) {
+        struct world *world = world_new(2, 2, crew_seed());
+        const struct group_context context = {world->choice[0], 2};
+        struct myr_verbs_blob blob;
+        uint32_t records = 0;
+        for (uint32_t i = 0; i < 2; ++i) {
+            const uint32_t local = first ^ i;
+            struct member *member = &world->member[0][local];
+            const struct myr_nic_members members = members_of(world, 0, 0, local);
+            const enum myr_status status = myr_verbs_prepare(
+                member->nic, NULL, &members, 0 == local ? no_memory_for_schedules : schedule_of,
+                &context, &member->group[0], &blob, NULL);
+            assert_int_equal(status, 0 == i && 1 == local ? MYR_OK : MYR_ERR_OUT_OF_MEMORY);
+        }
+        if (1 == first) {
+            myr_nic_group_leave(&world->member[0][1].group[0]);
+        }
+        myr_records_each(world->segment[0], count_group_record, &records);
+        assert_int_equal(records, 0);
+        world_free(world);
+    }
+}
+
 static void test_devices(void **state)
 {
     static const struct {
@@ -1221,6 +1263,7 @@ int main(void)
         cmocka_unit_test(test_the_next_process),
         cmocka_unit_test(test_late_processes_respond),
         cmocka_unit_test(test_lack_of_resources),
+        cmocka_unit_test(test_lack_of_memory),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_invalid_lists),
         cmocka_unit_test(test_fastest_device),

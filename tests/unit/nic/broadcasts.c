@@ -97,3 +97,23 @@ void broadcasts_across_nodes(void **state)
         }
     }
 }
+
+/* A block whose header claims more bytes than fit into a slot is not read beyond the slot. */
+void broadcasts_of_a_wrong_length(void **state)
+{
+    (void)state;
+    enum { SLOT = 1024 };
+    _Alignas(MYR_LINE) static uint8_t slots[2 * SLOT];
+    struct myr_nic_bcast bcast = {
+        .slots = slots, .window = 2, .slot_bytes = SLOT, .nodes = 2, .number = 2};
+    const struct myr_nic_group group = {.bcast = &bcast};
+    uint8_t *slot = (uint8_t *)myr_nic_bcast_word(&group);
+    static const uint32_t lengths[] = {0, 1, SLOT, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i) {
+        uint32_t bytes;
+        memcpy(slot + sizeof(struct mcp_bcast_slot), &lengths[i], sizeof(lengths[i]));
+        const uint8_t *data = myr_nic_bcast_check(&group, &bytes);
+        assert_true(data + bytes <= slot + SLOT);
+        assert_true(bytes == lengths[i] || bytes == myr_nic_bcast_most(&group));
+    }
+}

@@ -17,6 +17,7 @@ void data_across_nodes(void **state);
 
 /* broadcasts.c */
 void broadcasts_across_nodes(void **state);
+void broadcasts_of_a_wrong_length(void **state);
 
 /* farewells.c */
 void more_farewells_than_fit(void **state);
