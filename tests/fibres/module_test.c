@@ -33,22 +33,13 @@
  * NICBARR_PROGRAMS=N runs N programs. Each has a seed of its own, which is printed if the program
  * fails; NICBARR_SEED=SEED NICBARR_PROGRAMS=1 repeats that program alone.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/fibres/heap.h"
 #include "tests/fibres/mpi_fake.h"
-
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/trial.h"
 #include "libmyr/node/segment_inside.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     COMMS = 4,

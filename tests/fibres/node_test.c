@@ -21,15 +21,6 @@
  * NICBARR_PROGRAMS=N runs N programs. Each has a seed of its own, which is printed if the program
  * fails; NICBARR_SEED=SEED NICBARR_PROGRAMS=1 repeats that program alone.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/node/exchange.h"
 #include "libmyr/node/node_group.h"
@@ -37,6 +28,7 @@
 #include "libmyr/node/segment.h"
 #include "tests/fibres/fibres.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     RANKS = 5,

@@ -10,18 +10,11 @@
  * - An invalid word in a list is reported, and such a list yields no address.
  * - A valid list yields the addresses that it names.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
 #include "tests/unit/ip_of.h"
+#include "tests/unit/test.h"
 
 /* ---- addresses ---- */
 

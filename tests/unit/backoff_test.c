@@ -8,13 +8,8 @@
  * maximum; the initial timeout, which adapts to the duration of collectives, stays within its
  * bounds.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "firmware/backoff.h"
+#include "tests/unit/test.h"
 
 #define MICROSECOND UINT64_C(1000)
 #define MILLISECOND (1000 * MICROSECOND)

@@ -6,16 +6,8 @@
  *
  * With --print the test writes the document's table to standard output.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/barrier_transitions.h"
+#include "tests/unit/test.h"
 
 enum { CHOICES = NICBARR_BARRIER_MEANS * 8 };
 

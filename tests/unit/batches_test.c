@@ -8,13 +8,8 @@
  * The tuning run is the real one (contest.h), with one rank and a simulated clock, so that machines
  * of any speed are tested.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/choice/batches.h"
+#include "tests/unit/test.h"
 
 /* The costs of operations, and the simulated time. */
 struct machine {

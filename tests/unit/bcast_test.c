@@ -18,16 +18,8 @@
  * - At the end, all hosts have read all blocks and leave; the groups send their close messages, and
  *   are closed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 

@@ -17,27 +17,20 @@
  * - The number of system calls does not depend on the file's size, and a file above the limit is
  *   not read.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_lines.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static const struct myr_nic_kind soft = {.name = "soft"}, kernel = {.name = "kernel"};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};

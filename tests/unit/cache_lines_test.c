@@ -13,18 +13,10 @@
  *   other lines are unchanged, and the result is valid.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "coll_nicbarr/files/cache_lines.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 #define HEAD "{\"format\": \"nicbarr tuning cache 3\"}\n"
 #define START(key) "{\"shape\": \"" key "\", \"measurements\": "

@@ -13,19 +13,12 @@
  *
  * Some lists are compared literally.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/nics.h"
 #include "libmyr/groups/group_player.h"
 #include "libmyr/groups/spread.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 /* NICs with cheap groups, with expensive ones, and without data. */
 static const struct myr_nic_kind cheap = {.name = "soft", .caps.buffer = UINT32_MAX};

@@ -17,18 +17,11 @@
  * - Schedules that are not barriers have no plan. If out of memory, there is no plan and no leak.
  * - In rooted schedules, only node 0 gets all blocks.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_data.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     EPOCHS = 6,

@@ -7,19 +7,11 @@
  * processes on 1,024 nodes, for which it prints time and memory. For the latter, it also checks the
  * tables that all NICs get for each candidate algorithm.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "coll_nicbarr/census.h"
 #include "coll_nicbarr/choice/candidates.h"
 #include "libmyr/groups/group_tables.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 /* Two kinds of NICs, without functions. */
 static const struct myr_nic_kind first = {.name = "first"}, second = {.name = "second"};

@@ -22,17 +22,10 @@
  * packets are lost, including the late host when it arrives. A failed group completes no further
  * epochs. Each NIC counts one failure.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 

@@ -17,15 +17,8 @@
  * node's hosts have left. If no node has them any more, the peer fails and accepts no other data
  * instead. A payload that was not sealed, or is too long, changes no byte.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 

@@ -12,19 +12,13 @@
  * - The budget determines the number of rounds, as contest.h defines.
  * - An error ends the tuning run on all ranks.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/comparison.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     MOST_RANKS = 8,

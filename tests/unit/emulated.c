@@ -10,15 +10,8 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 static bool is_named(const char *list, const char *name)
 {

@@ -21,15 +21,9 @@
  * A model predicts the result of each call, and the state of the group. Schedules and calls are
  * random, and include calls that no correct host or peer would make.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "firmware/engine.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     ROOM = 1 << 16, /* size of a group */

@@ -10,17 +10,11 @@
  * - Old measurements have less weight, and do not remain certain.
  * - The result depends neither on the speed of the machines nor on the order of the measurements.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/choice/evidence.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { DAY = 86400, HALF = NICBARR_EVIDENCE_DAYS * DAY, NOW = 2000000000 };
 static const char *const names[] = {"openmpi", "flags:4", "pairwise", "tree:4"};

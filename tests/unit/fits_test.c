@@ -6,15 +6,11 @@
  * Invariants: a curve that follows the formula yields its parameters; between points, curves are
  * interpolated linearly; nothing is extrapolated.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
-#include <cmocka.h>
 
 #include "bench/experiments/fits.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static void expect(double is, double should)
 {

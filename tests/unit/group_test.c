@@ -12,20 +12,13 @@
  * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on CPUs that
  * reorder stores.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     MOST = 8,         /* members */

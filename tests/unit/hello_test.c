@@ -7,16 +7,9 @@
  * Invariants: each hello is read as it was written; other bytes are rejected, or yield values
  * within their bounds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "coll_nicbarr/hello.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static void fill_random(uint64_t *random, void *data, size_t bytes)
 {

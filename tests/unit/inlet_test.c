@@ -7,17 +7,11 @@
  * overwritten before it was read; if there is no free slot, or the port is closed, no message is
  * begun.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sched.h>
-#include <cmocka.h>
 
 #include "libmyr/messages/inlet.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { KEY = 77 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses IP addresses in tests. To be included after cmocka.h. */
+/* Parses IP addresses in tests. */
 #ifndef TESTS_UNIT_IP_OF_H
 #define TESTS_UNIT_IP_OF_H
 
 #include <arpa/inet.h>
 
 #include "firmware/soft/addresses.h"
+#include "tests/unit/test.h"
 
 static inline struct mcp_ip ip_of(const char *text)
 {

@@ -15,27 +15,19 @@
  *
  * The test is skipped if the kernel or the privileges are insufficient.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/kernel/hooks.h"
 #include "myrd/kernel_guard.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { SKIPPED = 77, NICS = 4, STEPS = 40, TEXT = 8192 };
 

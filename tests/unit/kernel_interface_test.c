@@ -14,23 +14,16 @@
  * A socket pair replaces rtnetlink, and the test supplies the messages and the time. Only opening
  * uses the real loopback interface, without changing it.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "myrd/kernel_interface.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/ip_of.h"
+#include "tests/unit/test.h"
 
 enum { INDEX = 7, OTHER = 8, MTU = 1500, NOW = 5000, LATER = NOW + MYRD_INTERFACE_GRACE_MS };
 

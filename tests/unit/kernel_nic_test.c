@@ -10,24 +10,17 @@
  * - Descriptors that arrive with a late response are closed.
  * - Once a slow daemon responds again, it is used as before.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/kernel/kernel_inside.h"
 #include "libmyr/unix_talk.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static struct {
     char dir[90], path[sizeof(((struct sockaddr_un *)0)->sun_path)];

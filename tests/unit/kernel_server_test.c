@@ -26,16 +26,11 @@
  * that the tests share. The tests are in the files that kernel_server/tests.h names. This file runs
  * them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 int main(void)
 {

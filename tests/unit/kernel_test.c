@@ -29,25 +29,18 @@
  * The tests are in the files that kernel/tests.h names. This file creates the network and the NIC,
  * and runs them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/mount.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/frames.h"
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 enum { SKIPPED = 77 /* Automake's exit status */ };
 

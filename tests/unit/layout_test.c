@@ -18,20 +18,13 @@
  * replaces the necessary part. Therefore the test can simulate all ranks in one process, with
  * random interleavings.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
 #include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/stepper.h"
+#include "tests/unit/test.h"
 
 #define COLL_NICBARR_H /* replaces coll_nicbarr/coll_nicbarr.h: */
 

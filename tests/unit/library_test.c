@@ -8,19 +8,13 @@
  * missing node is reported and can be given up.
  */
 #include <sched.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <setjmp.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "myr/myr.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { MOST = 6, EPOCHS = 200, BYTES = 512 };
 

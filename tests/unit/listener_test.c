@@ -6,22 +6,16 @@
  * Invariants: each client then gets an error and is disconnected, after which the socket is not
  * readable any more; once descriptors are available, the next client is accepted.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "myrd/listener.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static struct {
     char dir[200], path[220];

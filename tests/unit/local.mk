@@ -68,7 +68,7 @@ unit_programs = $(plain_programs) tests/unit/scale_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
-unit_common = tests/unit/crew.h tests/unit/crew.c
+unit_common = tests/unit/test.h tests/unit/crew.h tests/unit/crew.c
 unit_wire = tests/unit/wire_fake.h tests/unit/wire_fake.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
@@ -264,7 +264,7 @@ tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c tests/unit/takes.h $(u
 tests_unit_tagged_test_CFLAGS = $(unit_cflags)
 tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
-tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c tests/unit/ip_of.h
+tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c tests/unit/test.h tests/unit/ip_of.h
 tests_unit_addresses_test_CFLAGS = $(unit_cflags)
 tests_unit_addresses_test_LDADD = firmware/libsoft.la $(CMOCKA_LIBS)
 

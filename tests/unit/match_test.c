@@ -12,18 +12,11 @@
  *   again.
  * - A full table neither loses nor keeps anything.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "firmware/atomics.h"
 #include "firmware/match.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/takes.h"
+#include "tests/unit/test.h"
 
 enum { HIDDEN = 0xfffffff0 }; /* a tag */
 

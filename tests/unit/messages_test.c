@@ -17,17 +17,9 @@
  *
  * The test simulates the hosts, with the rings of firmware/port.h.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "firmware/connection.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 #include "tests/unit/wire_fake.h"
 
 enum {

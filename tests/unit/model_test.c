@@ -11,14 +11,9 @@
  * - Across nodes, it takes the longest chain of messages, each with half the round trip of a
  *   ping-pong with that many concurrent peers.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/choice/model.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static void expect(const char *name, uint32_t size, uint32_t processors, double us)
 {

@@ -8,20 +8,13 @@
  * Invariants: the fastest physical interface that is up is named, and a virtual one only if there
  * is no physical one; missing or malformed files mean no network, or unknown speed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/files/network.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static char system_dir[200];
 

@@ -7,15 +7,9 @@
  * Invariants: each address has one link, and different addresses have different links; a held link
  * keeps its address; a hold fails only if all entries are held.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "libmyr/soft/nic_links.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { KNOWN = MYR_SOFT_LINKS + 500, OPERATIONS = 400000 };
 

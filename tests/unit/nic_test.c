@@ -33,14 +33,9 @@
  *
  * The tests are in the files that nic/tests.h names. This file runs them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/tests.h"
+#include "tests/unit/test.h"
 
 int main(void)
 {

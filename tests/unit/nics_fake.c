@@ -2,21 +2,14 @@
 /* See nics_fake.h. */
 #include "tests/unit/nics_fake.h"
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sched.h>
-#include <cmocka.h>
 
 #include "libmyr/node/process.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/seal.h"
 #include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { MEMORY = 64 << 20 };
 

@@ -4,16 +4,9 @@
  * coll_nicbarr_nic selects, or reports a wrong reason if none can be opened. The test's fake kinds
  * of NICs open successfully or fail as each test requires.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { A = 1, B = 2 };
 

@@ -8,18 +8,12 @@
  * - A file's values are used, and missing ones are inherited from the machine in "like".
  * - Any error is reported in one line that names the file, and nothing is read.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "bench/nicsim/csv.h"
 #include "bench/nicsim/parameters.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 static char dir[300];
 

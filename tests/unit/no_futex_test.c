@@ -6,27 +6,21 @@
  * Invariants: the processes of a node still share a segment and its lock; a wait for a word falls
  * back to short sleeps, and ends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/node/segment_inside.h"
 #include "libmyr/node/waiter.h"
 #include "os/futex.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { LIMIT = 1 << 20, ROUNDS = 200, SLEEPS = 3 };
 

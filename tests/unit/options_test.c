@@ -6,17 +6,11 @@
  * Invariants: without an operation it measures a barrier without sizes; the sizes are those
  * requested, and multiples of the elements' size; invalid command lines are rejected.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <getopt.h>
-#include <string.h>
 
 #include "bench/options.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 /* Split a line into argv, and parse it. */
 static enum options_verdict parse(const char *line, struct options *options)

@@ -7,17 +7,9 @@
  * The test covers every placement of up to 7 ranks on up to 4 nodes, and random ones of up to 70
  * ranks. The operation concatenates texts, so that any deviation from the tree's order is detected.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "coll_nicbarr/choice/order.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { RANKS = 70, NODES = 9, TEXT = 700, DEPTH = 9 };
 

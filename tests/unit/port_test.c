@@ -12,22 +12,15 @@
  *
  * The NICs are fakes (nics_fake.h).
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <sched.h>
-#include <cmocka.h>
 
 #include "libmyr/messages/port.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic_inside.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_fake.h"
+#include "tests/unit/test.h"
 
 static struct myr_port *open_port(struct myr_soft_nic *nic, uint32_t tokens)
 {

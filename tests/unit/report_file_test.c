@@ -9,18 +9,12 @@
  * - Barriers and other collectives have separate lists.
  * - A previous job's report is replaced; other files are left unchanged.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "coll_nicbarr/files/report_file.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 #define FORMAT "nicbarr report 1"
 

@@ -9,10 +9,6 @@
  * Each attempt is also made in a process without the filter, where the kernel must not answer
  * ENOSYS, so that attempts that would fail in any case are detected.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +18,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -36,12 +29,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "myrd/filter.h"
 #include "myrd/rights.h"
 #include "os/clock.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { SOFT = 1 << MYRD_FILTER_SOFT, KERNEL = 1 << MYRD_FILTER_KERNEL, BOTH = SOFT | KERNEL };
 

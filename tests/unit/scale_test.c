@@ -13,15 +13,7 @@
  * Only numbers of operations and bytes decide the result, on 1,024 nodes, and on 16 for costs that
  * must not grow. Times are only printed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/choice/candidates.h"
@@ -39,6 +31,7 @@
 #include "ompi/exits.h"
 #include "ompi/modex.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     NODES = 1024,

@@ -15,18 +15,11 @@
  *
  * The schedule of the ping-pong is tested, too.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <regex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 /* The names of NICs in choices. */
 static const char *const nics[] = {"soft", "kernel", NULL};

@@ -11,16 +11,10 @@
  *   makes opening fail.
  * - A build without libsodium has no keys.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "libmyr/groups/secrets.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/seal.h"
+#include "tests/unit/test.h"
 
 enum { NODES = 3 };
 

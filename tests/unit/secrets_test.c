@@ -7,15 +7,9 @@
  * others are from the reference implementation. The words derived from a communicator's secret are
  * checked as well.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "firmware/siphash.h"
 #include "libmyr/groups/secrets.h"
+#include "tests/unit/test.h"
 
 enum { VECTORS = 64 };
 

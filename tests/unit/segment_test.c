@@ -14,18 +14,11 @@
  * - Once a record could not be created, no other can be.
  * - A process killed at any time does not block the others.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -34,10 +27,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/node/segment_inside.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { LIMIT = 1 << 20, SMALL = 0 /* the minimum */ };
 

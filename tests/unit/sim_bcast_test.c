@@ -11,17 +11,11 @@
  *   most the window.
  * - A simulation run is deterministic.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "bench/nicsim/play_bcast.h"
 #include "firmware/bcast.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/sim_machines.h"
+#include "tests/unit/test.h"
 
 enum { MOST_NODES = 40, MOST_BROADCASTS = 60, GAMES = 300 };
 

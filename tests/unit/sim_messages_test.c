@@ -13,16 +13,10 @@
  *   messages, while a list takes one check for each.
  * - A simulation run is deterministic.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "bench/nicsim/play_messages.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/sim_machines.h"
+#include "tests/unit/test.h"
 
 enum { GAMES = 300 };
 

@@ -12,19 +12,12 @@
  * - No node leaves a barrier before all have entered it, and all finish.
  * - Parameters and seed determine a simulation run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "bench/nicsim/play.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/sim_machines.h"
+#include "tests/unit/test.h"
 
 enum {
     MOST_NODES = 40,

@@ -15,18 +15,13 @@
  * - Either all processes get a ring's chunks or none does, and their memory is freed when all have
  *   left.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <cmocka.h>
 
 #include "libmyr/node/exchange.h"
 #include "libmyr/node/ring.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { MOST = 8 /* members */ };
 

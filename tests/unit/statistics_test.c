@@ -7,16 +7,11 @@
  * interpolated between its neighbours. The rank test returns the fraction of all assignments of
  * signs to the differences that are at least as extreme.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/choice/statistics.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 /* All values here are exact binary fractions. */
 static void expect(double *samples, size_t count, double q1, double median, double q3)

@@ -15,20 +15,12 @@
  *
  * Malformed messages do no harm. The NICs are fakes (nics_fake.h).
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "libmyr/messages/tagged_inside.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nics_fake.h"
 #include "tests/unit/takes.h"
+#include "tests/unit/test.h"
 
 enum {
     ENDPOINTS = 4, /* 0 and 2 on one node, 1 and 3 on the other */

@@ -21,21 +21,14 @@
  * The seeds are fixed, so that results that depend on chance do not fail by chance. NICBARR_SEEDS
  * is the number of seeds for each machine, NICBARR_FIRST_SEED the first one.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/choice/remeasure.h"
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/comparison.h"
 #include "coll_nicbarr/choice/batches.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum {
     RANKS = 4,

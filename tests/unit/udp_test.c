@@ -13,19 +13,14 @@
  *
  * The test replaces the kernel's response to a send if `kernel.error` is set.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "firmware/soft/udp.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/ip_of.h"
+#include "tests/unit/test.h"
 
 enum { PAYLOAD = 1000, KEY = 77 };
 

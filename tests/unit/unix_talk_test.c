@@ -9,24 +9,18 @@
  * - No call blocks.
  * - A stopped or hanging daemon times out, but not one that only lacks CPU time.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/unix_talk.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { NOBODY = 65534 };
 

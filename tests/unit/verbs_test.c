@@ -22,19 +22,11 @@
  * All this holds with librdmacm, without it, and if only some nodes have it: both ends of a
  * connection always use the same MTU. If librdmacm resolves a route, packets take it.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
 #include "libmyr/groups/group_player.h"
@@ -43,6 +35,7 @@
 #include "libmyr/node/segment.h"
 #include "libmyr/verbs/verbs.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 #include "tests/unit/verbs_fake.h"
 
 #ifdef WITH_LIBRDMACM

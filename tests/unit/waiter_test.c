@@ -16,10 +16,6 @@
  * count calls, and can change the word exactly when a process waits. Therefore nothing depends on
  * time.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <linux/filter.h>
@@ -28,21 +24,18 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/node/segment.h"
 #include "libmyr/node/waiter.h"
 #include "libmyr/node/waits.h"
 #include "os/futex.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 /* ---- interception of system calls ---- */
 

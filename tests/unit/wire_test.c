@@ -10,16 +10,9 @@
  * - The bytes conform to docs/protocol.md. (The test has another implementation of the
  *   authentication code, after that description and the SipHash paper.)
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "firmware/wire.h"
 #include "tests/unit/crew.h"
+#include "tests/unit/test.h"
 
 enum { LONGEST = 65507 }; /* maximum size of a UDP packet's payload */
 

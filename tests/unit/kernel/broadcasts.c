@@ -3,13 +3,8 @@
  * Tests that blocks of every length arrive whole, and that broadcasts which the group does not
  * allow are dropped.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
 #include "tests/unit/crew.h"
@@ -22,6 +17,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* For each length, a block in the last slot arrives whole, and no byte after it is written. (A
  * block of 1008 bytes ends exactly at the end of the buffer.) */

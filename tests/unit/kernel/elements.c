@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See elements.h. */
 #define MCP_KERNEL_INSIDE /* for the layout of struct mcp_kernel_group */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <bpf/bpf.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/kernel/kernel.h"
 #include "tests/unit/kernel/elements.h"
+#include "tests/unit/test.h"
 
 int find_map(const char *name, uint32_t value_bytes)
 {

@@ -3,14 +3,8 @@
  * Tests that a group that ends, by a close message or by a failure, does not leave its peers
  * waiting.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <sched.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -23,6 +17,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* After its hosts have left, a group executes one more epoch without data. Until that is
  * complete it answers ASKs for its data and ignores FAILs. */

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See events.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -15,6 +9,7 @@
 #include "tests/unit/kernel/frames.h"
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/reference.h"
+#include "tests/unit/test.h"
 
 void expect_woken(struct pair *pair, bool wakes)
 {

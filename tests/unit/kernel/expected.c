@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See expected.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <sched.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "tests/unit/kernel/expected.h"
+#include "tests/unit/test.h"
 
 struct mcp_counters count;
 

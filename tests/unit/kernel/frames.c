@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See frames.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "tests/unit/kernel/frames.h"
+#include "tests/unit/test.h"
 
 enum {
     LONGER =

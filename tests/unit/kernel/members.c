@@ -3,12 +3,7 @@
  * Tests that only members of a group can change its state: packets with any flipped bit, and intact
  * ones sealed with another secret, are dropped.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/events.h"
@@ -18,6 +13,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* A packet with the group's key and a wrong UDP checksum is dropped, whatever it carries. The
  * system would not accept it either. */

@@ -3,16 +3,10 @@
  * Tests that hosts can only read releases, pages and buffers, and that no user can access another
  * user's memory or exhaust it.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <bpf/bpf.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/events.h"
@@ -21,6 +15,7 @@
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 void page_is_for_reading(void **state)
 {

@@ -3,17 +3,9 @@
  * Tests that a NIC serves its groups although neighbours are unknown, unreachable or too many for
  * its table.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/kernel/bell.h"
 #include "tests/unit/crew.h"
@@ -24,6 +16,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 enum { UNKNOWN_PEER = 200 /* its hardware address is not known */ };
 

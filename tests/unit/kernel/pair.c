@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See pair.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/pair.h"
+#include "tests/unit/test.h"
 
 uint32_t buffer_bytes(const struct pair *pair)
 {

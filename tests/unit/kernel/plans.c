@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See plans.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "firmware/bcast.h"
 #include "libmyr/groups/group_tables.h"
@@ -16,6 +10,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/plans.h"
+#include "tests/unit/test.h"
 
 struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot)
 {

@@ -3,20 +3,13 @@
  * Tests that two CPUs that execute one group concurrently neither corrupt its data nor move its
  * page back to an earlier epoch, because hosts would then compute with wrong data.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <bpf/bpf.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -27,6 +20,7 @@
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* Returns a descriptor of this process for the NIC's program of this name, or -1. */
 static int find_program(const char *name)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See reference.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/unit/kernel/reference.h"
+#include "tests/unit/test.h"
 
 enum { SENDS = 512 /* maximum number of messages of one event */ };
 

@@ -6,14 +6,7 @@
  * The test changes the key inside the element, so that it differs from the key by which the program
  * finds it.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -24,6 +17,7 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 enum { BYTES = 64 };
 

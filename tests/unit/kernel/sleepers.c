@@ -3,13 +3,8 @@
  * Tests that a wake-up reaches the process whose doorbell requested it, and no other socket at the
  * same port.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/kernel/bell.h"
 #include "tests/unit/crew.h"
@@ -20,6 +15,7 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* Returns a socket at a local port that other sockets may share. */
 static int share_port(uint16_t port)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See small.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -17,6 +11,7 @@
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
+#include "tests/unit/test.h"
 
 struct pair pair;
 

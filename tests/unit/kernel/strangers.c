@@ -3,16 +3,10 @@
  * Tests that packets which are not for the NIC pass unchanged, because otherwise it would disturb
  * the host's other traffic.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <netinet/udp.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -23,6 +17,7 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 void frames_for_others(void **state)
 {

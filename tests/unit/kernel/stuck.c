@@ -3,19 +3,11 @@
  * Tests that a waiting group is checked periodically until the missing peer arrives, because
  * otherwise a lost packet hangs the job.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "os/clock.h"
 #include "tests/unit/crew.h"
@@ -29,6 +21,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* mcp_kernel_group_missing() returns the missing peer, and the time of its last LATER. */
 void missing_peers_are_named(void **state)

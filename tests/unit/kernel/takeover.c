@@ -3,14 +3,8 @@
  * Tests that groups, releases and buffers survive when another owner takes over the NIC in the
  * middle of epochs, because otherwise jobs hang.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/doorbells.h"
@@ -22,6 +16,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 /* Let the owner die, and the next one take over. */
 static void take_over(void)

@@ -3,13 +3,7 @@
  * Tests that the program in the kernel behaves like the engine in user space, for random events and
  * for the largest groups.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "coll_nicbarr/schedule.h"
 #include "tests/unit/crew.h"
@@ -21,6 +15,7 @@
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/kernel/tests.h"
+#include "tests/unit/test.h"
 
 enum {
     TRACES = 60,

@@ -3,24 +3,18 @@
  * Tests which responses clients get from the server, and that groups end correctly when a client or
  * the server exits: a job that lost a process must fail instead of hanging.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 void clients_share_a_page(void **state)
 {

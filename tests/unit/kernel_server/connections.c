@@ -3,27 +3,20 @@
  * Tests that the server refuses clients of other networks, and that one user's connections do not
  * keep other users out.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 static void connect_from_other_network(uint32_t rank, void *context)
 {

@@ -4,16 +4,11 @@
  * because that peer's job would hang. A farewell is the exchange of close messages before such a
  * group is closed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 /* Open a group with data for this user, execute some epochs, and leave it. */
 static enum myr_status open_play_leave(struct myrd_groups *groups, uint64_t key, uint32_t uid,

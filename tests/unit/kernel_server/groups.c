@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See groups.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 struct myrd_users no_users;
 

@@ -3,17 +3,11 @@
  * Tests that only hosts with a myrd --kernel become peers, and that an absent host does not delay
  * other clients.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "myrd/kernel_hosts.h"
 #include "tests/unit/ip_of.h"
@@ -21,6 +15,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 /* The daemon responds at once to valid queries from the right port, with their number. */
 void the_server_answers_queries(void **state)

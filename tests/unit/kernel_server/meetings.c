@@ -3,12 +3,6 @@
  * Tests meetings, in which the daemon contacts the peers of a group before it opens the group:
  * absent peers of one user must not delay other users.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "myrd/kernel_hosts.h"
 #include "myrd/kernel_meeting.h"
 #include "myrd/users.h"
@@ -17,6 +11,7 @@
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 enum { MEETINGS = 4 * MYRD_MEETINGS_OF_ONE };
 

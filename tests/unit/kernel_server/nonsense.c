@@ -3,19 +3,15 @@
  * Tests that the server continues to serve other clients whatever a client sends, and however
  * little it reads.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 /* A client that sends requests without reading the responses is disconnected, because these take
  * memory of the server. MYR_KERNEL_CLOSE has no response, and may be sent before a response is

@@ -3,19 +3,14 @@
  * Tests that the daemon turns a valid request into the plan of a group, and rejects all other
  * requests, because the kernel's program trusts a plan.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "firmware/bcast.h"
 #include "myrd/kernel_plan.h"
 #include "tests/unit/ip_of.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 static enum myr_status check(const struct myr_kernel_question *question)
 {

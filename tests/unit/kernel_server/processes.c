@@ -3,14 +3,7 @@
  * Tests that processes of a node that share a group on the kernel NIC get its epochs and
  * broadcasts, and leave nothing behind.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "firmware/bcast.h"
 #include "libmyr/groups/group_player.h"
@@ -23,6 +16,7 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 /* Returns a schedule of two nodes and one step. `context` determines whether there is memory for
  * it. */

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See questions.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
-#include <cmocka.h>
 
 #include "firmware/bcast.h"
 #include "myrd/kernel_plan.h"
 #include "tests/unit/ip_of.h"
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
+#include "tests/unit/test.h"
 
 uint16_t nic_port = 7077;
 

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See server.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/kernel/bell.h"
 #include "firmware/kernel/kernel.h"
@@ -21,6 +13,7 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
+#include "tests/unit/test.h"
 
 const char *const addresses[OTHERS] = {"127.0.0.2", "127.0.0.9", "127.0.0.3"};
 

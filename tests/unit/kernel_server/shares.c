@@ -3,14 +3,7 @@
  * Tests quotas: one user must not be able to use up the NIC, its connections or the daemon's time
  * at the expense of others.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "myrd/accounts.h"
 #include "myrd/share.h"
@@ -19,6 +12,7 @@
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 void users_wait_when_their_time_is_used_up(void **state)
 {

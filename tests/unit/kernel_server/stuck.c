@@ -3,17 +3,12 @@
  * Tests that the daemon sends ASKs for groups that are stuck, because otherwise a lost packet hangs
  * their job, and sends none for other groups.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "myrd/users.h"
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 /* Run the daemon's checks so often that nothing due is missed, and record the times at which
  * ASKs were requested for group 7. */

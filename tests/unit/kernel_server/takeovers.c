@@ -4,19 +4,12 @@
  * predecessor left them, because otherwise running jobs fail. A client that reconnects keeps the
  * groups that it claims to hold; a client that does not reconnect keeps its groups until it dies.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "myrd/kernel_holders.h"
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/tests.h"
+#include "tests/unit/test.h"
 
 enum { ONE_PID = 4000, OTHER_PID = 4001 };
 

@@ -3,13 +3,8 @@
  * Tests that a NIC finds the addresses at which peers can reach it, and the best address of each
  * peer, because otherwise jobs do not start across hosts.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
 #include "libmyr/soft/nic_inside.h"
@@ -19,6 +14,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
+#include "tests/unit/test.h"
 
 static void name_of(struct myr_nic_name *name, uint32_t count, const char *const *addresses)
 {

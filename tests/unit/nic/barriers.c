@@ -3,14 +3,9 @@
  * Tests that barriers across nodes neither hang nor release a process early: for all sizes, over
  * IPv4 and IPv6, with waiting processes that sleep, and with one that is stopped.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/groups/group_player.h"
 #include "tests/unit/crew.h"
@@ -18,6 +13,7 @@
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 static void run(uint32_t nodes, uint32_t locals, uint32_t epochs,
                 const struct myr_wait_policy *policy)

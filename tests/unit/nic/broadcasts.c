@@ -2,19 +2,13 @@
 /*
  * Tests that broadcasts across nodes deliver each block whole, whichever process is the root.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "libmyr/groups/nic_bcast.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 /* Draw the root, the length and the contents, which are the same on all processes. */
 static uint32_t draw_block(struct member *member, uint32_t *bytes, uint8_t *block)

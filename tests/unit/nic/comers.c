@@ -3,22 +3,17 @@
  * Tests that all processes of a node attach to the same NIC, even if the process that opened it
  * first exits or is killed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 static void open_and_compare(uint32_t rank, void *context)
 {

@@ -3,18 +3,14 @@
  * Tests that data of collectives across nodes arrive whole, and stay unchanged until the process's
  * next arrival.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <stdatomic.h>
-#include <cmocka.h>
 
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 static void one_epoch(struct member *member)
 {

@@ -3,12 +3,6 @@
  * Tests that all processes of a node get an error if a group cannot be created or completed, and
  * that nothing of the group stays in the NIC.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
@@ -16,6 +10,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
+#include "tests/unit/test.h"
 
 static enum myr_status join_as(struct member *member, uint32_t local,
                                const struct myr_nic_name names[2], uint64_t key,

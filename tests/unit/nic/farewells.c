@@ -3,12 +3,6 @@
  * Tests that the NIC keeps a group whose processes have left as long as a peer may miss its data,
  * but not for ever. A farewell is the exchange of close messages before the group is freed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "libmyr/groups/carry.h"
 #include "libmyr/soft/nic_inside.h"
 #include "tests/unit/nic/member.h"
@@ -16,6 +10,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
+#include "tests/unit/test.h"
 
 /* Two nodes with one process each, both in this process. */
 struct pair {

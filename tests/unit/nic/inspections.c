@@ -3,20 +3,14 @@
  * Tests that `nicbarr status`, which reads other processes' memory, neither crashes nor hangs,
  * whatever that memory contains.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/tests.h"
+#include "tests/unit/test.h"
 
 enum { CORRUPTED = 256 /* bytes after each occurrence of the key */ };
 

@@ -3,19 +3,12 @@
  * Tests that processes get an error instead of hanging if another process is killed or stopped
  * while it holds the NIC's lock.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/messages/port.h"
 #include "libmyr/soft/nic_inside.h"
@@ -31,6 +24,7 @@
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
+#include "tests/unit/test.h"
 
 static void expect_wait_fails(struct member *member)
 {

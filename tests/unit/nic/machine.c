@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See machine.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <ifaddrs.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
 #include "tests/unit/ip_of.h"
 #include "tests/unit/nic/machine.h"
+#include "tests/unit/test.h"
 
 /* ---- interfaces ---- */
 

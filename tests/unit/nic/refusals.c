@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See refusals.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/soft/nic_inside.h"
 #include "libmyr/soft/nic_inspect.h"
@@ -23,6 +16,7 @@
 #include "tests/unit/nic/refusals.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *options,
                     enum myr_status status, const char *text)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See strangers.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "firmware/soft/addresses.h"
 #include "firmware/wire.h"
@@ -17,6 +12,7 @@
 #include "tests/unit/nic/strangers.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 void send_to(int socket, const struct myr_nic_name *name, const void *packet, size_t bytes)
 {

@@ -3,12 +3,7 @@
  * Tests that a thread that runs the NIC completes barriers without help of the processes, and that
  * threads of one process can share a NIC.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/soft/nic_inspect.h"
 #include "libmyr/soft/nic_thread.h"
@@ -16,6 +11,7 @@
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 /* All processes arrive, and only check the release without polling. */
 static void arrive_and_inspect(uint32_t rank, void *context)

@@ -3,14 +3,9 @@
  * Tests that a watch, which runs the NIC on behalf of sleeping processes, receives their packets,
  * because otherwise their peers wait in vain.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "libmyr/soft/nic_inspect.h"
 #include "libmyr/soft/nic_thread.h"
@@ -20,6 +15,7 @@
 #include "tests/unit/nic/strangers.h"
 #include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
+#include "tests/unit/test.h"
 
 static uint64_t received_by(const struct myr_soft_nic *nic)
 {
