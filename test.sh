@@ -255,7 +255,7 @@ run_part() { # PART
     local part=$1
     case $part in
         openmpi[56]:*) "${part%%:*}" "${part#*:}" ;;
-        tests/unit/*_test | tests/fibres/*_test)
+        tests/unit/*_test | tests/fibres/*_test | tests/fuzz/*_fuzz)
             step "build of $part" quiet_make -C _build "$part" && one_unit "$part" ;;
         *.sh:*) step "${part/:/ }" play "$top/${part%%:*}" "${part#*:}" ;;
         *.sh) step "$part" play "$top/$part" ;;

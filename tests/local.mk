@@ -248,16 +248,6 @@ search_tests = \
     tests/litmus/run.sh \
     tests/spin/run.sh
 TESTS += $(search_tests)
-EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/daemon.h tests/fuzz/daemon.c tests/fuzz/json.dict \
-    tests/fuzz/collective_fuzz.c tests/fuzz/corpus/collective.txt \
-    tests/fuzz/bcast_fuzz.c tests/fuzz/corpus/bcast.txt \
-    tests/fuzz/messages_fuzz.c tests/fuzz/corpus/messages.txt \
-    tests/fuzz/tagged_fuzz.c tests/fuzz/corpus/tagged.txt \
-    tests/fuzz/soft_server_fuzz.c tests/fuzz/corpus/soft_server.txt \
-    tests/fuzz/kernel_server_fuzz.c tests/fuzz/corpus/kernel_server.txt \
-    tests/fuzz/hello_fuzz.c tests/fuzz/corpus/hello.txt \
-    tests/fuzz/cache_fuzz.c tests/fuzz/corpus/cache.txt \
-    tests/fuzz/report_fuzz.c tests/fuzz/corpus/report.txt
 EXTRA_DIST += $(search_tests) tests/spin/collective.pml tests/spin/data.pml tests/spin/bcast.pml tests/spin/match.pml \
     tests/spin/search.sh tests/litmus/memory.pml tests/litmus/shapes.pml \
     tests/litmus/release.pml tests/litmus/lock.pml tests/litmus/inlet.pml tests/litmus/sleep.pml

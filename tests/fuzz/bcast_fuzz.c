@@ -23,6 +23,7 @@
  * - The NIC sends exactly the broadcast messages of the model: each new block once to each child;
  *   an ASK to the parent, and only without the block; and in response to a child's ASK the slot's
  *   block, a LATER or a FAIL.
+ * - The NIC's counters count these messages.
  * - A packet that is not genuine changes no byte of a group and causes no packet.
  * - The tables never change, nor does the memory around them.
  */
@@ -105,6 +106,8 @@ static struct { /* the state of this step */
     bool
         bcast; /* a broadcast packet has arrived, or the host has called a function of broadcasts */
     struct messages sent, expected;
+    bool answered; /* a request gets the block, or the failure */
+    struct mcp_counters before;
     uint32_t to_peers;               /* number of packets to peers */
     const myr_word *woken, *to_wake; /* words of slots */
     uint8_t content;
@@ -194,8 +197,10 @@ static void model_answer(uint32_t node, uint32_t root, uint32_t number)
     }
     if (slot->number == number && 0 != slot->bytes) {
         expect(MCP_BCAST, node, root, number);
+        current.answered = true;
     } else if (0 != tested_groups[CAST].failed) {
         expect(MCP_FAIL, node, root, number);
+        current.answered = true;
     } else if (!model_had(number)) {
         expect(MCP_BCAST_LATER, node, root, number);
         expect_ask(root, number);
@@ -505,6 +510,26 @@ static bool is_expected(const struct message *one)
     return false;
 }
 
+static uint32_t count_sent(uint8_t type)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < current.sent.count; ++i) {
+        count += type == current.sent.message[i].type;
+    }
+    return count;
+}
+
+static void check_counters(void)
+{
+    const struct mcp_counters *now = &nic->counters, *before = &current.before;
+    CHECK(now->broadcasts - before->broadcasts == (NULL != current.to_wake));
+    if (current.bcast) { /* otherwise barriers count, too */
+        CHECK(now->asked - before->asked == count_sent(MCP_BCAST_ASK));
+        CHECK(now->later - before->later == count_sent(MCP_BCAST_LATER));
+        CHECK(now->answered - before->answered == current.answered);
+    }
+}
+
 static void check_step(void)
 {
     for (uint32_t g = 0; g < TESTED_GROUPS; ++g) {
@@ -515,6 +540,7 @@ static void check_step(void)
     if (!is_closed(&tested_groups[CAST])) {
         check_window();
     }
+    check_counters();
     CHECK(current.expected.count == current.sent.count && current.to_wake == current.woken);
     for (uint32_t i = 0; i < current.sent.count; ++i) {
         CHECK(is_expected(&current.sent.message[i]));
@@ -748,7 +774,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {data, size};
     begin(&in);
     while (in.left > 0) {
-        current.bcast = false;
+        current.bcast = current.answered = false;
+        current.before = nic->counters;
         current.sent.count = current.expected.count = current.to_peers = 0;
         current.woken = current.to_wake = NULL;
         take_step_of(&in);

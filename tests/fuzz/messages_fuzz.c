@@ -29,9 +29,10 @@
 
 enum {
     NICS = 3,
-    PEER = 2,  /* the malicious NIC */
-    HOSTS = 4, /* host h is on NIC h % 2 */
-    SENDS = 4, /* number of tokens of a port */
+    PEER = 2,        /* the malicious NIC */
+    HOSTS = 4,       /* host h is on NIC h % 2 */
+    CONNECTIONS = 2, /* few, so that the table is soon full */
+    SENDS = 4,       /* number of tokens of a port */
     RECEIVES = 4,
     LONGEST = 9000, /* maximum size of a message: four of these fill a window */
     MTU = 576,
@@ -73,9 +74,10 @@ struct host {
 static struct {
     struct wire wire;
     struct host hosts[HOSTS];
-    uint32_t keys;   /* number of ports that were opened */
-    bool tainted[2]; /* one of its hosts was wild, and its messages may still arrive */
-    uint8_t lose;    /* bit n is set if the nth packet from now on is lost */
+    uint32_t keys;        /* number of ports that were opened */
+    bool tainted[2];      /* one of its hosts was wild, and its messages may still arrive */
+    uint32_t rejected[2]; /* invalid tokens, as far as its hosts know */
+    uint8_t lose;         /* bit n is set if the nth packet from now on is lost */
     uint32_t nrecorded;
     struct {
         struct mcp_header header;
@@ -320,6 +322,8 @@ static void take_message(struct host *host, const struct mcp_event *event)
 static void take_end(struct host *host, const struct mcp_event *event)
 {
     CHECK(event->what < SENDS && (MCP_SENT == event->type || event->why <= MCP_FAILED_BAD_TOKEN));
+    w.rejected[host->nic->number] +=
+        MCP_FAILED == event->type && MCP_FAILED_BAD_TOKEN == event->why;
     if (host->wild && !host->sending[event->what].used) {
         return;
     }
@@ -349,6 +353,7 @@ static void poll_host(struct host *host, bool arrivals)
         }
         if (MCP_UNFIT == slot->type) {
             CHECK(host->wild);
+            w.rejected[host->nic->number] += !arrivals;
         } else if ((MCP_RECEIVED == slot->type) == arrivals) {
             CHECK(MCP_SENT == slot->type || MCP_FAILED == slot->type || MCP_RECEIVED == slot->type);
             arrivals ? take_message(host, slot) : take_end(host, slot);
@@ -433,6 +438,10 @@ static void send_nearly(struct input *in)
     struct mcp_message_part *part = &header.message;
     const bool data = MCP_DATA == header.type;
     const struct host *host = &w.hosts[to + 2 * (kind >> 2 & 1)];
+    const bool goes_on = data && 0 != c->incoming.port && 0 == (kind & 8);
+    if (goes_on && c->incoming.port - 1 != host->number) {
+        host = &w.hosts[to + 2 * (1 - (kind >> 2 & 1))];
+    }
     part->source = source;
     part->sequence = (data ? c->expected : c->base) + (0 != (off & 1) ? take_step(in) : 0);
     part->expected = (0 != (off & 2) ? c->highest : c->base) + (0 != (off & 4) ? take_step(in) : 0);
@@ -445,8 +454,7 @@ static void send_nearly(struct input *in)
         (uint8_t)(MCP_ACK == header.type && 0 == (off & 64) ? c->attempt : take_byte(in));
     uint32_t bytes = 0;
     if (data) {
-        part->length =
-            0 != c->incoming.port && 0 == (kind & 8) ? c->incoming.length : take_length(in);
+        part->length = goes_on ? c->incoming.length : take_length(in);
         bytes = take_length(in);
         bytes = bytes < part->length ? bytes : part->length;
         bytes = bytes < sizeof(nothing) ? bytes : sizeof(nothing);
@@ -553,7 +561,7 @@ static void connect_to(uint32_t n, uint32_t to, uint32_t mtu)
     for (uint32_t h = n; h < HOSTS; h += 2) {
         if (MCP_NO_CONNECTION == connection) {
             CHECK(NULL == mcp_connection_find(nic->mcp, other->mcp->key));
-            CHECK(WIRE_CONNECTIONS == nic->mcp->messages.connections);
+            CHECK(CONNECTIONS == nic->mcp->messages.connections);
         } else if (PEER == to) {
             w.hosts[h].to_peer = connection;
         } else {
@@ -581,6 +589,7 @@ static void begin(void)
         struct wire_nic *nic = &w.wire.nics[n];
         CHECK(nic->taken + MYR_LINE < MEMORY);
         (void)get_memory(nic, 0);
+        nic->mcp->messages.nconnections = CONNECTIONS;
     }
     for (uint32_t h = 0; h < HOSTS; ++h) {
         make_host(h);
@@ -703,6 +712,9 @@ static uint32_t check_port(struct wire_nic *nic, struct mcp_port *port)
 static void check_nic(struct wire_nic *nic)
 {
     uint32_t queued = 0, of_ports = 0, held[NICS] = {0};
+    CHECK(nic->mcp->messages.connections <= CONNECTIONS);
+    CHECK(w.rejected[nic->number] <= nic->mcp->counters.bad_tokens);
+    CHECK(w.tainted[nic->number] || 0 == nic->mcp->counters.bad_tokens);
     for (uint32_t i = 0; i < nic->mcp->messages.connections; ++i) {
         const struct mcp_connection *c = &mcp_connections(nic->mcp)[i];
         queued += check_connection(nic, c);
@@ -817,6 +829,7 @@ static void put_bad_token(struct input *in, struct host *host)
         return;
     }
     go_wild(host);
+    ring(host); /* so that its ring has space */
     const mcp_offset memory = take_offset(in, host);
     const uint32_t bytes = take_length(in);
     put_token(host,
@@ -828,9 +841,21 @@ static void put_bad_token(struct input *in, struct host *host)
                                                                                   : bytes | 1 << 19,
                   .connection = kind & 0x40 ? kind % 4 : (uint32_t)MCP_SAME_NIC - (kind & 0x20),
                   .to_key = to->key,
-                  .to_port = (uint16_t)(kind & 0x80 ? to->number : WIRE_PORTS - 1 + kind % 3),
+                  .to_port = (uint16_t)(kind & 0x80 ? to->number : WIRE_PORTS - 1u + kind % 3),
               });
+    w.rejected[host->nic->number] += SENDS == kind % (SENDS + 1); /* there is no such token */
     ring(host);
+}
+
+/* Ring the doorbells of any port without a reason, and close it if it is not open. */
+static void disturb_port(struct wire_nic *nic, uint32_t number)
+{
+    const struct mcp_port *port = mcp_port_at(nic->mcp, number);
+    mcp_messages_sdma(nic->mcp, &nic->board, number);
+    mcp_messages_provided(nic->mcp, &nic->board, number);
+    if (NULL == port || 0 == port->key) {
+        mcp_port_close(nic->mcp, &nic->board, number);
+    }
 }
 
 /* Check that unresponsive peers are reported only to a port that sends to them, and once. */
@@ -947,9 +972,8 @@ static void take_one(struct input *in)
                        offset_of(host, host->own) == memory ? take_length(in) % LONGEST : 1 << 19);
         }
         break;
-    case BELLS: /* the doorbell of any port, without a reason */
-        mcp_messages_sdma(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
-        mcp_messages_provided(nic->mcp, &nic->board, argument / 2 % (WIRE_PORTS + 1));
+    case BELLS:
+        disturb_port(nic, argument / 2 % (WIRE_PORTS + 1));
         break;
     case CONNECT:
         if (argument >= 0xc0) {

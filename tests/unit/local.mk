@@ -64,7 +64,7 @@ if HAVE_VERBS
 plain_programs += tests/unit/verbs_test
 endif
 ## With libraries of Open MPI; tests/musl.sh and tests/processors.sh have none, and take the others.
-unit_programs = $(plain_programs) tests/unit/scale_test
+unit_programs = $(plain_programs) $(fuzz_programs) tests/unit/scale_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
