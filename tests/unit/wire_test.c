@@ -339,6 +339,7 @@ static void expect_other_lengths_rejected(const struct mcp_header *sample, size_
     struct mcp_header header;
     for (size_t bytes = 0; bytes < whole; ++bytes) {
         assert_false(accepted(bytes, &header));
+        assert_false(mcp_parse(packet.byte, bytes, &header));
     }
     for (size_t bytes = whole + 1; bytes < whole + 70; ++bytes) {
         packet.byte[bytes - 1] = 0; /* a weak check ignores appended zeros */
