@@ -16,7 +16,7 @@ check_PROGRAMS += $(fibre_programs)
 TESTS += $(fibre_programs)
 endif
 
-tests_fibres_libfibres_la_SOURCES = tests/fibres/fibres.h tests/fibres/fibres.c $(unit_common)
+tests_fibres_libfibres_la_SOURCES = tests/fibres/fibres.h tests/fibres/fibres.c $(unit_crew)
 tests_fibres_libfibres_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -U_FORTIFY_SOURCE
 
 tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \

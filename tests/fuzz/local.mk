@@ -4,7 +4,7 @@
 fuzz_programs = \
     tests/fuzz/messages_fuzz tests/fuzz/bcast_fuzz tests/fuzz/collective_fuzz tests/fuzz/tagged_fuzz \
     tests/fuzz/kernel_server_fuzz tests/fuzz/hello_fuzz
-fuzz_common = tests/fuzz/fuzz.h tests/fuzz/play.c $(unit_common)
+fuzz_common = tests/fuzz/fuzz.h tests/fuzz/play.c $(unit_crew)
 
 tests_fuzz_messages_fuzz_SOURCES = tests/fuzz/messages_fuzz.c $(fuzz_common) $(unit_wire)
 tests_fuzz_messages_fuzz_CFLAGS = $(unit_cflags)

@@ -18,9 +18,8 @@
 
 /* ---- addresses ---- */
 
-static void all_forms(void **state)
+TEST(all_forms)
 {
-    (void)state;
     static const struct form {
         const char *text, *network, *ip_port;
         uint8_t prefix;
@@ -61,9 +60,8 @@ static void all_forms(void **state)
 }
 
 /* Networks are compared for all prefixes, and for all single bits in which addresses may differ. */
-static void networks_compare_their_prefix(void **state)
+TEST(networks_compare_their_prefix)
 {
-    (void)state;
     static const char *const texts[] = {"10.0.0.1", "fd00:1:2:3:4:5:6:7", "::", "::1"};
     for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); ++t) {
         const struct mcp_ip ip = ip_of(texts[t]);
@@ -81,9 +79,8 @@ static void networks_compare_their_prefix(void **state)
 
 /* ---- lists ---- */
 
-static void invalid_words_are_reported(void **state)
+TEST(invalid_words_are_reported)
 {
-    (void)state;
     static const char *const invalid[][2] = {
         {"10.0.0.0/99", "10.0.0.0/99"},
         {"10.0.0.0/33", "10.0.0.0/33"},
@@ -119,9 +116,8 @@ static void invalid_words_are_reported(void **state)
     }
 }
 
-static void valid_lists_are_accepted(void **state)
+TEST(valid_lists_are_accepted)
 {
-    (void)state;
     static const char *const valid[] = {NULL,
                                         "",
                                         "eth1",
@@ -143,9 +139,8 @@ static void valid_lists_are_accepted(void **state)
 }
 
 /* Each network namespace has the loopback interface, if it is up. */
-static void finds_named_addresses(void **state)
+TEST(finds_named_addresses)
 {
-    (void)state;
     struct mcp_local_address all[8], address[2];
     if (0 == mcp_local_addresses("lo", all, 8)) {
         skip();
@@ -166,16 +161,4 @@ static void finds_named_addresses(void **state)
         assert_int_equal(mcp_local_addresses("127.0.0.1,::1/128", address, 2), 2);
         assert_int_equal(mcp_local_addresses("::/0,127.0.0.1", all, 8) > 1, 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_forms),
-        cmocka_unit_test(networks_compare_their_prefix),
-        cmocka_unit_test(invalid_words_are_reported),
-        cmocka_unit_test(valid_lists_are_accepted),
-        cmocka_unit_test(finds_named_addresses),
-    };
-    return cmocka_run_group_tests_name("addresses", tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void expect_asks(uint64_t first_ns, const uint64_t *times_us, uint32_t ti
     }
 }
 
-static void timeouts_double_up_to_a_maximum(void **state)
+TEST(timeouts_double_up_to_a_maximum)
 {
-    (void)state;
     static const uint64_t one[] = {1000, 3000, 7000, 15000, 31000, 63000, 127000, 191000, 255000};
     /* The maximum does not depend on the initial timeout. */
     static const uint64_t learnt[] = {1500, 4500, 10500, 22500, 46500, 94500, 158500, 222500};
@@ -44,9 +43,8 @@ static void timeouts_double_up_to_a_maximum(void **state)
 }
 
 /* A host that was descheduled sends one ASK, then continues with the usual timeouts. */
-static void asks_once_after_a_delay(void **state)
+TEST(asks_once_after_a_delay)
 {
-    (void)state;
     struct mcp_backoff backoff;
     mcp_backoff_begin(&backoff, MCP_BACKOFF_NS, 0);
     assert_true(mcp_backoff_expired(&backoff, 1000 * MILLISECOND));
@@ -55,9 +53,8 @@ static void asks_once_after_a_delay(void **state)
     assert_true(mcp_backoff_expired(&backoff, 1002 * MILLISECOND));
 }
 
-static void initial_timeout(void **state)
+TEST(initial_timeout)
 {
-    (void)state;
     static const struct {
         uint64_t usual_us, first_us;
     } cases[] = {{0, 1000}, {50, 1000}, {125, 1000}, {200, 1600}, {1000, 2500}, {100000, 52000}};
@@ -69,9 +66,8 @@ static void initial_timeout(void **state)
 
 /* The estimate converges to the duration of the collectives, and a single late host hardly changes
  * it. */
-static void estimate_converges(void **state)
+TEST(estimate_converges)
 {
-    (void)state;
     uint64_t usual_ns = 0;
     for (uint32_t i = 0; i < 100; ++i) {
         usual_ns = mcp_backoff_learn(usual_ns, 200 * MICROSECOND);
@@ -83,15 +79,4 @@ static void estimate_converges(void **state)
         usual_ns = mcp_backoff_learn(usual_ns, 10 * MICROSECOND);
     }
     assert_in_range(usual_ns, 10 * MICROSECOND, 12 * MICROSECOND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(timeouts_double_up_to_a_maximum),
-        cmocka_unit_test(asks_once_after_a_delay),
-        cmocka_unit_test(initial_timeout),
-        cmocka_unit_test(estimate_converges),
-    };
-    return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);
 }

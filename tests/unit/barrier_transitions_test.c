@@ -123,9 +123,8 @@ static char *documented_table(void)
     return text;
 }
 
-static void is_documented(void **state)
+TEST(is_documented)
 {
-    (void)state;
     char *text = NULL, *documented = documented_table();
     size_t bytes;
     FILE *table = open_memstream(&text, &bytes);
@@ -155,17 +154,15 @@ static uint32_t reach(int state)
     return reached;
 }
 
-static void each_state_is_reached(void **state)
+TEST(each_state_is_reached)
 {
-    (void)state;
     const uint32_t all = (UINT32_C(1) << NICBARR_BARRIER_STATES) - 1;
     assert_int_equal(reach(NICBARR_BARRIER_FIRST) | reach(NICBARR_BARRIER_ACROSS_FIRST), all);
 }
 
 /* Every state can fall back to Open MPI's own functions, and no state returns to the first one. */
-static void final_states_stay_final(void **state)
+TEST(final_states_stay_final)
 {
-    (void)state;
     for (int s = 0; s < NICBARR_BARRIER_STATES; ++s) {
         const uint32_t reached = reach(s);
         assert_true(0 != (reached >> NICBARR_BARRIER_OPENMPI & 1));
@@ -178,9 +175,8 @@ static void final_states_stay_final(void **state)
 }
 
 /* Once a member is lost, barriers keep failing whatever event follows. */
-static void a_failure_stays(void **state)
+TEST(a_failure_stays)
 {
-    (void)state;
     for (int n = 0; n < NICBARR_BARRIER_EVENTS * CHOICES; ++n) {
         const int event = n / CHOICES;
         assert_int_equal(next_state(NICBARR_BARRIER_FAILED, event, n % CHOICES),
@@ -195,11 +191,5 @@ int main(int argc, char **argv)
         print_table(stdout);
         return 0;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_documented),
-        cmocka_unit_test(each_state_is_reached),
-        cmocka_unit_test(final_states_stay_final),
-        cmocka_unit_test(a_failure_stays),
-    };
-    return cmocka_run_group_tests_name("barrier_transitions", tests, NULL, NULL);
+    return test_run(NULL);
 }

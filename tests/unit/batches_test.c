@@ -70,9 +70,8 @@ static int calls_until_due(struct nicbarr_batches *batches)
     return calls;
 }
 
-static void pauses(void **state)
+TEST(pauses)
 {
-    (void)state;
     static const int tune_after[] = {0, 20, 101};
     static const int calls[][5] = {
         {10, 15, 22, 33, 49}, {10, 15, 22, 33, 49}, {50, 75, 112, 168, 252}};
@@ -88,9 +87,8 @@ static void pauses(void **state)
 
 /* If the time for measurements is limited, each batch must be affordable. Each time that one is
  * not, the pause doubles, up to 20,000 calls; a batch resets it. */
-static void pauses_with_a_limit(void **state)
+TEST(pauses_with_a_limit)
 {
-    (void)state;
     static const int calls[] = {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000};
     struct nicbarr_batches batches;
     nicbarr_batches_begin(&batches, 1000, 101, true);
@@ -106,9 +104,8 @@ static void pauses_with_a_limit(void **state)
 
 /* If the time for measurements is limited, batches continue until the choice is certain, or all
  * rounds are complete. */
-static void limited_batches_continue(void **state)
+TEST(limited_batches_continue)
 {
-    (void)state;
     for (int equal = 0; equal < 2; ++equal) {
         struct machine machine = {.cost_us = {500, equal ? 500 : 400}, .agreement_us = 100};
         struct nicbarr_contest contest;
@@ -124,9 +121,8 @@ static void limited_batches_continue(void **state)
 }
 
 /* On a fast machine, one batch suffices, and the next one would be half as long. */
-static void fast(void **state)
+TEST(fast)
 {
-    (void)state;
     struct machine machine = {.cost_us = {10, 5}, .agreement_us = 10};
     struct nicbarr_contest contest;
     struct nicbarr_batches batches;
@@ -141,9 +137,8 @@ static void fast(void **state)
 
 /* If an agreement takes longer than a batch, batches grow until they contain an iteration, and
  * not further. */
-static void nothing_fits(void **state)
+TEST(nothing_fits)
 {
-    (void)state;
     struct machine machine = {.cost_us = {5000, 3000}, .agreement_us = 9000};
     struct nicbarr_contest contest;
     struct nicbarr_batches batches;
@@ -161,9 +156,8 @@ static void nothing_fits(void **state)
 
 /* However slow the machine, and however small the budget, there are rounds, and the best candidate
  * is chosen. */
-static void slow(void **state)
+TEST(slow)
 {
-    (void)state;
     static const double budgets_us[] = {8000, 1000, 160};
     for (size_t i = 0; i < sizeof(budgets_us) / sizeof(*budgets_us); ++i) {
         for (int best = 0; best < 2; ++best) {
@@ -176,17 +170,4 @@ static void slow(void **state)
             assert_int_equal(contest.chosen, best);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pauses),
-        cmocka_unit_test(pauses_with_a_limit),
-        cmocka_unit_test(limited_batches_continue),
-        cmocka_unit_test(fast),
-        cmocka_unit_test(nothing_fits),
-        cmocka_unit_test(slow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

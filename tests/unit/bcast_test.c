@@ -45,9 +45,8 @@ static bool has_plan(struct nicbarr_choice choice, uint32_t size, uint32_t rank)
     return good;
 }
 
-static void every_dissemination_has_a_plan(void **state)
+TEST(every_dissemination_has_a_plan)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 300; ++size) {
         for (uint32_t n = 1; n < size + 1 && n <= 300; n += n < 20 ? 1 : 31) {
             assert_true(has_plan(dissemination(n), size, (n * 7) % size));
@@ -56,9 +55,8 @@ static void every_dissemination_has_a_plan(void **state)
     }
 }
 
-static void no_other_schedule_has_a_plan(void **state)
+TEST(no_other_schedule_has_a_plan)
 {
-    (void)state;
     for (uint32_t size = 4; size <= 64; ++size) {
         const struct nicbarr_choice others[] = {{NICBARR_PAIRWISE, 0, 0},
                                                 {NICBARR_TREE, 1, 0},
@@ -114,9 +112,8 @@ static void check_tree(struct mcp_group *const *groups, uint32_t size, uint32_t 
     }
 }
 
-static void each_root_has_a_tree(void **state)
+TEST(each_root_has_a_tree)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 65; size += size < 20 ? 1 : 9) {
         for (uint32_t n = 1; n < size; n += n < 5 ? 1 : 6) {
             struct wire wire;
@@ -415,9 +412,8 @@ static void play_game(uint64_t seed)
     end_game(&game);
 }
 
-static void all_hosts_read_all_blocks(void **state)
+TEST(all_hosts_read_all_blocks)
 {
-    (void)state;
     uint64_t random = crew_seed();
     play_game(13864115581393754117U); /* the last close message is lost */
     for (int g = 0; g < 400; ++g) {
@@ -429,9 +425,8 @@ static void all_hosts_read_all_blocks(void **state)
 
 /* Each half of a window needs a barrier for credits. Therefore a window has many slots for
  * blocks of any size, and as many as fit, up to the maximum. */
-static void a_window_has_many_slots(void **state)
+TEST(a_window_has_many_slots)
 {
-    (void)state;
     for (uint32_t block = MCP_BLOCK_UNIT; block <= MCP_PAYLOAD_MOST; block += MCP_BLOCK_UNIT) {
         const uint32_t slot_bytes = mcp_bcast_slot_bytes(block);
         const uint32_t window = mcp_bcast_window(slot_bytes);
@@ -453,14 +448,13 @@ static void a_window_has_many_slots(void **state)
  *   and sends it.
  * - The group was closed otherwise. There is no response, because peers can miss no block then.
  */
-static void late_request(void **state)
+TEST(late_request)
 {
     enum { FAILED, FAILED_AND_CLOSED, CUT_SHORT, LEFT_LONG_AGO, CLOSED, CASES };
     static const uint32_t failures[] = {
         [FAILED] = 3, [FAILED_AND_CLOSED] = 3, [CUT_SHORT] = 1, [LEFT_LONG_AGO] = 0, [CLOSED] = 0};
     static struct game game;
     const uint8_t block[8] = {1};
-    (void)state;
     for (int way = 0; way < CASES; ++way) {
         begin_game(&game, 1, 4, 1, 8, 0);
         game.wire.woken = NULL;
@@ -498,11 +492,10 @@ static void late_request(void **state)
 }
 
 /* Barriers skip slots. An old number in a slot must not be taken for the next broadcast's. */
-static void slots_of_any_age(void **state)
+TEST(slots_of_any_age)
 {
     static struct game game;
     const uint8_t block[8] = {1};
-    (void)state;
     for (uint32_t age = 1; age < 32; ++age) {
         const uint32_t epoch = (UINT32_C(1) << age) + 1;
         begin_game(&game, 1, 2, 1, 1200, epoch);
@@ -522,19 +515,4 @@ static void slots_of_any_age(void **state)
         }
         end_game(&game);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dissemination_has_a_plan),
-        cmocka_unit_test(no_other_schedule_has_a_plan),
-        cmocka_unit_test(each_root_has_a_tree),
-        cmocka_unit_test(all_hosts_read_all_blocks),
-        cmocka_unit_test(a_window_has_many_slots),
-        cmocka_unit_test(late_request),
-        cmocka_unit_test(slots_of_any_age),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

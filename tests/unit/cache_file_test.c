@@ -163,9 +163,10 @@ static int files_in_dir(void)
     return files;
 }
 
-static void missing(void **state)
+#define CACHE_TEST(name) TEST_IN(name, set_up, tear_down)
+
+CACHE_TEST(missing)
 {
-    (void)state;
     expect_count(shape_of(4), 0);
     crew_file_write(path, "", 0); /* the disk was full, or a user created it */
     expect_count(shape_of(4), 0);
@@ -173,9 +174,8 @@ static void missing(void **state)
     expect_count(shape_of(4), 1);
 }
 
-static void added_and_read(void **state)
+CACHE_TEST(added_and_read)
 {
-    (void)state;
     expect_added(shape_of(4), 5);
     expect_added(shape_of(5), 6);
     expect_added(shape_of(4), 7);
@@ -208,9 +208,8 @@ static void added_and_read(void **state)
     expect_count(shape_of(4), 2);
 }
 
-static void not_ours(void **state)
+CACHE_TEST(not_ours)
 {
-    (void)state;
     static const char *const texts[] = {
         "garbage",
         "{\"format\": \"nicbarr tuning cache 2\", \"shapes\": {}}\n",
@@ -230,9 +229,8 @@ static void not_ours(void **state)
 
 /* ---- directories ---- */
 
-static void makes_dirs(void **state)
+CACHE_TEST(makes_dirs)
 {
-    (void)state;
     struct stat inner;
     snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
     expect_count(shape_of(4), 0);
@@ -251,9 +249,8 @@ static void makes_dirs(void **state)
 
 /* No directory is created outside the permitted one, nor that one itself, nor in another
  * user's directory. */
-static void makes_no_dirs(void **state)
+CACHE_TEST(makes_no_dirs)
 {
-    (void)state;
     char below[220];
     const struct nicbarr_cache_file here = file;
     snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
@@ -272,9 +269,8 @@ static void makes_no_dirs(void **state)
     }
 }
 
-static void no_dir(void **state)
+CACHE_TEST(no_dir)
 {
-    (void)state;
     crew_file_write(path, "", 0);
     /* a file as a directory */
     snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", dir);
@@ -285,9 +281,8 @@ static void no_dir(void **state)
 }
 
 /* A non-regular file does not block, and is unchanged. */
-static void no_regular_file(void **state)
+CACHE_TEST(no_regular_file)
 {
-    (void)state;
     struct stat about;
     assert_int_equal(mkfifo(path, 0600), 0);
     expect_read_error(shape_of(4), "not a regular file");
@@ -309,9 +304,8 @@ static void no_regular_file(void **state)
 }
 
 /* A symbolic link as the lock does not create another file. */
-static void lock_elsewhere(void **state)
+CACHE_TEST(lock_elsewhere)
 {
-    (void)state;
     char name[400], elsewhere[400];
     snprintf(name, sizeof(name), "%s.lock", path);
     snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
@@ -321,9 +315,8 @@ static void lock_elsewhere(void **state)
 }
 
 /* Another user may lock a file that it can read: this must not block for long. */
-static void locked_by_another_user(void **state)
+CACHE_TEST(locked_by_another_user)
 {
-    (void)state;
     char name[400];
     snprintf(name, sizeof(name), "%s.lock", path);
     assert_int_equal(chmod(dir, 0755), 0);
@@ -350,9 +343,8 @@ static void read_only(uint32_t rank, void *context)
     CREW_CHECK(NULL != strstr(error.text, strerror(EACCES)), "%s", error.text);
 }
 
-static void read_only_dir(void **state)
+CACHE_TEST(read_only_dir)
 {
-    (void)state;
     expect_added(shape_of(4), 4);
     assert_int_equal(chmod(path, 0444), 0);
     assert_int_equal(chmod(dir, 0555), 0);
@@ -379,9 +371,8 @@ static void cannot_create(uint32_t rank, void *context)
                "%s", error.text);
 }
 
-static void uncreatable_dir(void **state)
+CACHE_TEST(uncreatable_dir)
 {
-    (void)state;
     snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
     assert_true(0 != getuid() || 0 == chown(dir, NOBODY, NOBODY));
     assert_int_equal(chmod(dir, 0555), 0);
@@ -413,9 +404,8 @@ static void write_some(uint32_t rank, void *context)
     free(seen);
 }
 
-static void concurrent_writers(void **state)
+CACHE_TEST(concurrent_writers)
 {
-    (void)state;
     assert_true(crew_run(WRITERS, write_some, NULL));
     for (uint32_t processes = 10; processes < 10 + WRITERS * WRITES; ++processes) {
         expect_count(shape_of(processes), 1);
@@ -442,9 +432,8 @@ static void write_until_killed(uint32_t rank, void *context)
 }
 
 /* At whatever point a writer is killed, completed writes remain, and others can write. */
-static void killed_writers(void **state)
+CACHE_TEST(killed_writers)
 {
-    (void)state;
     volatile uint32_t *written = crew_memory(VICTIMS * sizeof(*written));
     uint64_t random = crew_seed();
     for (uint32_t v = 0; v < VICTIMS; ++v) {
@@ -505,9 +494,8 @@ static void put_large(size_t bytes)
 
 /* A file at the limit takes as many calls as a small one, and is truncated. Above the limit, it is
  * neither read nor changed. */
-static void costs(void **state)
+CACHE_TEST(costs)
 {
-    (void)state;
     static const size_t sizes[] = {5000, NICBARR_CACHE_MOST, NICBARR_CACHE_MOST + 1};
     unsigned long long reads[5] = {0}, writes[5] = {0};
     struct myr_error error;
@@ -543,13 +531,5 @@ int main(void)
 {
     nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(missing),         TEST(added_and_read),  TEST(not_ours),
-        TEST(makes_dirs),      TEST(makes_no_dirs),   TEST(no_dir),
-        TEST(no_regular_file), TEST(lock_elsewhere),  TEST(locked_by_another_user),
-        TEST(read_only_dir),   TEST(uncreatable_dir), TEST(concurrent_writers),
-        TEST(killed_writers),  TEST(costs),
-    };
-    return cmocka_run_group_tests_name("cache file", tests, NULL, NULL);
+    return test_run(NULL);
 }

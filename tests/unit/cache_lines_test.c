@@ -181,9 +181,8 @@ static bool expect_lines(void)
     return drop;
 }
 
-static void like_the_model(void **state)
+TEST(like_the_model)
 {
-    (void)state;
     uint32_t dropped = 0;
     put("", 0);
     for (int step = 0; step < STEPS; ++step) {
@@ -217,9 +216,8 @@ static void put_line(const char *line)
     free(all);
 }
 
-static void edited_lines(void **state)
+TEST(edited_lines)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
         bool good;
@@ -269,9 +267,8 @@ static void edited_lines(void **state)
     free(good);
 }
 
-static void not_ours(void **state)
+TEST(not_ours)
 {
-    (void)state;
     static const char *const texts[] = {
         " ",
         "\n",
@@ -290,9 +287,8 @@ static void not_ours(void **state)
 }
 
 /* Concatenated files: both are read, and writing merges the lines. */
-static void two_lines(void **state)
+TEST(two_lines)
 {
-    (void)state;
     const struct nicbarr_measurement one = measurement_of(5, 1);
     put_line(
         START("key") "[" SECOND(07) "]}\nx\n" START("key") "[" SECOND(03) ", " SECOND(09) "]}\n");
@@ -307,9 +303,8 @@ static void two_lines(void **state)
 }
 
 /* Measurements of several files are merged, up to the limit. */
-static void several_files(void **state)
+TEST(several_files)
 {
-    (void)state;
     put("", 0);
     for (int64_t when = 1; when <= KEPT + 1; ++when) {
         const struct nicbarr_measurement one = measurement_of(when, 2);
@@ -337,9 +332,8 @@ static void put_nested(size_t depth)
     free(line);
 }
 
-static void deep_nesting(void **state)
+TEST(deep_nesting)
 {
-    (void)state;
     static const size_t depths[] = {NICBARR_CACHE_DEPTH, NICBARR_CACHE_DEPTH + 1, 2000, 200000};
     for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); ++i) {
         put_nested(depths[i]);
@@ -353,9 +347,8 @@ static void deep_nesting(void **state)
 }
 
 /* A file of exactly the limit is kept. With one byte more, half of it is removed. */
-static void at_the_limit(void **state)
+TEST(at_the_limit)
 {
-    (void)state;
     const struct nicbarr_measurement one = measurement_of(1, 1);
     static char others[NICBARR_CACHE_MOST];
     for (size_t more = 0; more < 2; ++more) {
@@ -401,9 +394,8 @@ static void add_and_expect(void)
 }
 
 /* Texts with a random change are read: a byte is replaced, or a part removed or duplicated. */
-static void corrupted_texts(void **state)
+TEST(corrupted_texts)
 {
-    (void)state;
     static const char odd[] = "\n\"\\[]{}:,09.-eZu \377\001";
     for (int corruption = 0; corruption < CORRUPTIONS; ++corruption) {
         char changed[20000];
@@ -444,9 +436,8 @@ static void corrupted_texts(void **state)
 
 /* Texts up to the limit with the worst run time are read. (The watchdog detects a super-linear
  * one.) */
-static void worst_run_time(void **state)
+TEST(worst_run_time)
 {
-    (void)state;
     static const char *const pieces[] = {
         "\n",
         "[",
@@ -473,16 +464,9 @@ static void worst_run_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(like_the_model), cmocka_unit_test(edited_lines),
-        cmocka_unit_test(not_ours),       cmocka_unit_test(two_lines),
-        cmocka_unit_test(several_files),  cmocka_unit_test(deep_nesting),
-        cmocka_unit_test(at_the_limit),   cmocka_unit_test(corrupted_texts),
-        cmocka_unit_test(worst_run_time),
-    };
     crew_watchdog();
     random_state = crew_seed();
-    const int failed = cmocka_run_group_tests_name("cache lines", tests, NULL, NULL);
+    const int failed = test_run(NULL);
     free(text);
     return failed;
 }

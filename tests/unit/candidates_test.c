@@ -74,9 +74,8 @@ static void expect(struct nicbarr_shape shape, const char *names)
     expect_of(BARRIERS, shape, names);
 }
 
-static void expected_lists(void **state)
+TEST(expected_lists)
 {
-    (void)state;
     expect(on_one_node(2, 1), "openmpi counter:1 flags:4 flags:64 flags:128 pairwise "
                               "dissemination:1");
     expect(on_one_node(4, 2), "openmpi counter:1 counter:2 flags:4 flags:64 flags:128 pairwise "
@@ -116,9 +115,8 @@ static void expected_lists(void **state)
     expect(across(4, 1, 0), "openmpi");
 }
 
-static void expected_lists_of_data(void **state)
+TEST(expected_lists_of_data)
 {
-    (void)state;
     expect_of(REDUCTIONS, across(4, 2, SOFT),
               "openmpi pairwise@soft dissemination:1@soft dissemination:3@soft tree:3@soft");
     expect_of(REDUCTIONS, across(17, 1, KERNEL),
@@ -190,9 +188,8 @@ static void check_shape(enum what what, const struct nicbarr_shape *shape)
     }
 }
 
-static void every_shape(void **state)
+TEST(every_shape)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 300; ++size) {
         for (uint32_t homes = 1; homes <= size; ++homes) {
             const struct nicbarr_shape shape = on_one_node(size, homes);
@@ -227,9 +224,8 @@ static uint32_t messages_of(uint32_t n, uint32_t nodes, uint32_t *rounds)
 }
 
 /* For each n up to 7 there is a candidate with at most as many rounds and messages. */
-static void no_better_dissemination(void **state)
+TEST(no_better_dissemination)
 {
-    (void)state;
     for (uint32_t nodes = 2; nodes <= 300; ++nodes) {
         struct nicbarr_choice choices[NICBARR_CANDIDATES];
         const struct nicbarr_shape shape = across(nodes, 1, SOFT);
@@ -250,9 +246,8 @@ static void no_better_dissemination(void **state)
 }
 
 /* The initial choice is also a candidate, so that the record has memory for it. */
-static void initial_choice(void **state)
+TEST(initial_choice)
 {
-    (void)state;
     for (uint32_t size = 2; size <= 300; ++size) {
         for (int oversubscribed = 0; oversubscribed <= 1; ++oversubscribed) {
             struct nicbarr_choice choices[NICBARR_CANDIDATES];
@@ -277,10 +272,5 @@ int main(void)
 {
     nicbarr_choice_nics(nicbarr_nic_names());
     crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expected_lists), cmocka_unit_test(expected_lists_of_data),
-        cmocka_unit_test(every_shape),    cmocka_unit_test(no_better_dissemination),
-        cmocka_unit_test(initial_choice),
-    };
-    return cmocka_run_group_tests_name("candidates", tests, NULL, NULL);
+    return test_run(NULL);
 }

@@ -354,9 +354,8 @@ static void play_choice(enum nicbarr_algorithm algorithm, uint32_t parameter, ui
     }
 }
 
-static void every_algorithm(void **state)
+TEST(every_algorithm)
 {
-    (void)state;
     static const uint32_t ways[] = {1, 2, 3, 7, 15}, degrees[] = {1, 2, 4, 16};
     uint64_t random = crew_seed();
     for (uint32_t nodes = 1; nodes <= 40; ++nodes) {
@@ -374,9 +373,8 @@ static void every_algorithm(void **state)
     }
 }
 
-static void many_nodes(void **state)
+TEST(many_nodes)
 {
-    (void)state;
     static const uint32_t sizes[] = {64, 100, 129};
     uint64_t random = crew_seed() + 1;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
@@ -465,9 +463,8 @@ static void draw_barrier(struct drawn *drawn, uint64_t *random)
 
 static struct drawn drawn;
 
-static void any_barrier(void **state)
+TEST(any_barrier)
 {
-    (void)state;
     uint64_t random = crew_seed() + 2;
     for (uint32_t i = 0; i < 300; ++i) {
         struct myr_carry carry;
@@ -499,9 +496,8 @@ static void draw_nothing(uint32_t nodes)
     drawn.nodes = nodes;
 }
 
-static void no_barrier(void **state)
+TEST(no_barrier)
 {
-    (void)state;
     draw_nothing(2); /* no messages */
     expect_no_plan();
     draw_nothing(3); /* each node receives from one other */
@@ -538,9 +534,8 @@ static void no_barrier(void **state)
 
 /* Node 0 sends all its blocks to another node, which adds one before and one after them and
  * sends them back. Therefore node 0's buffer more than doubles in each round. */
-static void growing_buffers(void **state)
+TEST(growing_buffers)
 {
-    (void)state;
     draw_nothing(MOST_DRAWN);
     for (uint32_t round = 0; round < 30; ++round) {
         const uint32_t front = 1 + round % (MOST_DRAWN - 1),
@@ -562,9 +557,8 @@ static void growing_buffers(void **state)
 
 /* ---- lack of memory ---- */
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     const struct nicbarr_among some[] = {{{NICBARR_TREE, 1, 0}, 9},
                                          {{NICBARR_DISSEMINATION, 2, 0}, 11}};
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); ++i) {
@@ -582,15 +576,4 @@ static void without_memory(void **state)
         myr_carry_free(&carry);
         assert_int_equal(allocated, before);
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_algorithm), cmocka_unit_test(many_nodes),
-        cmocka_unit_test(any_barrier),     cmocka_unit_test(no_barrier),
-        cmocka_unit_test(growing_buffers), cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests_name("carry", tests, NULL, NULL);
 }

@@ -59,11 +59,10 @@ static enum nicbarr_census_result count(const struct world *world, uint32_t rank
     return nicbarr_census(world->peers, world->size, rank, &world->known, by_segment, nodes);
 }
 
-static void test_two_nodes(void **state)
+TEST(test_two_nodes)
 {
     struct world world;
     struct nicbarr_nodes nodes;
-    (void)state;
     make_world(&world, 5); /* ranks 0, 2, 4 share a node, and 1, 3 */
     for (uint32_t r = 0; r < 5; ++r) {
         place(&world, r, 7 + r % 2, 20 + r % 2, 0);
@@ -83,11 +82,10 @@ static void test_two_nodes(void **state)
     }
 }
 
-static void test_players(void **state)
+TEST(test_players)
 {
     struct world world;
     struct nicbarr_nodes nodes;
-    (void)state;
     make_world(&world, 4);
 
     /* Both NICs are shared by the same processes. */
@@ -157,12 +155,11 @@ static bool shared_alike(const struct world *world)
     return equal;
 }
 
-static void test_random_communicators(void **state)
+TEST(test_random_communicators)
 {
     uint64_t random = crew_seed();
     struct world world;
     struct nicbarr_nodes nodes;
-    (void)state;
     for (int round = 0; round < 3000; ++round) {
         make_world(&world, 1 + crew_below(&random, MOST));
         const uint32_t of = 1 + crew_below(&random, MOST - 1);
@@ -190,14 +187,13 @@ static void test_random_communicators(void **state)
 enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
 
 /* A process's view of a large communicator keeps 8 bytes per node and NIC. */
-static void test_large_communicator(void **state)
+TEST(test_large_communicator)
 {
     struct nicbarr_peer *peer = calloc(SIZE, sizeof(*peer));
     const struct nicbarr_peer **peers = calloc(SIZE, sizeof(*peers));
     struct myr_nic_name *name = calloc(NODES, sizeof(*name));
     const struct myr_nic_name **names = calloc(NODES, sizeof(*names));
     struct nicbarr_nodes nodes;
-    (void)state;
     for (uint32_t r = 0; r < SIZE; ++r) {
         const uint32_t node = r % NODES;
         peer[r] = (struct nicbarr_peer){.segment = node + 1, .nic = {0, node + 1, node + 1}};
@@ -288,27 +284,14 @@ static void set_up_all(struct nicbarr_choice choice)
     }
 }
 
-static void test_tables_of_large_communicator(void **state)
+TEST(test_tables_of_large_communicator)
 {
     const struct nicbarr_shape shape = {
         .nodes = NODES, .processes = SIZE, .homes = 1, .processors = 16, .players = 1 << FIRST};
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
-    (void)state;
     const int count = nicbarr_candidates(&shape, choices);
     assert_true(count > 1);
     for (int c = 1; c < count; ++c) { /* the first one is Open MPI's */
         set_up_all((struct nicbarr_choice){choices[c].algorithm, choices[c].parameter, 0});
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_nodes),
-        cmocka_unit_test(test_players),
-        cmocka_unit_test(test_random_communicators),
-        cmocka_unit_test(test_large_communicator),
-        cmocka_unit_test(test_tables_of_large_communicator),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

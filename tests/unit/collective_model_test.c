@@ -557,22 +557,19 @@ static void play_every_schedule(uint64_t seed, uint32_t step, uint32_t unit_most
     }
 }
 
-static void every_schedule(void **state)
+TEST(every_schedule)
 {
-    (void)state;
     play_every_schedule(crew_seed(), 1, 0);
 }
 
-static void every_schedule_with_data(void **state)
+TEST(every_schedule_with_data)
 {
-    (void)state;
     play_every_schedule(crew_seed() + (UINT64_C(4) << 32), 5, UNIT_MOST);
 }
 
 /* Several groups with different members on the same NICs, opened and closed at any time. */
-static void several_groups(void **state)
+TEST(several_groups)
 {
-    (void)state;
     const uint64_t seed = crew_seed() + (UINT64_C(1) << 32);
     for (uint32_t i = 0; i < 1000; ++i) {
         uint64_t random = seed + i;
@@ -589,9 +586,8 @@ static void several_groups(void **state)
 }
 
 /* A host is late, and another one gives it up. */
-static void one_is_given_up(void **state)
+TEST(one_is_given_up)
 {
-    (void)state;
     const uint64_t seed = crew_seed() + (UINT64_C(3) << 32);
     for (uint32_t i = 0; i < 1500; ++i) {
         uint64_t random = seed + i;
@@ -611,9 +607,8 @@ static void one_is_given_up(void **state)
 }
 
 /* A million barriers with 10 % or 30 % packet loss, and duplicated, late and corrupted packets. */
-static void a_million(void **state)
+TEST(a_million)
 {
-    (void)state;
     const uint64_t seed = crew_seed() + (UINT64_C(2) << 32);
     const clock_t begin = clock();
     uint64_t barriers = 0;
@@ -637,15 +632,4 @@ static void a_million(void **state)
     }
     print_message("%llu barriers, %.1f s of CPU time\n", (unsigned long long)barriers,
                   (double)(clock() - begin) / CLOCKS_PER_SEC);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_schedule), cmocka_unit_test(every_schedule_with_data),
-        cmocka_unit_test(several_groups), cmocka_unit_test(one_is_given_up),
-        cmocka_unit_test(a_million),
-    };
-    return cmocka_run_group_tests_name("collective model", tests, NULL, NULL);
 }

@@ -171,9 +171,8 @@ static void expect_blocks(uint32_t rank, uint32_t epoch)
 
 /* Each message is sent once, and each host woken once, also if the wire duplicates all packets, and
  * if groups carry data. */
-static void each_message_once(void **state)
+TEST(each_message_once)
 {
-    (void)state;
     for (uint32_t way = 0; way < 4; ++way) {
         const bool data = 0 != (way & 1), twice = 0 != (way & 2);
         const uint8_t block[UNIT] = {0};
@@ -210,9 +209,8 @@ static void each_message_once(void **state)
 
 /* N - 1 messages arrive at once, before the host arrives or has even opened the group. They are
  * kept, so that the host need not wait. */
-static void all_before_one(void **state)
+TEST(all_before_one)
 {
-    (void)state;
     for (uint32_t opened = 0; opened < 2; ++opened) {
         begin(MOST_NODES, flags);
         for (uint32_t r = 1 - opened; r < MOST_NODES; ++r) {
@@ -247,9 +245,8 @@ static void all_before_one(void **state)
 
 /* ---- after it is closed ---- */
 
-static void closed(void **state)
+TEST(closed)
 {
-    (void)state;
     begin(2, flags);
     open_all(UINT32_MAX - 1);
     for (uint32_t epoch = UINT32_MAX; epoch != 1; ++epoch) {
@@ -290,9 +287,8 @@ static void closed(void **state)
 }
 
 /* The NIC keeps entries of the last MCP_LATE closed groups. */
-static void many_closed(void **state)
+TEST(many_closed)
 {
-    (void)state;
     begin(1, flags);
     struct mcp_group *group = wire_memory(&wire.nics[0], wire_group_bytes(&team, 0));
     struct mcp_collective *collective = &mcp(0)->collective;
@@ -350,10 +346,9 @@ static uint64_t rejected(void)
 
 /* Packets without the secret change nothing and get no response, in a waiting group and in a
  * closed one. */
-static void only_members_are_accepted(void **state)
+TEST(only_members_are_accepted)
 {
     static uint8_t before[4096];
-    (void)state;
     for (uint32_t closed = 0; closed < 2; ++closed) {
         begin(2, flags);
         open_all(0);
@@ -382,9 +377,8 @@ static void only_members_are_accepted(void **state)
 }
 
 /* Packets without the secret have no effect in a group that is opened later, either. */
-static void early_packets_are_authenticated_later(void **state)
+TEST(early_packets_are_authenticated_later)
 {
-    (void)state;
     begin(2, flags);
     for (uint32_t bit = 0; bit < MCP_EARLY; ++bit) {
         struct mcp_header forged = {.type = MCP_ARRIVE, .key = team.key, .collective = {1, 0, 1}};
@@ -406,9 +400,8 @@ static void early_packets_are_authenticated_later(void **state)
 /* ---- requests and responses ---- */
 
 /* A waiting group sends requests to the missing peers after 1, 3, 7 ms, ..., then every 64 ms. */
-static void requests_with_growing_backoff(void **state)
+TEST(requests_with_growing_backoff)
 {
-    (void)state;
     begin(5, flags);
     open_all(0);
     wire.nics[2].unplugged = wire.nics[4].unplugged = true;
@@ -457,9 +450,8 @@ static void requests_with_growing_backoff(void **state)
 }
 
 /* Groups that started later send requests later, although all share one deadline. */
-static void each_group_has_its_backoff(void **state)
+TEST(each_group_has_its_backoff)
 {
-    (void)state;
     begin(2, flags);
     struct mcp_group *groups[3];
     uint64_t begin_ns[3];
@@ -486,9 +478,8 @@ static void each_group_has_its_backoff(void **state)
 
 /* A response is sent to the peer's address in the group, whichever node has sent the request, and
  * only for messages that were sent. */
-static void answers(void **state)
+TEST(answers)
 {
-    (void)state;
     begin(3, flags); /* rank 0 sends to 1 and 2, into their slots 0 and 1 */
     open_all(0);
     inject(2, 0, MCP_ASK, team.key, 1, 0, 1);
@@ -531,9 +522,8 @@ static bool never(void *context)
 /* A thousand groups in random order, with faults, so that several are in a bucket of the hash
  * table. In the last epoch half of them are closed while a host waits, and then the other ones
  * continue. Then all are closed in random order. No closed group is accessed. */
-static void a_thousand_groups(void **state)
+TEST(a_thousand_groups)
 {
-    (void)state;
     enum { GROUPS = 1000, NODES = 3, EPOCHS = 4 };
     static struct wire_group teams[GROUPS];
     static struct mcp_group *groups[GROUPS][NODES];
@@ -639,9 +629,8 @@ static void store(uint32_t which)
     wire_group_start(wire_group_nic(&team, written[which].rank), there, there->started);
 }
 
-static void messages_are_put(void **state)
+TEST(messages_are_put)
 {
-    (void)state;
     for (uint32_t data = 0; data < 2; ++data) {
         begin(6, dissemination);
         assert_int_equal(wire_group_carry(&team, data * UNIT), data * UNIT);
@@ -684,9 +673,8 @@ static void messages_are_put(void **state)
 
 /* ---- late and missing hosts ---- */
 
-static void late_hosts_respond(void **state)
+TEST(late_hosts_respond)
 {
-    (void)state;
     begin(3, flags);
     open_all(0);
     start(0, 1);
@@ -730,9 +718,8 @@ static void close_it(uint32_t rank)
 }
 
 /* If the data that a peer misses are gone, the peer accepts no other data in their place. */
-static void closed_with_data(void **state)
+TEST(closed_with_data)
 {
-    (void)state;
     static const bool says_farewell[] = {false, true};
     for (uint32_t i = 0; i < 2; ++i) {
         begin_with_data(2, flags);
@@ -765,9 +752,8 @@ static void closed_with_data(void **state)
 
 /* A peer that does not leave gets requests, finally once a minute. When it leaves, the exchange
  * of close messages is complete. */
-static void a_farewell_has_a_long_backoff(void **state)
+TEST(a_farewell_has_a_long_backoff)
 {
-    (void)state;
     begin_with_data(2, flags);
     offer(0, 1);
     offer(1, 1);
@@ -791,26 +777,4 @@ static void a_farewell_has_a_long_backoff(void **state)
     expect_idle(0);
     expect_idle(1);
     end();
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_message_once),
-        cmocka_unit_test(all_before_one),
-        cmocka_unit_test(closed),
-        cmocka_unit_test(many_closed),
-        cmocka_unit_test(only_members_are_accepted),
-        cmocka_unit_test(early_packets_are_authenticated_later),
-        cmocka_unit_test(requests_with_growing_backoff),
-        cmocka_unit_test(each_group_has_its_backoff),
-        cmocka_unit_test(answers),
-        cmocka_unit_test(a_thousand_groups),
-        cmocka_unit_test(messages_are_put),
-        cmocka_unit_test(late_hosts_respond),
-        cmocka_unit_test(closed_with_data),
-        cmocka_unit_test(a_farewell_has_a_long_backoff),
-    };
-    return cmocka_run_group_tests_name("collective", tests, NULL, NULL);
 }

@@ -282,22 +282,19 @@ static void choose_best(cost_fn cost, bool changing, double budget_us)
     }
 }
 
-static void noise(void **state)
+TEST(noise)
 {
-    (void)state;
     choose_best(with_noise, false, 5e4);
 }
 
-static void interruptions(void **state)
+TEST(interruptions)
 {
-    (void)state;
     choose_best(with_interruptions, false, 2e6);
 }
 
 /* The machine's speed differs between rounds. */
-static void changing_machine(void **state)
+TEST(changing_machine)
 {
-    (void)state;
     choose_best(fixed_cost, true, 2e5);
 }
 
@@ -307,9 +304,8 @@ static double with_much_noise(struct rank *rank, int candidate)
     return rank->world->costs[candidate] * between(&rank->random, 0.5, 2);
 }
 
-static void ties(void **state)
+TEST(ties)
 {
-    (void)state;
     static const struct {
         double costs[4];
         int chosen;
@@ -331,9 +327,8 @@ static void ties(void **state)
 
 /* The choice is certain if enough rounds agree, and uncertain if rounds differ more than
  * candidates. The probability that nine rounds have the same sign by chance is 1 to 512. */
-static void confidence(void **state)
+TEST(confidence)
 {
-    (void)state;
     prepare(2, 3, 50000, NULL);
     static const double apart[] = {10.2, 10, 10.1};
     memcpy(world.costs, apart, sizeof(apart));
@@ -361,9 +356,8 @@ static void confidence(void **state)
 
 /* ---- dropping ---- */
 
-static void slow_candidates_are_dropped(void **state)
+TEST(slow_candidates_are_dropped)
 {
-    (void)state;
     prepare(3, 7, 50000, NULL);
     /* Candidates are dropped: never (the first one); after one round; after one stage; after two
      * stages, when more is known; when a tie is excluded; not at all. */
@@ -383,9 +377,8 @@ static void slow_candidates_are_dropped(void **state)
 }
 
 /* Candidates that are ten times slower do not consume the budget. */
-static void very_slow_candidates(void **state)
+TEST(very_slow_candidates)
 {
-    (void)state;
     prepare(2, 20, 50000, NULL);
     for (int c = 0; c < world.count; ++c) {
         world.costs[c] = c % 2 ? 20 : 200;
@@ -403,9 +396,8 @@ static void very_slow_candidates(void **state)
  * With 4 candidates of 10 us, the first measurement takes 40 us. An iteration gets a 96th of the
  * budget, 520 us, which is 52 repetitions. 24 such rounds fit into 50 ms. An iteration begins
  * only if two more repetitions fit. */
-static void budget(void **state)
+TEST(budget)
 {
-    (void)state;
     static const struct {
         int count;
         double cost_us, since_us, budget_us;
@@ -454,9 +446,8 @@ static void budget(void **state)
 }
 
 /* Iterations of candidates with different costs have a similar length. */
-static void samples_have_similar_lengths(void **state)
+TEST(samples_have_similar_lengths)
 {
-    (void)state;
     prepare(1, 4, 96000, NULL);
     static const double costs[] = {10, 15, 0.1, 1e6};
     memcpy(world.costs, costs, sizeof(costs));
@@ -479,9 +470,8 @@ static double loosely_synchronous(struct rank *rank, int candidate)
     return 1 == candidate && rank->repetitions < 10 ? 40 : 1 == candidate ? 8 : 10;
 }
 
-static void many_in_a_row(void **state)
+TEST(many_in_a_row)
 {
-    (void)state;
     static const struct {
         int in_a_row;
         double budget_us;
@@ -509,9 +499,8 @@ static void many_in_a_row(void **state)
 }
 
 /* A tuning run has as many batches as the total allows, while the result is provisional. */
-static void batches(void **state)
+TEST(batches)
 {
-    (void)state;
     struct nicbarr_contest contest = {.count = 2, .provisional = true};
     double sum = 0;
     int batch = 0;
@@ -531,9 +520,8 @@ static void batches(void **state)
 
 /* Some ranks fail in an iteration. It is the last one on all ranks, which all return the same
  * one of these errors. */
-static void errors(void **state)
+TEST(errors)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 150; ++contest) {
         prepare(some_ranks(&random), some_candidates(&random, 2), 50000, &random);
@@ -552,9 +540,8 @@ static void errors(void **state)
     }
 }
 
-static void agreement_fails(void **state)
+TEST(agreement_fails)
 {
-    (void)state;
     for (int at = 1; at <= 3; ++at) {
         prepare(1, 4, 50000, NULL);
         world.agree_fails_at = at;
@@ -573,9 +560,8 @@ static double random_cost(struct rank *rank, int candidate)
 }
 
 /* Properties that every result must have. (run() compares the ranks.) */
-static void random_results(void **state)
+TEST(random_results)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 300; ++contest) {
         prepare(some_ranks(&random), some_candidates(&random, 1), between(&random, 0, 1e6),
@@ -633,9 +619,8 @@ static int comparison_of_two(const double us[2][2])
     return comparisons[0].winner;
 }
 
-static void winner_is_worse_in_neither_figure(void **state)
+TEST(winner_is_worse_in_neither_figure)
 {
-    (void)state;
     static const double factors[] = {0.6, 0.9, 0.96, 0.98, 1, 1.02, 1.1, 1.7};
     enum { FACTORS = sizeof(factors) / sizeof(factors[0]) };
     for (int i = 0; i < FACTORS * FACTORS; ++i) {
@@ -646,27 +631,4 @@ static void winner_is_worse_in_neither_figure(void **state)
             fail_msg("%g and %g times the figures of the present choice", one, other);
         }
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise),
-        cmocka_unit_test(interruptions),
-        cmocka_unit_test(changing_machine),
-        cmocka_unit_test(ties),
-        cmocka_unit_test(confidence),
-        cmocka_unit_test(slow_candidates_are_dropped),
-        cmocka_unit_test(very_slow_candidates),
-        cmocka_unit_test(budget),
-        cmocka_unit_test(samples_have_similar_lengths),
-        cmocka_unit_test(many_in_a_row),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(agreement_fails),
-        cmocka_unit_test(random_results),
-        cmocka_unit_test(winner_is_worse_in_neither_figure),
-    };
-    return cmocka_run_group_tests_name("contest", tests, NULL, NULL);
 }

@@ -97,9 +97,8 @@ static void end(void)
 
 /* ---- memory ---- */
 
-static void tables(void **state)
+TEST(tables)
 {
-    (void)state;
     static const struct mcp_step steps[] = {{2, 0}, {0, 3}, {1, 1}};
     for (uint32_t data = 0; data < 2; ++data) {
         begin(steps, 3, 5, 0 != data);
@@ -528,31 +527,18 @@ static void play(bool data, uint64_t *random)
     end();
 }
 
-static void random_calls(void **state)
+TEST(random_calls)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (int trial = 0; trial < 200; ++trial) {
         play(false, &random);
     }
 }
 
-static void random_calls_with_data(void **state)
+TEST(random_calls_with_data)
 {
-    (void)state;
     uint64_t random = crew_seed() + 1;
     for (int trial = 0; trial < 200; ++trial) {
         play(true, &random);
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables),
-        cmocka_unit_test(random_calls),
-        cmocka_unit_test(random_calls_with_data),
-    };
-    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
 }

@@ -60,9 +60,10 @@ static bool close_to(double a, double b)
     return fabs(a - b) < 1e-9;
 }
 
-static void weights(void **state)
+#define EVIDENCE_TEST(name) TEST_IN(name, begin, NULL)
+
+EVIDENCE_TEST(weights)
 {
-    (void)state;
     assert_true(close_to(nicbarr_evidence_weight(NOW, NOW), 1));
     assert_true(close_to(nicbarr_evidence_weight(NOW - HALF, NOW), 0.5));
     assert_true(close_to(nicbarr_evidence_weight(NOW - 2 * HALF, NOW), 0.25));
@@ -72,20 +73,18 @@ static void weights(void **state)
     assert_true(0 == nicbarr_evidence_weight(INT64_MIN, INT64_MAX));
 }
 
-static void nothing(void **state)
+EVIDENCE_TEST(nothing)
 {
-    (void)state;
     assert_false(nicbarr_evidence_conclude(&evidence, NOW, &finding));
     add((int64_t)HALF * NICBARR_EVIDENCE_FORGOTTEN, 1, 9, tree_best);
     assert_false(nicbarr_evidence_conclude(&evidence, NOW, &finding));
 }
 
 /* A single measurement has the confidence of its tuning run, but never full confidence. */
-static void single_measurement(void **state)
+EVIDENCE_TEST(single_measurement)
 {
     static const double stated[] = {0, 0.5, 0.9, 0.94, 0.96, 0.99, 1};
     static const double expected[] = {0.5, 0.5, 0.9, 0.94, 0.96, 0.99, 0.99};
-    (void)state;
     for (size_t i = 0; i < sizeof(stated) / sizeof(stated[0]); ++i) {
         evidence.count = 0;
         add(0, stated[i], 9, tree_best);
@@ -94,9 +93,8 @@ static void single_measurement(void **state)
     }
 }
 
-static void dropped_candidate(void **state)
+EVIDENCE_TEST(dropped_candidate)
 {
-    (void)state;
     add(0, 1, 9, tree_best); /* the machine became slower after flags:4 was dropped */
     evidence.of[0].of[1].rounds = 3;
     evidence.of[0].of[1].us.median = 10;
@@ -104,9 +102,8 @@ static void dropped_candidate(void **state)
 }
 
 /* Measurements that are added to the previous ones, and the finding after each of them. */
-static void several_measurements(void **state)
+EVIDENCE_TEST(several_measurements)
 {
-    (void)state;
     const struct {
         int first, times; /* without the previous ones; number of equal measurements */
         int64_t age;
@@ -151,10 +148,9 @@ static void several_measurements(void **state)
 
 /* The result depends neither on speeds nor on the order. (Ties are improbable with random
  * numbers.) */
-static void invariances(void **state)
+EVIDENCE_TEST(invariances)
 {
     uint64_t random = crew_seed();
-    (void)state;
     for (int trial = 0; trial < 2000; ++trial) {
         evidence.count = 0;
         const uint32_t count = 1 + crew_below(&random, NICBARR_EVIDENCE_MOST);
@@ -182,19 +178,4 @@ static void invariances(void **state)
         assert_string_equal(finding.name, before.name);
         assert_true(close_to(finding.confidence, before.confidence));
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-    const struct CMUnitTest tests[] = {
-        TEST(weights),
-        TEST(nothing),
-        TEST(single_measurement),
-        TEST(dropped_candidate),
-        TEST(several_measurements),
-        TEST(invariances),
-    };
-    return cmocka_run_group_tests_name("evidence", tests, NULL, NULL);
 }

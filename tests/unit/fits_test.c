@@ -22,27 +22,24 @@ static void expect(double is, double should)
 /* ---- efficiency ---- */
 
 /* A barrier that always takes 10: an efficiency of e needs work of 10 e / (1 - e). */
-static void constant_barrier(void **state)
+TEST(constant_barrier)
 {
-    (void)state;
     const double work[] = {0, 2, 8, 32, 128}, total[] = {10, 12, 18, 42, 138};
     for (double efficiency = 0.05; efficiency < 0.92; efficiency += 0.05) {
         expect(fits_work_needed(work, total, 5, 1, efficiency), 10 * efficiency / (1 - efficiency));
     }
 }
 
-static void shared_processors(void **state)
+TEST(shared_processors)
 {
-    (void)state;
     /* With three processes on one core, 1 of work takes 3. */
     const double work[] = {0, 10, 100}, total[] = {6, 36, 306};
     expect(fits_work_needed(work, total, 3, 3, 0.5), 2);
     expect(fits_work_needed(work, total, 3, 3, 0.9), 18);
 }
 
-static void not_reached(void **state)
+TEST(not_reached)
 {
-    (void)state;
     const double work[] = {0, 10}, total[] = {10, 20};
     expect(fits_work_needed(work, total, 2, 1, 0.5), 10);
     assert_true(isnan(fits_work_needed(work, total, 2, 1, 0.51)));
@@ -50,9 +47,8 @@ static void not_reached(void **state)
 }
 
 /* A non-monotonic curve: the first crossing counts, and lies within its interval. */
-static void bumpy(void **state)
+TEST(bumpy)
 {
-    (void)state;
     const double work[] = {0, 10, 20, 30}, total[] = {10, 15, 60, 40};
     const double needed = fits_work_needed(work, total, 4, 1, 0.5);
     assert_true(needed > 0 && needed < 10);
@@ -70,9 +66,8 @@ static void bumpy(void **state)
 
 /* ---- work for free ---- */
 
-static void within(void **state)
+TEST(within)
 {
-    (void)state;
     const double work[] = {0, 1, 2, 4}, total[] = {10, 10, 10, 14};
     expect(fits_work_within(work, total, 4, 10.5), 2.25);
     expect(fits_work_within(work, total, 4, 12), 3);
@@ -107,9 +102,8 @@ static void expect_curve(const struct fits_lop *lop, const double *peers, const 
 }
 
 /* The fit goes through any number of points. */
-static void lop_curves(void **state)
+TEST(lop_curves)
 {
-    (void)state;
     static const struct fits_lop curves[] = {
         {4, 0.5, 0, 1}, {4, 0.5, 1.5, 0.2}, {6, 2, -1.5, 0.5}, {0.1, 0.2, 0.6, 2}};
     for (size_t c = 0; c < sizeof(curves) / sizeof(curves[0]); ++c) {
@@ -123,9 +117,8 @@ static void lop_curves(void **state)
 }
 
 /* LogP's straight line yields its own parameters. */
-static void logp_line(void **state)
+TEST(logp_line)
 {
-    (void)state;
     const struct fits_lop line = {3, 0.75, 0, 1};
     double peers[MOST_PEERS], rtt[MOST_PEERS];
     generate(&line, peers, rtt);
@@ -137,9 +130,8 @@ static void logp_line(void **state)
     }
 }
 
-static void few_points(void **state)
+TEST(few_points)
 {
-    (void)state;
     const double peers[] = {1, 2, 3}, rtt[] = {2, 3, 5};
     struct fits_lop lop = fits_lop(peers, rtt, 1);
     expect(fits_lop_rtt(&lop, 1), 2);
@@ -149,16 +141,4 @@ static void few_points(void **state)
     lop = fits_lop(peers, rtt, 3);
     expect(lop.saturation, 0);
     expect_curve(&lop, peers, rtt, 3, 0.2);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constant_barrier), cmocka_unit_test(shared_processors),
-        cmocka_unit_test(not_reached),      cmocka_unit_test(bumpy),
-        cmocka_unit_test(within),           cmocka_unit_test(lop_curves),
-        cmocka_unit_test(logp_line),        cmocka_unit_test(few_points),
-    };
-    return cmocka_run_group_tests_name("fits", tests, NULL, NULL);
 }

@@ -267,9 +267,8 @@ static void run(crew_fn fn, const char *choice, const struct myr_wait_policy *po
 
 /* All algorithms are tested with all wait policies. Polling members delay those that have no
  * core, so that tests with them have few rounds and members. */
-static void barriers(void **state)
+TEST(barriers)
 {
-    (void)state;
     static const struct {
         const struct myr_wait_policy *policy;
         uint32_t sizes; /* bitmask of sizes */
@@ -297,23 +296,12 @@ static void barriers(void **state)
     }
 }
 
-static void split(void **state)
+TEST(split)
 {
-    (void)state;
     for (uint32_t size = 1; size <= MOST; ++size) {
         run(do_arrivals, "dissemination:1", &yielding, size, ROUNDS, 0);
         run(do_arrivals, "counters", &sleeping, size, ROUNDS, 0);
     }
     run(do_arrivals, "counter", &yielding, 4, 100, UINT32_MAX - 50);
     run(do_arrivals, "counter", &yielding, 3, 100, INT32_MAX - 50);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barriers),
-        cmocka_unit_test(split),
-    };
-    return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -64,9 +64,8 @@ static bool read_exactly(const uint8_t *bytes, size_t count, struct nicbarr_hell
     return good;
 }
 
-static void reads_what_was_written(void **state)
+TEST(reads_what_was_written)
 {
-    (void)state;
     uint64_t random = crew_seed();
     const size_t longest = sizeof(((struct nicbarr_hello *)0)->why) - 1;
     const size_t reasons[] = {0, 1, longest};
@@ -85,9 +84,8 @@ static void reads_what_was_written(void **state)
 }
 
 /* Each truncation of a hello, and one excess byte. */
-static void wrong_length(void **state)
+TEST(wrong_length)
 {
-    (void)state;
     uint64_t random = crew_seed();
     uint8_t bytes[NICBARR_HELLO_BYTES + 1] = {0};
     struct nicbarr_hello back;
@@ -100,9 +98,8 @@ static void wrong_length(void **state)
 }
 
 /* A reason that is too long, and too many addresses, although the bytes for them are present. */
-static void lengths_beyond_the_bounds(void **state)
+TEST(lengths_beyond_the_bounds)
 {
-    (void)state;
     uint64_t random = crew_seed();
     uint8_t bytes[2 * NICBARR_HELLO_BYTES] = {0}, shorter[NICBARR_HELLO_BYTES];
     struct nicbarr_hello back;
@@ -126,9 +123,8 @@ static void lengths_beyond_the_bounds(void **state)
 }
 
 /* A hello of another format, and one with the other byte order. */
-static void other_format_or_byte_order(void **state)
+TEST(other_format_or_byte_order)
 {
-    (void)state;
     uint64_t random = crew_seed();
     uint8_t bytes[NICBARR_HELLO_BYTES];
     struct nicbarr_hello back;
@@ -159,9 +155,8 @@ static void expect_bounds(const struct nicbarr_hello *hello)
     }
 }
 
-static void garbage(void **state)
+TEST(garbage)
 {
-    (void)state;
     uint64_t random = crew_seed();
     uint32_t accepted = 0;
     for (int round = 0; round < 200000; ++round) {
@@ -185,17 +180,4 @@ static void garbage(void **state)
         }
     }
     assert_true(accepted > 0); /* such as with a corrupted identity */
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_was_written),
-        cmocka_unit_test(wrong_length),
-        cmocka_unit_test(lengths_beyond_the_bounds),
-        cmocka_unit_test(other_format_or_byte_order),
-        cmocka_unit_test(garbage),
-    };
-    return cmocka_run_group_tests_name("hello", tests, NULL, NULL);
 }

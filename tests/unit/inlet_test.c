@@ -82,9 +82,8 @@ static void expect_nothing(struct myr_intake *intake)
 }
 
 /* The inlet accepts as many messages as it has slots, also where sequence numbers wrap. */
-static void full(void **state)
+TEST(full)
 {
-    (void)state;
     static const uint64_t begins[] = {0, 1, UINT32_MAX - 50, UINT64_C(1) << 63, UINT64_MAX / 4};
     for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); ++b) {
         struct myr_inlet *inlet = make(begins[b]);
@@ -109,9 +108,8 @@ static void full(void **state)
     }
 }
 
-static void closed_or_missing_inlet(void **state)
+TEST(closed_or_missing_inlet)
 {
-    (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet nowhere = {0}, wrong = {inlet, 0, 0, KEY + 1}, right = {inlet, 0, 0, KEY};
     struct myr_intake none = {0}, intake = {inlet, 0};
@@ -128,9 +126,8 @@ static void closed_or_missing_inlet(void **state)
 }
 
 /* A corrupted length does not lead to reads beyond the slot. */
-static void garbage(void **state)
+TEST(garbage)
 {
-    (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet outlet = {inlet, 0, 0, KEY};
     struct myr_intake intake = {inlet, 0};
@@ -144,9 +141,8 @@ static void garbage(void **state)
 
 /* A sender has found its port open and is descheduled. Meanwhile the port is closed, and another
  * port uses the inlet: it receives exactly the messages sent to it. */
-static void late_sender(void **state)
+TEST(late_sender)
 {
-    (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet late = {inlet, 0, 0, KEY}, right = {inlet, 0, 0, KEY + 1};
     assert_true(put(&late, 1)); /* and it is not received */
@@ -166,9 +162,8 @@ static void late_sender(void **state)
 }
 
 /* An inlet is not reopened while a sender may still write for the former port. */
-static void sender_in_progress(void **state)
+TEST(sender_in_progress)
 {
-    (void)state;
     struct myr_inlet *inlet = make(0);
     struct myr_outlet early = {inlet, 0, 0, KEY}, other = early;
     for (uint32_t back = 0; back < MYR_INLET_SLOTS; ++back) {
@@ -187,9 +182,8 @@ static void sender_in_progress(void **state)
 
 /* Senders begin messages and complete them in any order. The receiver gets the completed ones up
  * to the first incomplete one. */
-static void interleaved(void **state)
+TEST(interleaved)
 {
-    (void)state;
     enum { SENDERS = 5, STEPS = 200000 };
     uint64_t random = crew_seed();
     struct myr_inlet *inlet = make(0);
@@ -314,24 +308,11 @@ static void take_part(uint32_t rank, void *context)
     }
 }
 
-static void many_senders(void **state)
+TEST(many_senders)
 {
-    (void)state;
     for (int sleeps = 0; sleeps < 2; ++sleeps) {
         struct setup setup = {make(0), crew_seed(), 0 != sleeps};
         assert_true(crew_run(MEMBERS, take_part, &setup));
         end(setup.inlet);
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_sender),  cmocka_unit_test(sender_in_progress),
-        cmocka_unit_test(full),         cmocka_unit_test(closed_or_missing_inlet),
-        cmocka_unit_test(garbage),      cmocka_unit_test(interleaved),
-        cmocka_unit_test(many_senders),
-    };
-    return cmocka_run_group_tests_name("inlet", tests, NULL, NULL);
 }

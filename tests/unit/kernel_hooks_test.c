@@ -125,11 +125,12 @@ static int attach(struct mcp_hooks *hooks, const char *name)
     return mcp_hooks_attach(hooks, interface, program, name, false, NULL);
 }
 
+#define HOOKS_TEST(name) TEST_IN(name, begin, end)
+
 /* ---- attaching ---- */
 
-static void by_the_preferred_means(void **state)
+HOOKS_TEST(by_the_preferred_means)
 {
-    (void)state;
     struct mcp_hooks hooks;
     assert_int_equal(mcp_hooks_attach(&hooks, interface, program, "one", true, NULL), 0);
     expect("one", mcp_hooks_have_filters(&hooks));
@@ -137,9 +138,8 @@ static void by_the_preferred_means(void **state)
     expect("one", 0);
 }
 
-static void missing_interface(void **state)
+HOOKS_TEST(missing_interface)
 {
-    (void)state;
     struct mcp_hooks hooks;
     assert_int_equal(mcp_hooks_attach(&hooks, 9999, program, "one", false, NULL), -1);
     assert_int_equal(errno, ENODEV);
@@ -150,9 +150,8 @@ static void missing_interface(void **state)
 }
 
 /* With an ingress qdisc, a filter for outgoing packets would process incoming ones. */
-static void with_another_qdisc(void **state)
+HOOKS_TEST(with_another_qdisc)
 {
-    (void)state;
     struct mcp_hooks hooks;
     assert_true(run("tc qdisc add dev nic0 ingress"));
     assert_int_equal(attach(&hooks, "one"), -1);
@@ -165,9 +164,8 @@ static void with_another_qdisc(void **state)
 }
 
 /* If a filter of another type has priority 1, the NIC's filter comes after it. */
-static void beside_another_type(void **state)
+HOOKS_TEST(beside_another_type)
 {
-    (void)state;
     struct mcp_hooks hooks;
     assert_true(run("tc qdisc add dev nic0 clsact"));
     if (!run("tc filter add dev nic0 ingress prio 1 protocol ip u32 match u32 0 0 2> /dev/null")) {
@@ -185,7 +183,7 @@ static void beside_another_type(void **state)
     assert_non_null(strstr(text, "u32"));
 }
 
-static void the_interface_is_deleted(void **state)
+HOOKS_TEST(the_interface_is_deleted)
 {
     struct mcp_hooks hooks;
     assert_int_equal(attach(&hooks, "one"), 0);
@@ -279,12 +277,11 @@ static void expect_first(const char *name)
 }
 
 /* The foreign filter has the priority that a NIC would use first. */
-static void nics_attach_and_die(void **state)
+HOOKS_TEST(nics_attach_and_die)
 {
     struct nic nics[NICS] = {{0}};
     struct mcp_hooks stranger;
     uint64_t random = crew_seed();
-    (void)state;
     assert_int_equal(attach(&stranger, names[NICS]), 0);
     assert_true(mcp_hooks_have_filters(&stranger));
     for (int step = 0; step < STEPS; ++step) {
@@ -314,9 +311,8 @@ static void nics_attach_and_die(void **state)
 
 /* ---- the guard ---- */
 
-static void no_guard_is_needed(void **state)
+HOOKS_TEST(no_guard_is_needed)
 {
-    (void)state;
     struct mcp_hooks hooks = MCP_NO_HOOKS;
     struct myr_error error;
     int guard;
@@ -340,9 +336,8 @@ static pid_t only_child(void)
 
 /* A guard has CAP_NET_ADMIN, two descriptors, and ignores signals. It owns the filters, and removes
  * them on request. */
-static void privileges_of_a_guard(void **state)
+HOOKS_TEST(privileges_of_a_guard)
 {
-    (void)state;
     const uint64_t net_admin = UINT64_C(1) << 12;
     const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE};
     struct mcp_hooks hooks;
@@ -392,12 +387,5 @@ int main(void)
              " ip link delete nic0) > /dev/null 2>&1")) {
         return skip_all("no clsact (needs ip, tc, and both veth and clsact in the kernel)");
     }
-#define HOOKS_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        HOOKS_TEST(by_the_preferred_means),   HOOKS_TEST(missing_interface),
-        HOOKS_TEST(with_another_qdisc),       HOOKS_TEST(beside_another_type),
-        HOOKS_TEST(the_interface_is_deleted), HOOKS_TEST(nics_attach_and_die),
-        HOOKS_TEST(no_guard_is_needed),       HOOKS_TEST(privileges_of_a_guard),
-    };
-    return cmocka_run_group_tests_name("kernel_hooks", tests, NULL, NULL);
+    return test_run(NULL);
 }

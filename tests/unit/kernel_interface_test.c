@@ -145,11 +145,13 @@ static void ends_with(uint64_t now_ms, const char *text)
     assert_non_null(strstr(error.text, "myrd --kernel"));
 }
 
+#define CASE(name) TEST_IN(name, begin, end)
+#define CASE_OF_6(name) TEST_IN(name, begin_with_6, end)
+
 /* ---- the interface ---- */
 
-static void renaming_is_followed(void **state)
+CASE(renaming_is_followed)
 {
-    (void)state;
     receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     assert_string_equal(interface.name, "eth1");
     receive_link(RTM_NEWLINK, AF_UNSPEC, INDEX, "a-name-that-is-far-too-long");
@@ -158,10 +160,9 @@ static void renaming_is_followed(void **state)
     assert_int_equal(myrd_interface_timeout(&interface, NOW), -1);
 }
 
-static void mtu_change_is_followed(void **state)
+CASE(mtu_change_is_followed)
 {
     const uint32_t mtu = 1280;
-    (void)state;
     make_link_message(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
     add(IFLA_MTU, &mtu, sizeof(mtu));
     deliver(length);
@@ -174,26 +175,23 @@ static void mtu_change_is_followed(void **state)
     assert_int_equal(interface.mtu, mtu);
 }
 
-static void deletion_ends_the_nic(void **state)
+CASE(deletion_ends_the_nic)
 {
-    (void)state;
     receive_link(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
     ends_with(NOW, "eth0 (10.0.0.1) was deleted");
 }
 
-static void moving_ends_the_nic(void **state)
+CASE(moving_ends_the_nic)
 {
     const int network = 3;
-    (void)state;
     make_link_message(RTM_DELLINK, AF_UNSPEC, INDEX, "eth0");
     add(IFLA_NEW_NETNSID, &network, sizeof(network));
     deliver(length);
     ends_with(NOW, "eth0 (10.0.0.1) was moved to another network namespace");
 }
 
-static void unrelated_events_are_ignored(void **state)
+CASE(unrelated_events_are_ignored)
 {
-    (void)state;
     receive_link(RTM_NEWLINK, AF_UNSPEC, OTHER, "eth1");
     receive_link(RTM_DELLINK, AF_UNSPEC, OTHER, "eth1");
     receive_link(RTM_DELLINK, AF_BRIDGE, INDEX, "eth0"); /* removed from a bridge */
@@ -206,9 +204,8 @@ static void unrelated_events_are_ignored(void **state)
 
 /* ---- its address ---- */
 
-static void a_restored_address_continues(void **state)
+CASE(a_restored_address_continues)
 {
-    (void)state;
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     assert_true(continues_at(LATER - 1));
     assert_int_equal(myrd_interface_timeout(&interface, LATER - 1), 1);
@@ -219,18 +216,16 @@ static void a_restored_address_continues(void **state)
     assert_int_equal(myrd_interface_timeout(&interface, LATER), -1);
 }
 
-static void a_removed_address_ends_the_nic(void **state)
+CASE(a_removed_address_ends_the_nic)
 {
-    (void)state;
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     interface.bare_at_ms -= 1; /* the grace period is not extended */
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     ends_with(LATER - 1, "eth0 no longer has the address 10.0.0.1");
 }
 
-static void one_of_two_prefixes_is_removed(void **state)
+CASE(one_of_two_prefixes_is_removed)
 {
-    (void)state;
     receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 24);
     receive_address(RTM_NEWADDR, INDEX, "10.0.0.1", 16);
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
@@ -241,9 +236,8 @@ static void one_of_two_prefixes_is_removed(void **state)
 
 /* ---- truncated messages ---- */
 
-static void truncated_messages_are_ignored(void **state)
+CASE(truncated_messages_are_ignored)
 {
-    (void)state;
     make_link_message(RTM_NEWLINK, AF_UNSPEC, INDEX, "eth1");
     for (size_t bytes = 1; bytes < NLMSG_SPACE(sizeof(struct ifinfomsg)) + RTA_LENGTH(5); ++bytes) {
         deliver(bytes);
@@ -263,9 +257,8 @@ static void truncated_messages_are_ignored(void **state)
 
 /* ---- IPv6 ---- */
 
-static void a_restored_address_of_ipv6_continues(void **state)
+CASE_OF_6(a_restored_address_of_ipv6_continues)
 {
-    (void)state;
     receive_address(RTM_DELADDR, INDEX, "fd00::2", 64);
     receive_address(RTM_DELADDR, INDEX, "10.0.0.1", 24);
     receive_address(RTM_DELADDR, OTHER, "fd00::1", 64);
@@ -279,12 +272,11 @@ static void a_restored_address_of_ipv6_continues(void **state)
 }
 
 /* On a point-to-point interface, the message has the addresses of both ends. */
-static void point_to_point_addresses_of_ipv6(void **state)
+CASE_OF_6(point_to_point_addresses_of_ipv6)
 {
     const struct mcp_ip own = ip_of("fd00::1"), peer = ip_of("fd00::2");
     const struct ifaddrmsg about = {
         .ifa_family = AF_INET6, .ifa_prefixlen = 64, .ifa_index = INDEX};
-    (void)state;
     for (int ours = 0; ours < 2; ++ours) {
         begin_message(RTM_DELADDR, &about, sizeof(about));
         add(IFA_LOCAL, ours ? &own : &peer, sizeof(own));
@@ -296,12 +288,11 @@ static void point_to_point_addresses_of_ipv6(void **state)
 
 /* ---- the real kernel ---- */
 
-static void it_begins_where_the_interface_is(void **state)
+TEST(it_begins_where_the_interface_is)
 {
     struct myr_error error = {.text = ""};
     struct myrd_interface loopback;
     const struct mcp_ip ip = ip_of("127.0.0.1");
-    (void)state;
     assert_int_equal(myrd_interface_open(&loopback, "lo", &ip, &error), MYR_OK);
     assert_string_equal(loopback.name, "lo");
     assert_true(loopback.mtu >= 1280);
@@ -325,12 +316,11 @@ static void it_begins_where_the_interface_is(void **state)
     close(loopback.socket);
 }
 
-static void fails_for_a_missing_address(void **state)
+TEST(fails_for_a_missing_address)
 {
     struct myr_error error = {.text = ""};
     struct myrd_interface none;
     const struct mcp_ip absent = ip_of("127.0.0.9"), there = ip_of("127.0.0.1");
-    (void)state;
     assert_int_not_equal(myrd_interface_open(&none, "lo", &absent, &error), MYR_OK);
     assert_non_null(strstr(error.text, "interface lo"));
     if (none.socket >= 0) {
@@ -340,28 +330,4 @@ static void fails_for_a_missing_address(void **state)
     if (none.socket >= 0) {
         close(none.socket);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define CASE_OF_6(name) cmocka_unit_test_setup_teardown(name, begin_with_6, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(renaming_is_followed),
-        CASE(mtu_change_is_followed),
-        CASE(deletion_ends_the_nic),
-        CASE(moving_ends_the_nic),
-        CASE(unrelated_events_are_ignored),
-        CASE(a_restored_address_continues),
-        CASE(a_removed_address_ends_the_nic),
-        CASE(one_of_two_prefixes_is_removed),
-        CASE(truncated_messages_are_ignored),
-        CASE_OF_6(a_restored_address_of_ipv6_continues),
-        CASE_OF_6(point_to_point_addresses_of_ipv6),
-        cmocka_unit_test(it_begins_where_the_interface_is),
-        cmocka_unit_test(fails_for_a_missing_address),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests_name("kernel_interface", tests, NULL, NULL);
 }

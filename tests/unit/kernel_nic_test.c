@@ -163,9 +163,10 @@ static void go_on(void)
     assert_int_equal(write(world.go_on[1], "", 1), 1);
 }
 
-static void late_responses_are_ignored(void **state)
+#define TEST_NIC(name) TEST_IN(name, begin, end)
+
+TEST_NIC(late_responses_are_ignored)
 {
-    (void)state;
     struct myr_kernel_missing missing;
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
@@ -185,9 +186,8 @@ static void late_responses_are_ignored(void **state)
 }
 
 /* A group that is opened too late is closed again, and its page's descriptor too. */
-static void groups_opened_late_are_closed(void **state)
+TEST_NIC(groups_opened_late_are_closed)
 {
-    (void)state;
     struct myr_kernel_missing missing;
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
@@ -204,9 +204,8 @@ static void groups_opened_late_are_closed(void **state)
 
 /* If the process has no descriptors left for a group that the daemon has opened, the group is
  * closed again, and so is a descriptor that arrived alone. */
-static void groups_without_descriptors_are_closed(void **state)
+TEST_NIC(groups_without_descriptors_are_closed)
 {
-    (void)state;
     struct myr_kernel_question question = {.key = 5};
     struct myr_error error = {.text = ""};
     struct mcp_kernel_seen seen;
@@ -232,9 +231,8 @@ static void groups_without_descriptors_are_closed(void **state)
 
 /* The daemon dies twice before it responds: the request is repeated until a daemon responds. The
  * next daemon may have a record of this process or not. */
-static void open_is_repeated_after_restarts(void **state)
+TEST(open_is_repeated_after_restarts)
 {
-    (void)state;
     for (uint32_t recorded = 0; recorded < 2; ++recorded) {
         struct myr_kernel_question question = {.key = 5};
         struct myr_error error = {.text = ""};
@@ -250,27 +248,12 @@ static void open_is_repeated_after_restarts(void **state)
 }
 
 /* Closing sends a request, whether the daemon reads it or not, and does not wait. */
-static void close_does_not_wait(void **state)
+TEST_NIC(close_does_not_wait)
 {
-    (void)state;
     enum { MANY = 2000 };
     for (uint64_t key = 1; key <= MANY; ++key) {
         myr_kernel_nic_ask_close(world.nic, key);
     }
     assert_int_equal(myr_kernel_nic_daemon(world.nic), MYR_KERNEL_HERE);
     go_on();
-}
-
-int main(void)
-{
-#define NIC(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        NIC(late_responses_are_ignored),
-        NIC(groups_opened_late_are_closed),
-        NIC(groups_without_descriptors_are_closed),
-        NIC(close_does_not_wait),
-        cmocka_unit_test(open_is_repeated_after_restarts),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

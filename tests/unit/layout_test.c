@@ -162,9 +162,8 @@ static void play_choice(const struct team *team, struct nicbarr_choice choice, u
 }
 
 /* Each choice runs in a record of exactly the size that it requests. */
-static void each_choice_alone(void **state)
+TEST(each_choice_alone)
 {
-    (void)state;
     enum { RUNS = 20 };
     uint64_t random = crew_seed();
     static const uint32_t more[] = {33, 64, 65, 100};
@@ -183,9 +182,8 @@ static void each_choice_alone(void **state)
 }
 
 /* All choices alternate in one record, as during tuning. */
-static void alternating_choices(void **state)
+TEST(alternating_choices)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (uint32_t size = 2; size <= 20; ++size) {
         struct team team;
@@ -199,9 +197,8 @@ static void alternating_choices(void **state)
 }
 
 /* A communicator of one process executes barriers too, such as in MPI_Win_fence(). */
-static void one_process(void **state)
+TEST(one_process)
 {
-    (void)state;
     uint64_t random = crew_seed();
     struct team team;
     uint32_t epoch = 0;
@@ -213,9 +210,8 @@ static void one_process(void **state)
 }
 
 /* Bound processes share a counter with their neighbours, others are distributed. */
-static void neighbours_share_a_counter(void **state)
+TEST(neighbours_share_a_counter)
 {
-    (void)state;
     const struct nicbarr_choice two = {NICBARR_COUNTER, 2, 0};
     struct team team;
     struct myr_plan plans[4];
@@ -240,9 +236,8 @@ static void neighbours_share_a_counter(void **state)
 }
 
 /* Open MPI's own barrier needs no memory, and has no plan. */
-static void open_mpis_own(void **state)
+TEST(open_mpis_own)
 {
-    (void)state;
     const struct nicbarr_choice openmpi = {NICBARR_OPENMPI, 0, 0};
     struct team team;
     struct myr_plan plan = {.nsteps = 0};
@@ -253,9 +248,8 @@ static void open_mpis_own(void **state)
 }
 
 /* A record has room for the choices that were known when it was created. */
-static void room_for_known_choices(void **state)
+TEST(room_for_known_choices)
 {
-    (void)state;
     const struct nicbarr_choice known[] = {{NICBARR_COUNTER, 2, 0}, {NICBARR_TREE, 4, 0}};
     const struct nicbarr_choice fit[] = {{NICBARR_OPENMPI, 0, 0},
                                          {NICBARR_COUNTER, 1, 0},
@@ -277,9 +271,8 @@ static void room_for_known_choices(void **state)
 
 /* ---- placement of words ---- */
 
-static void stride_of_flags(void **state)
+TEST(stride_of_flags)
 {
-    (void)state;
     _Alignas(MYR_LINE) static uint8_t slots[5 * MYR_LINE];
     for (uint32_t stride = 4; stride <= 128; stride *= 2) {
         assert_int_equal(myr_plan_flags_bytes(5, stride),
@@ -300,9 +293,8 @@ static void stride_of_flags(void **state)
 
 /* Words for different readers share no cache line, and the root and each leaf of counters have a
  * line of their own. */
-static void separate_lines(void **state)
+TEST(separate_lines)
 {
-    (void)state;
     enum { SIZE = 40, WAITS = 9 };
     _Alignas(MYR_LINE) static uint8_t slots[1 << 16];
     static uint32_t reader[sizeof(slots) / MYR_LINE];
@@ -335,9 +327,8 @@ static void separate_lines(void **state)
 
 /* Only rank 0 writes the release word, for which all others wait last, and no message is sent
  * down the tree. */
-static void one_release(void **state)
+TEST(one_release)
 {
-    (void)state;
     enum { SIZE = 13, WAITS = 4 };
     _Alignas(MYR_LINE) static uint8_t slots[1 << 14];
     const struct nicbarr_among among = {{NICBARR_TREE, 3, 0}, SIZE};
@@ -377,9 +368,8 @@ static bool schedule_while_memory_lasts(const void *context, uint32_t rank,
 }
 
 /* If any schedule cannot be allocated, there is no plan, and (as a sanitizer checks) no leak. */
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     _Alignas(MYR_LINE) static uint8_t slots[1 << 14];
     struct short_of_memory is = {{{NICBARR_DISSEMINATION, 1, 0}, 8}, 0};
     struct short_of_memory *const context = &is;
@@ -395,17 +385,4 @@ static void out_of_memory(void **state)
             myr_plan_destroy(&plan);
         }
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_choice_alone), cmocka_unit_test(alternating_choices),
-        cmocka_unit_test(one_process),       cmocka_unit_test(neighbours_share_a_counter),
-        cmocka_unit_test(open_mpis_own),     cmocka_unit_test(stride_of_flags),
-        cmocka_unit_test(separate_lines),    cmocka_unit_test(one_release),
-        cmocka_unit_test(out_of_memory),     cmocka_unit_test(room_for_known_choices),
-    };
-    return cmocka_run_group_tests_name("plans and layouts", tests, NULL, NULL);
 }

@@ -142,12 +142,11 @@ static void run_barriers(uint32_t rank, void *context)
     myr_host_close(member.host);
 }
 
-static void waits_for_all(void **state)
+TEST(waits_for_all)
 {
     static const char *const algorithms[] = {NULL, "dissemination:2", "tree:2", "pairwise"};
     static const uint32_t nodes[][MOST] = {{0}, {1, 2, 1, 2, 1}, {1, 0, 1, 0, 1}, {1, 1, 1, 1, 1}};
     static const uint32_t sizes[] = {1, 2, 5};
-    (void)state;
     for (uint32_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
         for (uint32_t n = 0; n < sizeof(nodes) / sizeof(nodes[0]); ++n) {
             struct table *table = new_table(sizes[(a + n) % 3], algorithms[a]);
@@ -177,18 +176,16 @@ static void expect_failure(uint32_t rank, void *context)
     myr_host_close(member.host);
 }
 
-static void members_disagree(void **state)
+TEST(members_disagree)
 {
     struct table *table = new_table(3, "tree:2");
-    (void)state;
     table->algorithm[1] = "tree:3";
     assert_true(crew_run(table->size, expect_failure, table));
     crew_memory_free(table, sizeof(*table));
 }
 
-static void exchange_fails(void **state)
+TEST(exchange_fails)
 {
-    (void)state;
     for (uint32_t failing = 1; failing <= 3; ++failing) {
         struct table *table = new_table(2, NULL);
         table->failing = failing;
@@ -197,7 +194,7 @@ static void exchange_fails(void **state)
     }
 }
 
-static void no_such_host(void **state)
+TEST(no_such_host)
 {
     static const struct {
         struct myr_options options;
@@ -216,7 +213,6 @@ static void no_such_host(void **state)
         {{.dir = "/nowhere/at/all"}, "/nowhere/at/all"},
         {{.memory = 1025}, "memory must be from 1 to 1024 MiB, and is 1025"},
     };
-    (void)state;
     for (uint32_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         struct myr_host *host = (struct myr_host *)&cases;
         char why[MYR_WHY] = "";
@@ -228,7 +224,7 @@ static void no_such_host(void **state)
     }
 }
 
-static void no_such_barrier(void **state)
+TEST(no_such_barrier)
 {
     static const struct {
         uint32_t size, rank;
@@ -245,7 +241,6 @@ static void no_such_barrier(void **state)
     };
     struct myr_host *host;
     char why[MYR_WHY];
-    (void)state;
     assert_true(myr_host_open(&(struct myr_options){.settings = "network=lo"}, &host, why));
     for (uint32_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         const struct myr_members members = {.size = cases[c].size, .rank = cases[c].rank};
@@ -297,22 +292,16 @@ static void lose_one(uint32_t rank, void *context)
 }
 
 /* In a star, the root waits for the victim, and the others wait for the root. */
-static void missing_node_is_given_up(void **state)
+TEST(missing_node_is_given_up)
 {
     struct table *table = new_table(4, "tree:4");
-    (void)state;
     assert_true(crew_run(table->size, lose_one, table));
     crew_memory_free(table, sizeof(*table));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_for_all),   cmocka_unit_test(members_disagree),
-        cmocka_unit_test(exchange_fails),  cmocka_unit_test(no_such_host),
-        cmocka_unit_test(no_such_barrier), cmocka_unit_test(missing_node_is_given_up),
-    };
     crew_watchdog();
     (void)crew_seed(); /* shared by the members */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL);
 }

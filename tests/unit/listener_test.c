@@ -101,9 +101,10 @@ static void expect_refused(void)
     myrd_visitor_leave(&visitor);
 }
 
-static void clients_are_accepted(void **state)
+#define LISTENER_TEST(name) TEST_IN(name, begin, end)
+
+LISTENER_TEST(clients_are_accepted)
 {
-    (void)state;
     const int visitor = visit();
     expect_accepted();
     assert_false(readable());
@@ -112,9 +113,8 @@ static void clients_are_accepted(void **state)
 
 /* A client is refused if no descriptor is left for the connection, or one for it, but none for
  * the pidfd. */
-static void without_descriptors_clients_are_refused(void **state)
+LISTENER_TEST(without_descriptors_clients_are_refused)
 {
-    (void)state;
     for (rlim_t left = 0; left < 2; ++left) {
         const int first = visit(), second = visit(), third = visit();
         char word;
@@ -134,9 +134,8 @@ static void without_descriptors_clients_are_refused(void **state)
 
 /* While the reserved descriptor is in use, clients cannot be refused, and the socket is not
  * polled. */
-static void clients_that_cannot_be_refused_are_not_polled(void **state)
+LISTENER_TEST(clients_that_cannot_be_refused_are_not_polled)
 {
-    (void)state;
     struct myrd_visitor visitor;
     const char *why;
     const int first = visit(), second = visit(), third = visit();
@@ -154,16 +153,4 @@ static void clients_that_cannot_be_refused_are_not_polled(void **state)
     close(first);
     close(second);
     close(third);
-}
-
-int main(void)
-{
-#define LISTENER_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        LISTENER_TEST(clients_are_accepted),
-        LISTENER_TEST(without_descriptors_clients_are_refused),
-        LISTENER_TEST(clients_that_cannot_be_refused_are_not_polled),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

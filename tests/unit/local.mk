@@ -68,7 +68,8 @@ unit_programs = $(plain_programs) $(fuzz_programs) tests/unit/scale_test
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 
-unit_common = tests/unit/test.h tests/unit/crew.h tests/unit/crew.c
+unit_crew = tests/unit/crew.h tests/unit/crew.c
+unit_common = tests/unit/test.h tests/unit/test.c $(unit_crew)
 unit_wire = tests/unit/wire_fake.h tests/unit/wire_fake.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
@@ -264,7 +265,7 @@ tests_unit_tagged_test_SOURCES = tests/unit/tagged_test.c tests/unit/takes.h $(u
 tests_unit_tagged_test_CFLAGS = $(unit_cflags)
 tests_unit_tagged_test_LDADD = libmyr/libmyr.la firmware/libmcp.la $(CMOCKA_LIBS)
 
-tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c tests/unit/test.h tests/unit/ip_of.h
+tests_unit_addresses_test_SOURCES = tests/unit/addresses_test.c tests/unit/ip_of.h $(unit_common)
 tests_unit_addresses_test_CFLAGS = $(unit_cflags)
 tests_unit_addresses_test_LDADD = firmware/libsoft.la $(CMOCKA_LIBS)
 
@@ -283,7 +284,7 @@ tests_unit_verbs_test_CFLAGS += -DWITH_LIBRDMACM
 endif
 tests_unit_verbs_test_LDADD = $(unit_libs)
 
-tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/nic/tests.h tests/unit/ip_of.h \
+tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/ip_of.h \
     tests/unit/nic/machine.h tests/unit/nic/machine.c \
     tests/unit/nic/world.h tests/unit/nic/world.c \
     tests/unit/nic/member.h tests/unit/nic/member.c \
@@ -371,7 +372,7 @@ tests_unit_kernel_hooks_test_CPPFLAGS = $(AM_CPPFLAGS) $(with_seccomp)
 tests_unit_kernel_hooks_test_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 
 tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_common) \
-    tests/unit/kernel_server/tests.h tests/unit/ip_of.h \
+    tests/unit/ip_of.h \
     tests/unit/kernel_server/questions.h tests/unit/kernel_server/questions.c \
     tests/unit/kernel_server/groups.h tests/unit/kernel_server/groups.c \
     tests/unit/kernel_server/server.h tests/unit/kernel_server/server.c \

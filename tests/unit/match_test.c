@@ -211,9 +211,8 @@ enum {
     LENGTH = 5,
 };
 
-static void every_short_sequence(void **state)
+TEST(every_short_sequence)
 {
-    (void)state;
     uint32_t sequences = 1;
     for (uint32_t i = 0; i < LENGTH; ++i) {
         sequences *= OPERATIONS;
@@ -282,9 +281,8 @@ static void play(struct both *both, uint64_t *random, uint32_t values, uint32_t 
     }
 }
 
-static void long_random_sequences(void **state)
+TEST(long_random_sequences)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (uint32_t round = 0; round < 200; ++round) {
         struct both *both = begin(1 + crew_below(&random, 100), 1 + crew_below(&random, 100));
@@ -300,9 +298,8 @@ static void long_random_sequences(void **state)
 
 /* ---- long queues ---- */
 
-static void long_queues(void **state)
+TEST(long_queues)
 {
-    (void)state;
     uint64_t random = crew_seed() + 1;
     struct both *both = begin(10000, 10000);
     for (uint32_t i = 0; i < 10000; ++i) {
@@ -314,24 +311,11 @@ static void long_queues(void **state)
     end(both);
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     assert_int_equal(mcp_match_bytes(0, 1), 0);
     assert_int_equal(mcp_match_bytes(1, 0), 0);
     assert_int_equal(mcp_match_bytes(MCP_MATCH_MOST + 1, 1), 0);
     assert_int_equal(mcp_match_bytes(1, MCP_MATCH_MOST + 1), 0);
     assert_true(mcp_match_bytes(MCP_MATCH_MOST, MCP_MATCH_MOST) > MCP_MATCH_MOST);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_short_sequence),
-        cmocka_unit_test(long_random_sequences),
-        cmocka_unit_test(long_queues),
-        cmocka_unit_test(sizes),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -364,9 +364,8 @@ static void check_idle(struct world *w)
 
 /* A message and its reply take one packet each. A message without a reply is acknowledged a bit
  * later. */
-static void answers_acknowledge(void **state)
+TEST(answers_acknowledge)
 {
-    (void)state;
     struct world w;
     begin(&w, 2, 2, crew_seed());
     for (uint32_t i = 0; i < 100; ++i) {
@@ -384,9 +383,8 @@ static void answers_acknowledge(void **state)
 }
 
 /* A long stream needs few acknowledgements, and is limited only by the window. */
-static void stream(void **state)
+TEST(stream)
 {
-    (void)state;
     struct world w;
     begin(&w, 2, 2, crew_seed());
     const uint64_t begun_ns = w.wire.now_ns;
@@ -411,9 +409,8 @@ static void stream(void **state)
     end(&w);
 }
 
-static void receiver_without_tokens(void **state)
+TEST(receiver_without_tokens)
 {
-    (void)state;
     struct world w;
     begin(&w, 2, 6, crew_seed()); /* 0, 2, 4 on one NIC, 1, 3, 5 on the other */
     for (uint32_t i = 0; i < 4; ++i) {
@@ -462,9 +459,8 @@ static void close_after(struct world *w, uint32_t events)
 
 /* If the sender's port is closed and no further messages follow, the receiver is notified that
  * the rest will not arrive. */
-static void closed_during_a_transfer(void **state)
+TEST(closed_during_a_transfer)
 {
-    (void)state;
     for (uint32_t events = 0; events < 80; ++events) {
         struct world w;
         begin(&w, 2, 2, crew_seed() + events);
@@ -510,9 +506,8 @@ static bool drop_victim(void *context, const struct wire_nic *from, mcp_link to,
 
 /* The packets after a lost one reveal the loss, so that recovery does not take a timeout, even
  * if the retransmission is lost. */
-static void gaps_are_filled(void **state)
+TEST(gaps_are_filled)
 {
-    (void)state;
     for (uint32_t i = 0; i < 2 * 69; ++i) { /* all but the last of 71 */
         const uint32_t packet = i / 2;
         struct world w;
@@ -533,9 +528,8 @@ static void gaps_are_filled(void **state)
 
 /* All packets have arrived, but not the acknowledgements. The retransmission of the first packet
  * is acknowledged, and the sender continues after all of them at once. */
-static void continues_after_received_packets(void **state)
+TEST(continues_after_received_packets)
 {
-    (void)state;
     struct world w;
     begin(&w, 2, 2, crew_seed());
     struct victim victim = {.type = MCP_ACK, .always = true};
@@ -554,9 +548,8 @@ static void continues_after_received_packets(void **state)
 
 /* Two ports whose numbers have the same bit in `refused_ports` are both reported to the sender when
  * they have tokens. */
-static void ports_with_the_same_bit(void **state)
+TEST(ports_with_the_same_bit)
 {
-    (void)state;
     enum { PORTS = 65 };
     struct world w;
     begin(&w, 2, 4, crew_seed());
@@ -587,9 +580,8 @@ static void ports_with_the_same_bit(void **state)
 
 /* A process has posted a token, but not yet notified the NIC, when another message arrives:
  * messages stay in order. */
-static void messages_stay_in_order(void **state)
+TEST(messages_stay_in_order)
 {
-    (void)state;
     struct world w;
     begin(&w, 1, 2, crew_seed());
     assert_true(send(&w, 0, 1, 100));
@@ -636,9 +628,8 @@ static void expect_unresponsive(struct world *w, uint32_t h, uint32_t asker, uin
 
 /* An unreachable NIC is reported once to each caller that has messages for it, which remain
  * queued. The silence is measured while packets are retransmitted, not by time alone. */
-static void unresponsive_nics(void **state)
+TEST(unresponsive_nics)
 {
-    (void)state;
     struct world w;
     struct mcp_unresponsive unresponsive;
     begin(&w, 3, 6, crew_seed());
@@ -706,9 +697,8 @@ static void send_defective(struct world *w, struct mcp_message_part part)
 }
 
 /* A defective NIC sends more than a message's length: nothing is written beyond its end. */
-static void more_than_the_length(void **state)
+TEST(more_than_the_length)
 {
-    (void)state;
     struct world w;
     begin(&w, 2, 2, crew_seed());
     while (provide(&w.hosts[1], LONGEST)) {
@@ -922,9 +912,8 @@ static void run_traffic(uint32_t nnics, uint32_t nhosts, enum manner manner,
     free(traffic_state);
 }
 
-static void traffic(void **state)
+TEST(traffic)
 {
-    (void)state;
     static const struct wire_faults *const all[] = {&none, &loss_10, &loss_30, &disorder,
                                                     &everything};
     for (size_t f = 0; f < sizeof(all) / sizeof(all[0]); ++f) {
@@ -1023,9 +1012,8 @@ static void forge(struct world *w, uint32_t to, const struct caught *caught)
 
 /* Forged packets have no effect, and the genuine one has its effect once: for a message, its
  * acknowledgement, and its refusal when host 1 has no token. */
-static void forged_packets(void **state)
+TEST(forged_packets)
 {
-    (void)state;
     static const uint8_t types[] = {MCP_DATA, MCP_ACK, MCP_REFUSE};
     for (size_t t = 0; t < sizeof(types); ++t) {
         const uint8_t type = types[t];
@@ -1065,9 +1053,8 @@ static void forged_packets(void **state)
 
 /* A NIC accepts packets only from NICs to which a host has connected, and sets a flag when another
  * one has tried to send. */
-static void strangers(void **state)
+TEST(strangers)
 {
-    (void)state;
     struct world w;
     begin(&w, 3, 3, crew_seed());
     struct wire_nic *nic = &w.wire.nics[0];
@@ -1100,9 +1087,8 @@ static void strangers(void **state)
 }
 
 /* A packet creates the connection before the host connects. Each connection holds one link. */
-static void links_are_held_once(void **state)
+TEST(links_are_held_once)
 {
-    (void)state;
     struct world w;
     begin_open(&w, 3, 3, crew_seed());
     for (uint32_t n = 0; n < 3; ++n) {
@@ -1201,9 +1187,8 @@ static bool is_undeliverable(struct world *w, uint32_t from, uint32_t to, uint32
 /* A NIC with a table of three meets other NICs again and again. Each of them leaves and is created
  * anew, as when a program spawns processes on other hosts in a loop. Packets of earlier sessions
  * are still on the wire then. */
-static void nics_come_and_go(void **state)
+TEST(nics_come_and_go)
 {
-    (void)state;
     enum { ROOM = 3, OTHERS = 4, SESSIONS = 400 };
     struct world w;
     uint32_t old = 0, stranded = 0;
@@ -1265,9 +1250,8 @@ static void nics_come_and_go(void **state)
 
 /* While no NIC has left, the table is full. The one that left first is replaced first, so that late
  * packets of the others are recognized as long as possible. */
-static void the_first_that_left_is_replaced(void **state)
+TEST(the_first_that_left_is_replaced)
 {
-    (void)state;
     struct world w;
     begin(&w, 6, 6, crew_seed());
     come_back(&w, 0, 3);
@@ -1292,9 +1276,8 @@ static void the_first_that_left_is_replaced(void **state)
 }
 
 /* A message whose acknowledgements were all lost is acknowledged when the receiver leaves. */
-static void leaving_acknowledges(void **state)
+TEST(leaving_acknowledges)
 {
-    (void)state;
     struct world w;
     begin(&w, 2, 2, crew_seed());
     struct victim victim = {.type = MCP_ACK, .flags = 0, .always = true};
@@ -1310,29 +1293,4 @@ static void leaving_acknowledges(void **state)
     assert_int_equal(w.hosts[0].under_way, 0);
     assert_int_equal(w.hosts[0].sent, 1);
     end(&w);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_acknowledge),
-        cmocka_unit_test(stream),
-        cmocka_unit_test(receiver_without_tokens),
-        cmocka_unit_test(unresponsive_nics),
-        cmocka_unit_test(traffic),
-        cmocka_unit_test(closed_during_a_transfer),
-        cmocka_unit_test(gaps_are_filled),
-        cmocka_unit_test(continues_after_received_packets),
-        cmocka_unit_test(ports_with_the_same_bit),
-        cmocka_unit_test(messages_stay_in_order),
-        cmocka_unit_test(more_than_the_length),
-        cmocka_unit_test(links_are_held_once),
-        cmocka_unit_test(forged_packets),
-        cmocka_unit_test(strangers),
-        cmocka_unit_test(nics_come_and_go),
-        cmocka_unit_test(the_first_that_left_is_replaced),
-        cmocka_unit_test(leaving_acknowledges),
-    };
-    return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void expect(const char *name, uint32_t size, uint32_t processors, double 
     }
 }
 
-static void one_processor_per_process(void **state)
+TEST(one_processor_per_process)
 {
-    (void)state;
     const double line = 0.25;
     /* Both processes notify each other concurrently. */
     expect("flags", 2, 2, line);
@@ -63,9 +62,8 @@ static void one_processor_per_process(void **state)
  * slice. After that, each slice of 0 completes one barrier for it, and each slice of another
  * process completes one for that process. Therefore 8 barriers take 9 rounds of slices.
  */
-static void shared_processors(void **state)
+TEST(shared_processors)
 {
-    (void)state;
     const double slice = 1024;
     expect("counter", 4, 1, 9 * 4 * slice / 8);
     expect("counter", 2, 1, 9 * 2 * slice / 8);
@@ -83,9 +81,8 @@ static void shared_processors(void **state)
     expect("counter", 4, 2, 9 * 2 * slice / 8);
 }
 
-static void no_prediction(void **state)
+TEST(no_prediction)
 {
-    (void)state;
     expect("openmpi", 4, 4, 0);
     expect("flags", 1, 4, 0);
     expect("tree:2", 513, 1024, 0);
@@ -95,9 +92,8 @@ static void no_prediction(void **state)
 }
 
 /* The prediction is proportional to the latency that applies, and independent of the other one. */
-static void proportional(void **state)
+TEST(proportional)
 {
-    (void)state;
     static const enum nicbarr_algorithm algorithms[] = {
         NICBARR_COUNTER, NICBARR_FLAGS, NICBARR_TREE, NICBARR_DISSEMINATION, NICBARR_PAIRWISE};
     for (size_t a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); ++a) {
@@ -129,9 +125,8 @@ static void expect_across(const char *name, uint32_t nodes, double us)
     }
 }
 
-static void across_nodes(void **state)
+TEST(across_nodes)
 {
-    (void)state;
     /* All nodes have the same role: each round takes half a round trip with as many peers. */
     expect_across("dissemination:1", 2, 2);
     expect_across("dissemination:1", 5, 3 * 2);
@@ -153,9 +148,8 @@ static void across_nodes(void **state)
     expect_across("tree:1", 4, 6 * 2);
 }
 
-static void no_prediction_across(void **state)
+TEST(no_prediction_across)
 {
-    (void)state;
     expect_across("openmpi", 4, 0);
     expect_across("tree:2", 1, 0);
     expect_across("tree:2", 513, 0);
@@ -168,9 +162,8 @@ static void no_prediction_across(void **state)
 }
 
 /* The measured numbers of peers cover all that schedules use. */
-static void peers(void **state)
+TEST(peers)
 {
-    (void)state;
     static const struct {
         uint32_t nodes, most, count, peers[NICBARR_ROUND_TRIPS];
     } cases[] = {
@@ -195,9 +188,8 @@ static void peers(void **state)
 }
 
 /* Increasing any round trip never makes a barrier faster, and doubling all doubles its time. */
-static void slower_network(void **state)
+TEST(slower_network)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (uint32_t nodes = 2; nodes < 40; ++nodes) {
         struct nicbarr_round_trips trips, twice;
@@ -227,15 +219,5 @@ int main(void)
 {
     nicbarr_choice_nics((const char *const[]){"soft", "kernel", NULL});
     crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_processor_per_process),
-        cmocka_unit_test(shared_processors),
-        cmocka_unit_test(no_prediction),
-        cmocka_unit_test(proportional),
-        cmocka_unit_test(across_nodes),
-        cmocka_unit_test(no_prediction_across),
-        cmocka_unit_test(peers),
-        cmocka_unit_test(slower_network),
-    };
-    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+    return test_run(NULL);
 }

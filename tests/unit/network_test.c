@@ -69,9 +69,8 @@ static int tear_down(void **state)
     return system(command);
 }
 
-static void interfaces(void **state)
+TEST_IN(interfaces, set_up, tear_down)
 {
-    (void)state;
     expect("no network");
     put_interface("lo", false, "unknown\n", "772\n", "");
     put_interface("eth9", true, "down\n", "1\n", "400000\n");
@@ -90,9 +89,8 @@ static void interfaces(void **state)
     expect("InfiniBand at 56000 Mb/s");
 }
 
-static void rdma_devices(void **state)
+TEST_IN(rdma_devices, set_up, tear_down)
 {
-    (void)state;
     put_interface("eth0", true, "up\n", "1\n", "25000\n");
     put("class/infiniband/mlx5_0/ports/1/rate", "2.5 Gb/sec (1X SDR)\n");
     put("class/infiniband/mlx5_1/ports/1/rate", "25 Gb/sec (1X EDR)\n");
@@ -101,10 +99,9 @@ static void rdma_devices(void **state)
 }
 
 /* The real files of this machine can be read. */
-static void this_machine(void **state)
+TEST(this_machine)
 {
     char text[NICBARR_NETWORK_TEXT], again[NICBARR_NETWORK_TEXT];
-    (void)state;
     assert_string_equal(nicbarr_network_name("/sys", text), nicbarr_network_name("/sys", again));
     assert_string_not_equal(text, "");
 }
@@ -121,12 +118,11 @@ static void *call_in_thread(void *top)
     return NULL;
 }
 
-static void little_stack(void **state)
+TEST_IN(little_stack, set_up, tear_down)
 {
     pthread_attr_t attributes;
     pthread_t thread;
     uint8_t *stack = NULL, *top = NULL, *touched;
-    (void)state;
     put_interface("eth0", true, "up\n", "1\n", "25000\n");
     put("class/infiniband/mlx5_0/ports/1/rate", "25 Gb/sec (1X EDR)\n");
     assert_int_equal(posix_memalign((void **)&stack, 4096, STACK_BYTES), 0);
@@ -140,16 +136,4 @@ static void little_stack(void **state)
     }
     assert_in_range(top - touched, 0, STACK_MOST);
     free(stack);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(interfaces, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rdma_devices, set_up, tear_down),
-        cmocka_unit_test(this_machine),
-        cmocka_unit_test_setup_teardown(little_stack, set_up, tear_down),
-    };
-    return cmocka_run_group_tests_name("network", tests, NULL, NULL);
 }

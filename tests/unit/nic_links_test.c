@@ -83,9 +83,8 @@ static void expect_all(void)
     assert_int_equal(myr_soft_links_count(&links), all_held());
 }
 
-static void full_and_empty_again(void **state)
+TEST(full_and_empty_again)
 {
-    (void)state;
     begin();
     for (uint32_t round = 0; round < 3; ++round) {
         uint32_t n = 0;
@@ -109,9 +108,8 @@ static void full_and_empty_again(void **state)
     }
 }
 
-static void at_random(void **state)
+TEST(at_random)
 {
-    (void)state;
     uint64_t random = crew_seed();
     begin();
     for (uint32_t t = 0; t < OPERATIONS; ++t) {
@@ -130,13 +128,4 @@ static void at_random(void **state)
     expect_all();
     myr_soft_links_drop(&links, MCP_LINK_SENDER); /* not an entry: ignored */
     expect_all();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_and_empty_again),
-        cmocka_unit_test(at_random),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

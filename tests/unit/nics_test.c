@@ -88,9 +88,8 @@ static void expect_wanted(const char *words, bool good, bool a, bool b, const ch
     }
 }
 
-static void valid_words(void **state)
+TEST(valid_words)
 {
-    (void)state;
     expect_wanted("auto", true, true, true, NULL);
     expect_wanted("", true, true, true, NULL);
     expect_wanted(NULL, true, true, true, NULL);
@@ -107,9 +106,8 @@ static void valid_words(void **state)
 }
 
 /* An unknown word is reported, and all kinds are wanted. */
-static void unknown_words(void **state)
+TEST(unknown_words)
 {
-    (void)state;
     static const char *const unknown[] = {"c",    "A",  "aa",  "other1", "a,c", "c,a", ",a",
                                           "a,,b", " a", "a b", "othe",   "a;b", ","};
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); ++i) {
@@ -117,9 +115,8 @@ static void unknown_words(void **state)
     }
 }
 
-static void all_words(void **state)
+TEST(all_words)
 {
-    (void)state;
     char text[100], short_text[12];
     assert_string_equal(nicbarr_nic_words(text, sizeof(text)), "auto, none, a, other, b");
     memset(short_text, 'x', sizeof(short_text));
@@ -146,9 +143,8 @@ static enum myr_status open_all(struct nicbarr_nics *nics, const char *words, en
     return nicbarr_nics_open(nics, &site, &retry, error);
 }
 
-static void opens_what_is_wanted(void **state)
+TEST(opens_what_is_wanted)
 {
-    (void)state;
     struct nicbarr_nics nics;
     struct myr_error error;
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_OK, &error), MYR_OK);
@@ -170,9 +166,8 @@ static void opens_what_is_wanted(void **state)
     assert_int_equal(closed[B], 0);
 }
 
-static void one_is_enough(void **state)
+TEST(one_is_enough)
 {
-    (void)state;
     struct nicbarr_nics nics;
     struct myr_error error;
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_ERR_NOT_THERE, &error), MYR_OK);
@@ -188,9 +183,8 @@ static void one_is_enough(void **state)
 }
 
 /* The first failure is reported, but an absent NIC only if nothing else failed. */
-static void reports_why_none_opened(void **state)
+TEST(reports_why_none_opened)
 {
-    (void)state;
     struct nicbarr_nics nics;
     struct myr_error error;
     static const struct {
@@ -217,9 +211,8 @@ static void reports_why_none_opened(void **state)
 
 /* A NIC that is not ready yet is opened by a later call, and open NICs remain open. Nothing is
  * reported. */
-static void retries(void **state)
+TEST(retries)
 {
-    (void)state;
     struct nicbarr_nics nics;
     struct myr_error error;
     assert_int_equal(open_all(&nics, "auto", MYR_OK, MYR_ERR_NOT_YET, &error), MYR_OK);
@@ -242,16 +235,4 @@ static void retries(void **state)
     assert_false(retry);
     assert_string_equal(error.text, "no B");
     assert_int_equal(messages, 1);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_words),   cmocka_unit_test(unknown_words),
-        cmocka_unit_test(all_words),     cmocka_unit_test(opens_what_is_wanted),
-        cmocka_unit_test(one_is_enough), cmocka_unit_test(reports_why_none_opened),
-        cmocka_unit_test(retries),
-    };
-    return cmocka_run_group_tests_name("nics", tests, NULL, NULL);
 }

@@ -114,9 +114,24 @@ static void expect_machine_error(const char *text, const char *why)
     assert_false(good);
 }
 
-static void parameters_by_name(void **state)
+static int make_dir(void **state)
 {
     (void)state;
+    crew_dir_make(dir, sizeof(dir));
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    crew_dir_remove(dir);
+    return 0;
+}
+
+#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+
+IN_A_DIR(parameters_by_name)
+{
     struct nicsim_machine machine = {.nic = {.nic_mhz = 33, .loss = 0.5}, .create_node_us = 7};
     uint32_t count = 0;
     for (; NULL != nicsim_parameter_name(count); ++count) {
@@ -133,9 +148,8 @@ static void parameters_by_name(void **state)
     assert_null(nicsim_parameter_name(count + 1));
 }
 
-static void every_parameter(void **state)
+IN_A_DIR(every_parameter)
 {
-    (void)state;
     struct nicsim_file file;
     write_machine("all.json", NULL, NULL);
     expect_machine("all", &file);
@@ -151,9 +165,8 @@ static void every_parameter(void **state)
     }
 }
 
-static void like_another(void **state)
+IN_A_DIR(like_another)
 {
-    (void)state;
     struct nicsim_file file;
     write_machine("all.json", NULL, NULL);
     write_file("second.json",
@@ -171,9 +184,8 @@ static void like_another(void **state)
 }
 
 /* Only the values of fitted parameters are written. */
-static void values_written(void **state)
+IN_A_DIR(values_written)
 {
-    (void)state;
     struct nicsim_file file, again;
     write_machine("all.json", "cycles_turn",
                   "{\"value\": 1, \"source\": \"fitted\", \"fitted\": true}");
@@ -187,9 +199,8 @@ static void values_written(void **state)
     assert_string_equal(again.machine.name, "all");
 }
 
-static void bad_machines(void **state)
+IN_A_DIR(bad_machines)
 {
-    (void)state;
     expect_machine_error("", "bad.json:");
     expect_machine_error("{\"name\": ", "bad.json:1:");
     expect_machine_error("{\n\"name\": \"x\",\n\"about\" 5}", "bad.json:3:");
@@ -206,9 +217,8 @@ static void bad_machines(void **state)
     expect_machine_error(NULL, "No such file");
 }
 
-static void bad_parameters(void **state)
+IN_A_DIR(bad_parameters)
 {
-    (void)state;
     static const char *const bad[] = {
         "5",
         "{\"source\": \"s\"}",
@@ -231,9 +241,8 @@ static void bad_parameters(void **state)
 }
 
 /* Values that a simulation cannot use are rejected. */
-static void parameters_out_of_range(void **state)
+IN_A_DIR(parameters_out_of_range)
 {
-    (void)state;
     static const struct {
         const char *name, *least, *below, *most, *above;
     } ranges[] = {
@@ -264,9 +273,8 @@ static void parameters_out_of_range(void **state)
     }
 }
 
-static void circles(void **state)
+IN_A_DIR(circles)
 {
-    (void)state;
     struct nicsim_file file;
     write_file("one.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"two\"}");
     write_file("two.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"one\"}");
@@ -280,9 +288,8 @@ static void circles(void **state)
     expect_message("nobody.json", "No such file");
 }
 
-static void a_path_too_long(void **state)
+IN_A_DIR(a_path_too_long)
 {
-    (void)state;
     struct nicsim_file file;
     char name[sizeof(file.path)];
     memset(name, 'x', sizeof(name) - 1);
@@ -316,9 +323,8 @@ static void expect_table_error(const char *text, const char *why)
     assert_false(good);
 }
 
-static void a_table(void **state)
+IN_A_DIR(a_table)
 {
-    (void)state;
     double number = 0;
     expect_table("# what it is\n\nnic,nodes,us,note\n# in between\nA,16,102.5,first\n\nB,,,\nC,8\n"
                  "D,x,1e3,5 us");
@@ -345,9 +351,8 @@ static void a_table(void **state)
 }
 
 /* Line ends of spreadsheets are accepted. */
-static void crlf_line_ends(void **state)
+IN_A_DIR(crlf_line_ends)
 {
-    (void)state;
     double number = 0;
     expect_table("a,b\r\n\r\n1,2\r\n");
     assert_int_equal(csv.rows, 1);
@@ -365,18 +370,16 @@ static const char *rows(uint32_t count)
     return text;
 }
 
-static void maximum_of_rows(void **state)
+IN_A_DIR(maximum_of_rows)
 {
-    (void)state;
     expect_table(rows(CSV_ROWS));
     assert_int_equal(csv.rows, CSV_ROWS);
     assert_string_equal(csv_text(&csv, CSV_ROWS - 1, "a"), "63");
     expect_table_error(rows(CSV_ROWS + 1), "no table with up to 64 rows");
 }
 
-static void bad_tables(void **state)
+IN_A_DIR(bad_tables)
 {
-    (void)state;
     expect_table_error("", "no table");
     expect_table_error("# nothing\n", "no table");
     expect_table_error("a,b,c\n", "no table");
@@ -385,9 +388,8 @@ static void bad_tables(void **state)
 }
 
 /* Excess columns and long fields are truncated, without writing beyond their memory. */
-static void too_many_columns_and_long_fields(void **state)
+IN_A_DIR(too_many_columns_and_long_fields)
 {
-    (void)state;
     char text[1000], field[CSV_FIELD + 20];
     memset(field, 'f', sizeof(field) - 1);
     field[sizeof(field) - 1] = '\0';
@@ -398,40 +400,4 @@ static void too_many_columns_and_long_fields(void **state)
     assert_int_equal(strlen(csv_text(&csv, 0, "a")), CSV_FIELD - 1);
     assert_string_equal(csv_text(&csv, 0, "l"), "12");
     assert_string_equal(csv_text(&csv, 0, "m"), "");
-}
-
-static int make_dir(void **state)
-{
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
-    return 0;
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_by_name),
-        cmocka_unit_test(every_parameter),
-        cmocka_unit_test(like_another),
-        cmocka_unit_test(values_written),
-        cmocka_unit_test(bad_machines),
-        cmocka_unit_test(bad_parameters),
-        cmocka_unit_test(parameters_out_of_range),
-        cmocka_unit_test(circles),
-        cmocka_unit_test(a_path_too_long),
-        cmocka_unit_test(a_table),
-        cmocka_unit_test(crlf_line_ends),
-        cmocka_unit_test(maximum_of_rows),
-        cmocka_unit_test(bad_tables),
-        cmocka_unit_test(too_many_columns_and_long_fields),
-    };
-    return cmocka_run_group_tests_name("nicsim's files", tests, make_dir, remove_dir);
 }

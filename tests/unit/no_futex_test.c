@@ -84,11 +84,12 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 #endif
 }
 
+#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+
 /* ---- tests ---- */
 
-static void is_refused(void **state)
+TEST(is_refused)
 {
-    (void)state;
     static const uint32_t word;
     const struct timespec moment = {0, 1000};
     errno = 0;
@@ -105,9 +106,8 @@ static void read_a_value(uint32_t rank, void *context)
 
 /* The parent holds the lock until the child has slept while it waits for it. The child must not
  * have ended meanwhile. */
-static void contended_lock(void **state)
+IN_A_DIR(contended_lock)
 {
-    (void)state;
     struct myr_segment *segment = NULL;
     int status = 0;
     shared_sleeps = crew_memory(sizeof(*shared_sleeps));
@@ -142,9 +142,8 @@ static void wait_for(myr_word *word, struct myr_segment *segment, uint32_t epoch
 
 /* The wait ends shortly after the word is published, although no process wakes the waiting one,
  * and not at the end of the timeout. */
-static void waits_by_sleeping(void **state)
+IN_A_DIR(waits_by_sleeping)
 {
-    (void)state;
     struct myr_segment *segment = NULL;
     myr_word *word = crew_memory(4096);
     assert_int_equal(myr_segment_join(dir, LIMIT, &segment, NULL), MYR_OK);
@@ -177,9 +176,8 @@ static void reply(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-static void ping_pong(void **state)
+IN_A_DIR(ping_pong)
 {
-    (void)state;
     myr_word *words = crew_memory(4096);
     assert_true(crew_run(2, reply, words));
     crew_memory_free(words, 4096);
@@ -192,12 +190,5 @@ int main(void)
         printf("skipped: seccomp filters are not available here\n");
         return 77;
     }
-#define IN_A_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_refused),
-        IN_A_DIR(contended_lock),
-        IN_A_DIR(waits_by_sleeping),
-        IN_A_DIR(ping_pong),
-    };
-    return cmocka_run_group_tests_name("no_futex", tests, NULL, NULL);
+    return test_run(NULL);
 }

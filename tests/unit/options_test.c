@@ -36,9 +36,8 @@ static void expect_sizes(const char *line, size_t count, const size_t *sizes)
     assert_int_equal(options.sized, sizes[0] != 0);
 }
 
-static void barrier_by_default(void **state)
+TEST(barrier_by_default)
 {
-    (void)state;
     struct options options;
     assert_int_equal(parse("", &options), OPTIONS_RUN);
     assert_int_equal(options.operation, OPERATION_BARRIER);
@@ -49,9 +48,8 @@ static void barrier_by_default(void **state)
     expect_sizes("", 1, (size_t[]){0});
 }
 
-static void every_operation_by_name(void **state)
+TEST(every_operation_by_name)
 {
-    (void)state;
     for (int o = 0; o < OPERATION_NONE; o++) {
         char beside[64] = "--beside ";
         struct options options;
@@ -63,9 +61,8 @@ static void every_operation_by_name(void **state)
     }
 }
 
-static void operation_at_any_position(void **state)
+TEST(operation_at_any_position)
 {
-    (void)state;
     static const char *const lines[] = {"bcast -c 7 -a tuned", "-c 7 bcast -a tuned",
                                         "-c 7 -a tuned bcast"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -77,9 +74,8 @@ static void operation_at_any_position(void **state)
     }
 }
 
-static void requested_sizes(void **state)
+TEST(requested_sizes)
 {
-    (void)state;
     expect_sizes("allreduce", 6, (size_t[]){4, 8, 64, 512, 1024, 4096});
     expect_sizes("allreduce -m 32", 4, (size_t[]){4, 8, 16, 32});
     expect_sizes("allreduce -m 4", 1, (size_t[]){4});
@@ -97,18 +93,16 @@ static void requested_sizes(void **state)
 }
 
 /* Operations without data ignore sizes. */
-static void operations_without_sizes(void **state)
+TEST(operations_without_sizes)
 {
-    (void)state;
     static const char *const lines[] = {"barrier -m 8", "ibarrier", "persistent -m 1:2", "dup",
                                         "dup --beside barrier -m 3:3"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         expect_sizes(lines[i], 1, (size_t[]){0});
 }
 
-static void invalid_command_lines(void **state)
+TEST(invalid_command_lines)
 {
-    (void)state;
     static const char *const lines[] = {
         "scan",
         "allreduce bcast",
@@ -142,15 +136,4 @@ static void invalid_command_lines(void **state)
         if (parse(lines[i], &options) != OPTIONS_BAD)
             fail_msg("accepted: %s", lines[i]);
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barrier_by_default),        cmocka_unit_test(every_operation_by_name),
-        cmocka_unit_test(operation_at_any_position), cmocka_unit_test(requested_sizes),
-        cmocka_unit_test(operations_without_sizes),  cmocka_unit_test(invalid_command_lines),
-    };
-    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

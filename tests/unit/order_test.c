@@ -112,9 +112,8 @@ static void check(const uint32_t *node_of, uint32_t size, uint32_t nodes)
     }
 }
 
-static void every_placement(void **state)
+TEST(every_placement)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 7; ++size) {
         for (uint32_t nodes = 1; nodes <= 4; ++nodes) {
             uint32_t placements = 1, node_of[7];
@@ -131,10 +130,9 @@ static void every_placement(void **state)
     }
 }
 
-static void random_placements(void **state)
+TEST(random_placements)
 {
     uint64_t random = crew_seed();
-    (void)state;
     for (int game = 0; game < 2000; ++game) {
         uint32_t node_of[RANKS];
         const uint32_t size = 1 + crew_below(&random, RANKS);
@@ -147,9 +145,8 @@ static void random_placements(void **state)
     }
 }
 
-static void block_placement_has_one_partial_result(void **state)
+TEST(block_placement_has_one_partial_result)
 {
-    (void)state;
     for (uint32_t locals = 1; locals <= 16; locals *= 2) {
         uint32_t node_of[64];
         struct nicbarr_order order;
@@ -164,9 +161,8 @@ static void block_placement_has_one_partial_result(void **state)
 }
 
 /* If no values are combined, each rank's value is stored at its own index. */
-static void ranks_not_combined(void **state)
+TEST(ranks_not_combined)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (int game = 0; game < 500; ++game) {
         const uint32_t size = 1 + crew_below(&random, RANKS);
@@ -205,15 +201,4 @@ static void ranks_not_combined(void **state)
             nicbarr_order_free(&order);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_placement),
-        cmocka_unit_test(random_placements),
-        cmocka_unit_test(block_placement_has_one_partial_result),
-        cmocka_unit_test(ranks_not_combined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,9 +89,8 @@ static void await_completions(struct myr_port *port, const struct completed *com
 
 /* ---- tests ---- */
 
-static void send_and_receive(void **state)
+TEST(send_and_receive)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
         struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
@@ -132,9 +131,8 @@ static void send_and_receive(void **state)
 }
 
 /* Ports of the same NIC need no polling, and myr_port_check() does not lock the NIC. */
-static void check_without_polling(void **state)
+TEST(check_without_polling)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_soft_nic *nic = &w->nics[0];
     struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
@@ -160,9 +158,8 @@ static void check_without_polling(void **state)
     nics_end(w);
 }
 
-static void tokens(void **state)
+TEST(tokens)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
     const struct myr_remote remote = connect_ports(a, b);
@@ -208,9 +205,8 @@ static void send_again(struct myr_port *port, void *context, void *buffer, enum 
     }
 }
 
-static void callbacks_send(void **state)
+TEST(callbacks_send)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) {
         struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
@@ -233,9 +229,8 @@ static void callbacks_send(void **state)
     nics_end(w);
 }
 
-static void errors(void **state)
+TEST(errors)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect_ports(a, b);
@@ -277,9 +272,8 @@ static void errors(void **state)
 }
 
 /* An unreachable node is reported, and its messages are not lost. */
-static void unresponsive_node(void **state)
+TEST(unresponsive_node)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
     const struct myr_remote remote = connect_ports(a, b);
@@ -310,9 +304,8 @@ static void unresponsive_node(void **state)
 
 /* Messages can be delivered as long as their port is open and its node responds, whether or not the
  * port has buffers. */
-static void undeliverable_messages(void **state)
+TEST(undeliverable_messages)
 {
-    (void)state;
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
         struct nics_fake *w = nics_begin(crew_seed());
         struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
@@ -358,9 +351,8 @@ static void open_and_die(uint32_t rank, void *context)
 
 /* The port of a process that has been killed is closed to messages, although no process has closed
  * it. */
-static void messages_to_a_dead_process(void **state)
+TEST(messages_to_a_dead_process)
 {
-    (void)state;
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
         struct nics_fake *w = nics_begin(crew_seed());
         struct short_lived *lived = crew_memory(sizeof(*lived));
@@ -392,9 +384,8 @@ static void messages_to_a_dead_process(void **state)
 
 /* Packets between NICs with keys are signed. A NIC accepts packets of another one only after it has
  * connected to it. */
-static void signed_packets(void **state)
+TEST(signed_packets)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
     const struct myr_remote remote = connect_one_way(a, b);
@@ -442,9 +433,8 @@ static void signed_packets(void **state)
 }
 
 /* A NIC created without libsodium has no key, and nothing is signed. */
-static void no_keys(void **state)
+TEST(no_keys)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     w->nics[0].below->mcp->messages.known_only = false;
     struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
@@ -465,9 +455,8 @@ static void no_keys(void **state)
     nics_end(w);
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *ports[WIRE_PORTS], *one;
     struct myr_port_name name, before;
@@ -514,9 +503,8 @@ static void allocate_all(uint32_t rank, void *context)
 }
 
 /* Memory is reused, however often ports are opened, use it, and are closed or reaped. */
-static void memory(void **state)
+TEST(memory)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_soft_nic *nic = &w->nics[0];
     uint64_t random = crew_seed();
@@ -551,9 +539,8 @@ static void memory(void **state)
 /* ---- inlets ---- */
 
 /* Only ports of the same NIC with the right key can write into an inlet, while it is open. */
-static void inlets(void **state)
+TEST(inlets)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     const struct myr_port_options without = {MYR_ANY_PORT, 1, 1, .inlet = false};
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
@@ -601,9 +588,8 @@ static void inlets(void **state)
 
 /* If a port is closed while a sender writes a message, the memory of that message is not reused,
  * neither for other allocations nor as the next port's inlet. */
-static void an_inlet_is_closed_under_a_sender(void **state)
+TEST(an_inlet_is_closed_under_a_sender)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_port *port = open_port(&w->nics[0], 1), *other = open_port(&w->nics[0], 1);
     struct myr_remote remote = connect_ports(port, other);
@@ -739,9 +725,8 @@ static void take_part(uint32_t rank, void *context)
     myr_port_close(member.port);
 }
 
-static void several_processes(void **state)
+TEST(several_processes)
 {
-    (void)state;
     struct nics_fake *w = nics_begin(crew_seed());
     struct setup setup = {.nic = &w->nics[0], .seed = crew_seed()};
     setup.table = crew_memory(sizeof(*setup.table));
@@ -751,27 +736,4 @@ static void several_processes(void **state)
     assert_int_equal(counters->bad_tokens, 0);
     crew_memory_free(setup.table, sizeof(*setup.table));
     nics_end(w);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(send_and_receive),
-        cmocka_unit_test(check_without_polling),
-        cmocka_unit_test(tokens),
-        cmocka_unit_test(callbacks_send),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(unresponsive_node),
-        cmocka_unit_test(undeliverable_messages),
-        cmocka_unit_test(messages_to_a_dead_process),
-        cmocka_unit_test(signed_packets),
-        cmocka_unit_test(no_keys),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(memory),
-        cmocka_unit_test(inlets),
-        cmocka_unit_test(an_inlet_is_closed_under_a_sender),
-        cmocka_unit_test(several_processes),
-    };
-    return cmocka_run_group_tests_name("port", tests, NULL, NULL);
 }

@@ -47,9 +47,25 @@ static json_int_t counted(const json_t *entries, size_t index)
     return json_integer_value(json_object_get(json_array_get(entries, index), "communicators"));
 }
 
-static void counts_equal_entries(void **state)
+static int make_dir(void **state)
 {
     (void)state;
+    crew_dir_make(dir, sizeof(dir));
+    snprintf(path, sizeof(path), "%s/report", dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    crew_dir_remove(dir);
+    return 0;
+}
+
+#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+
+IN_A_DIR(counts_equal_entries)
+{
     json_t *entries = json_array();
     add(entries, "one", 4, "tree:2");
     add(entries, "other", 4, "tree:2");
@@ -72,9 +88,8 @@ static void counts_equal_entries(void **state)
 
 /* Entries that differ in any field except the name are separate, also if a field is missing in
  * one. */
-static void separates_different_entries(void **state)
+IN_A_DIR(separates_different_entries)
 {
-    (void)state;
     static const char *const fields[] = {"collective", "bytes", "source", "secret", "switches"};
     const size_t count = sizeof(fields) / sizeof(fields[0]);
     json_t *entries = json_array();
@@ -143,9 +158,8 @@ static void expect_names(const char *job, const char *names)
     json_decref(document);
 }
 
-static void processes_share_it(void **state)
+IN_A_DIR(processes_share_it)
 {
-    (void)state;
     unlink(path);
     expect_written("1", "a:0", (const char *const[]){"A", "B", NULL});
     expect_names("1", "A B ");
@@ -160,9 +174,8 @@ static void processes_share_it(void **state)
 }
 
 /* Collectives that carry data have a list of their own. */
-static void collectives_have_a_list(void **state)
+IN_A_DIR(collectives_have_a_list)
 {
-    (void)state;
     struct myr_error error = {0};
     json_error_t why;
     json_t *entries = json_array();
@@ -195,9 +208,8 @@ static void collectives_have_a_list(void **state)
 }
 
 /* Truncated, old or edited reports are replaced. */
-static void invalid_reports_are_replaced(void **state)
+IN_A_DIR(invalid_reports_are_replaced)
 {
-    (void)state;
     static const char *const contents[] = {
         "",
         "{",
@@ -215,9 +227,8 @@ static void invalid_reports_are_replaced(void **state)
     }
 }
 
-static void other_files_are_kept(void **state)
+IN_A_DIR(other_files_are_kept)
 {
-    (void)state;
     static const char *const contents[] = {
         "no JSON",
         "\n",
@@ -242,9 +253,8 @@ static void other_files_are_kept(void **state)
     unlink(path);
 }
 
-static void reports_errors(void **state)
+IN_A_DIR(reports_errors)
 {
-    (void)state;
     struct myr_error error = {0};
     char kept[sizeof(path)];
     memcpy(kept, path, sizeof(path));
@@ -267,9 +277,8 @@ static void reports_errors(void **state)
 }
 
 /* Checking whether a report can be written creates and changes nothing. */
-static void check_changes_nothing(void **state)
+IN_A_DIR(check_changes_nothing)
 {
-    (void)state;
     struct myr_error error = {0};
     unlink(path);
     assert_true(nicbarr_report_file_check(path, &error));
@@ -280,9 +289,8 @@ static void check_changes_nothing(void **state)
 }
 
 /* A huge file is not read completely just to find out that it is not a report. */
-static void large_files_are_kept(void **state)
+IN_A_DIR(large_files_are_kept)
 {
-    (void)state;
     struct myr_error error = {0};
     struct stat about;
     crew_file_write(path, "{", 1);
@@ -293,36 +301,4 @@ static void large_files_are_kept(void **state)
     assert_int_equal(stat(path, &about), 0);
     assert_true((off_t)1 << 33 == about.st_size);
     unlink(path);
-}
-
-static int make_dir(void **state)
-{
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
-    snprintf(path, sizeof(path), "%s/report", dir);
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
-    return 0;
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_equal_entries),
-        cmocka_unit_test(separates_different_entries),
-        cmocka_unit_test(processes_share_it),
-        cmocka_unit_test(collectives_have_a_list),
-        cmocka_unit_test(invalid_reports_are_replaced),
-        cmocka_unit_test(other_files_are_kept),
-        cmocka_unit_test(reports_errors),
-        cmocka_unit_test(check_changes_nothing),
-        cmocka_unit_test(large_files_are_kept),
-    };
-    return cmocka_run_group_tests_name("report_file", tests, make_dir, remove_dir);
 }

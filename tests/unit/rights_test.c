@@ -196,15 +196,13 @@ static void need_filter(void)
 #endif
 }
 
-static void the_system_itself_allows_them(void **state)
+TEST(the_system_itself_allows_them)
 {
-    (void)state;
     assert_true(crew_join(crew_fork(try_without, 0, NULL)));
 }
 
-static void the_filter_forbids_them(void **state)
+TEST(the_filter_forbids_them)
 {
-    (void)state;
     need_filter();
     assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_SOFT, NULL)));
     assert_true(crew_join(crew_fork(try_all, MYRD_FILTER_KERNEL, NULL)));
@@ -267,9 +265,8 @@ static void guard_work(uint32_t rank, void *context)
     _exit(EXIT_SUCCESS);
 }
 
-static void work_goes_on(void **state)
+TEST(work_goes_on)
 {
-    (void)state;
     need_filter();
     assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_SOFT, NULL)));
     assert_true(crew_join(crew_fork(do_work, MYRD_FILTER_KERNEL, NULL)));
@@ -303,9 +300,8 @@ static void confine_with_a_thread(uint32_t rank, void *context)
     CREW_CHECK(0 == pthread_join(thread, NULL), "cannot join the thread");
 }
 
-static void threads_that_are_there_already_are_bound(void **state)
+TEST(threads_that_are_there_already_are_bound)
 {
-    (void)state;
     need_filter();
     assert_true(crew_join(crew_fork(confine_with_a_thread, 0, NULL)));
 }
@@ -351,9 +347,8 @@ static void keep_without_setpcap(uint32_t rank, void *context)
     CREW_CHECK(1 == crew_status_of(getpid(), "NoNewPrivs"), "no_new_privs is not set");
 }
 
-static void capabilities_are_given_up(void **state)
+TEST(capabilities_are_given_up)
 {
-    (void)state;
     if (!myrd_rights_has(CAP_SETPCAP)) {
         print_message("skipped: requires root\n");
         skip();
@@ -388,9 +383,8 @@ static void leave_files(uint32_t rank, void *context)
                strerror(errno));
 }
 
-static void paths_are_unreachable(void **state)
+TEST(paths_are_unreachable)
 {
-    (void)state;
     const int allowed = (int)syscall(SYS_fsopen, "tmpfs", 0);
     if (allowed < 0) {
         print_message("skipped: requires root, outside a container that forbids fsopen: %s\n",
@@ -399,18 +393,4 @@ static void paths_are_unreachable(void **state)
     }
     close(allowed);
     assert_true(crew_join(crew_fork(leave_files, 0, NULL)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_system_itself_allows_them),
-        cmocka_unit_test(the_filter_forbids_them),
-        cmocka_unit_test(work_goes_on),
-        cmocka_unit_test(threads_that_are_there_already_are_bound),
-        cmocka_unit_test(capabilities_are_given_up),
-        cmocka_unit_test(paths_are_unreachable),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests_name("rights", tests, NULL, NULL);
 }

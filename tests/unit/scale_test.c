@@ -600,10 +600,9 @@ static void check_census(void)
     stop();
 }
 
-static void test_set_up(void **state)
+TEST(test_set_up)
 {
     struct costs other, few_other;
-    (void)state;
     const struct costs few = simulate_some(FEW_NODES, &few_other);
     end_job();
     const struct costs many = simulate_some(NODES, &other);
@@ -627,7 +626,7 @@ static void test_set_up(void **state)
 }
 
 /* The messages of a barrier, for each candidate algorithm. */
-static void test_barriers(void **state)
+TEST(test_barriers)
 {
     const struct nicbarr_shape shape = {.nodes = NODES,
                                         .processes = SIZE,
@@ -636,7 +635,6 @@ static void test_barriers(void **state)
                                         .players = 1 << SOFT};
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
     uint32_t rounds = 0;
-    (void)state;
     while (UINT32_C(1) << rounds < NODES) {
         ++rounds;
     }
@@ -675,11 +673,10 @@ static uint32_t count_reads(uint32_t rank, uint32_t size)
     return cache_reads - before;
 }
 
-static void test_cache(void **state)
+TEST(test_cache)
 {
     char dir[100], path[120];
     uint32_t of_all = 0, of_nodes = 0;
-    (void)state;
     crew_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof(path), "%s/tuning.jsonl", dir);
     mca_coll_nicbarr_component.parameters.cache = path;
@@ -703,13 +700,8 @@ static void test_cache(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set_up),
-        cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_cache),
-    };
     crew_watchdog();
     copy_kinds();
     nicbarr_choice_nics(nicbarr_nic_names());
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL);
 }

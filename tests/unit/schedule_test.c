@@ -322,9 +322,8 @@ static void play_with(enum nicbarr_algorithm algorithm, const uint32_t *paramete
     }
 }
 
-static void every_size(void **state)
+TEST(every_size)
 {
-    (void)state;
     static const uint32_t any[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 64, UINT32_MAX}, four = 4;
     for (int a = NICBARR_OPENMPI + 1; a < NICBARR_SCHEDULES; ++a) {
         const enum nicbarr_algorithm algorithm = (enum nicbarr_algorithm)a;
@@ -335,9 +334,8 @@ static void every_size(void **state)
 }
 
 /* Sizes that are too large for exhaustive tests: near powers, and those of large machines. */
-static void large(void **state)
+TEST(large)
 {
-    (void)state;
     static const uint32_t sizes[] = {511, 512, 513, 728, 729, 730, 1000, 1023, 1024, 1025};
     static const struct nicbarr_choice choices[] = {
         {NICBARR_DISSEMINATION, 1, 0}, {NICBARR_DISSEMINATION, 2, 0}, {NICBARR_DISSEMINATION, 7, 0},
@@ -352,9 +350,8 @@ static void large(void **state)
 }
 
 /* Open MPI's own barrier has an empty schedule, which is not an error. */
-static void open_mpis_own(void **state)
+TEST(open_mpis_own)
 {
-    (void)state;
     struct myr_schedule schedule;
     assert_true(
         nicbarr_schedule_create((struct nicbarr_choice){NICBARR_OPENMPI, 0, 0}, 4, 1, &schedule));
@@ -364,9 +361,8 @@ static void open_mpis_own(void **state)
 }
 
 /* The sends of a step precede its waits. */
-static void within_a_step(void **state)
+TEST(within_a_step)
 {
-    (void)state;
     struct myr_schedule schedule;
     assert_true(nicbarr_schedule_create((struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 0}, 5, 1,
                                         &schedule));
@@ -409,9 +405,8 @@ static struct mcp_step steps_0[] = {{3, 1}, {1, 0}}, steps_1[] = {{0, 2}, {0, 2}
                        steps_2[] = {{2, 1}};
 static uint32_t peers_0[] = {2, 1, 1, 2, 1}, peers_1[] = {0, 2, 0, 0}, peers_2[] = {0, 1, 0};
 
-static void several_to_one_peer(void **state)
+TEST(several_to_one_peer)
 {
-    (void)state;
     const struct myr_schedule schedules[] = {
         {2, steps_0, 5, peers_0}, {2, steps_1, 4, peers_1}, {1, steps_2, 3, peers_2}};
     struct fixed fixed = {.schedules = schedules};
@@ -426,9 +421,8 @@ static void several_to_one_peer(void **state)
     free(slots);
 }
 
-static void missing_wait(void **state)
+TEST(missing_wait)
 {
-    (void)state;
     struct myr_schedule schedules[] = {
         {2, steps_0, 5, peers_0}, {1, steps_1, 2, peers_1}, {1, steps_2, 3, peers_2}};
     struct fixed fixed = {.schedules = schedules};
@@ -437,9 +431,8 @@ static void missing_wait(void **state)
     assert_null(myr_schedule_slots(&schedules[0], 0, fixed_schedule, &context));
 }
 
-static void greatest_parameter(void **state)
+TEST(greatest_parameter)
 {
-    (void)state;
     assert_int_equal(nicbarr_parameter_max(NICBARR_OPENMPI, 8), 0);
     assert_int_equal(nicbarr_parameter_max(NICBARR_PAIRWISE, 8), 0);
     assert_int_equal(nicbarr_parameter_max(NICBARR_FLAGS, 8), 128);
@@ -464,9 +457,8 @@ static void expect_round_trip(struct nicbarr_choice choice)
     }
 }
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     const struct nicbarr_choice no_barriers[] = {{NICBARR_ROOTED, 7, 0},
                                                  {NICBARR_ROOTED, 7, KERNEL},
                                                  {NICBARR_EXCHANGE, 0, 0},
@@ -494,9 +486,8 @@ static void round_trip(void **state)
 }
 
 /* Choices are equal if all their fields are. */
-static void equality(void **state)
+TEST(equality)
 {
-    (void)state;
     static const struct nicbarr_choice choices[] = {{NICBARR_TREE, 4, 0},
                                                     {NICBARR_TREE, 2, 0},
                                                     {NICBARR_FLAGS, 4, 0},
@@ -519,9 +510,8 @@ static void expect_read(const char *text, enum nicbarr_algorithm algorithm, uint
     }
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
-    (void)state;
     expect_read("openmpi", NICBARR_OPENMPI, 0, 0);
     expect_read("counter", NICBARR_COUNTER, 1, 0);
     expect_read("flags", NICBARR_FLAGS, 4, 0);
@@ -539,9 +529,8 @@ static void defaults(void **state)
 /* Random strings, made of pieces of valid names, or of a valid name with a character changed,
  * missing or added, compared with a grammar. */
 #define PARAMETER ":0*([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6])"
-static void random_strings(void **state)
+TEST(random_strings)
 {
-    (void)state;
     static const char *const pieces[] = {"tree",
                                          "flags",
                                          "counter",
@@ -638,9 +627,8 @@ static void expect_steps(uint32_t peers, uint32_t rank, const struct mcp_step *s
     nicbarr_schedule_destroy(&schedule);
 }
 
-static void ping_pong(void **state)
+TEST(ping_pong)
 {
-    (void)state;
     static const struct mcp_step answer[] = {{0, 1}, {1, 0}};
     for (uint32_t peers = 1; peers < EXHAUSTIVE; ++peers) {
         expect_steps(peers, 0, &(struct mcp_step){peers, peers}, 1, 2 * peers);
@@ -654,19 +642,5 @@ int main(void)
 {
     nicbarr_choice_nics(nics);
     crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size),
-        cmocka_unit_test(large),
-        cmocka_unit_test(open_mpis_own),
-        cmocka_unit_test(within_a_step),
-        cmocka_unit_test(greatest_parameter),
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(equality),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(random_strings),
-        cmocka_unit_test(ping_pong),
-        cmocka_unit_test(several_to_one_peer),
-        cmocka_unit_test(missing_wait),
-    };
-    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+    return test_run(NULL);
 }

@@ -49,10 +49,9 @@ static uint64_t sum_of(const struct mcp_secret *secret, const uint8_t *bytes, si
     return mcp_sip_end(sip, 2, 4, word | (uint64_t)count << 56);
 }
 
-static void reference_vectors(void **state)
+TEST(reference_vectors)
 {
     uint8_t bytes[VECTORS];
-    (void)state;
     for (size_t count = 0; count < VECTORS; ++count) {
         bytes[count] = (uint8_t)count;
         assert_int_equal(sum_of(&counting, bytes, count), vectors[count]);
@@ -61,11 +60,10 @@ static void reference_vectors(void **state)
 
 /* The keys and secrets of a communicator's groups are all different, are the same for all
  * processes that have the communicator's secret, and depend on its bits. */
-static void derived_words(void **state)
+TEST(derived_words)
 {
     enum { GROUPS = 200, WORDS = 3 * GROUPS };
     static uint64_t words[2 * WORDS];
-    (void)state;
     for (uint32_t variant = 0; variant < 2; ++variant) {
         struct mcp_secret of = counting;
         of.word[1] ^= variant;
@@ -86,21 +84,10 @@ static void derived_words(void **state)
     }
 }
 
-static void random_secrets(void **state)
+TEST(random_secrets)
 {
     struct mcp_secret one = {{0, 0}}, other = {{0, 0}};
-    (void)state;
     assert_true(myr_secret_draw(&one) && myr_secret_draw(&other));
     assert_true(one.word[0] != other.word[0] && one.word[1] != other.word[1]);
     assert_true(one.word[0] != one.word[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference_vectors),
-        cmocka_unit_test(derived_words),
-        cmocka_unit_test(random_secrets),
-    };
-    return cmocka_run_group_tests_name("secrets", tests, NULL, NULL);
 }

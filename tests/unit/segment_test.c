@@ -203,9 +203,10 @@ static void join_and_compare(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-static void many_processes(void **state)
+#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+
+IN_A_DIR(many_processes)
 {
-    (void)state;
     static const uint32_t sizes[] = {2, 8, 100};
     crew_seed();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
@@ -408,9 +409,8 @@ static void compare_processors(struct actor *actor, struct myr_segment *segment)
     assert_int_equal(myr_segment_processors(segment), CPU_COUNT(&all));
 }
 
-static void processes_join_and_leave(void **state)
+IN_A_DIR(processes_join_and_leave)
 {
-    (void)state;
     uint64_t random = crew_seed();
     const uint32_t before = crew_descriptors();
     memset(&model, 0, sizeof(model));
@@ -476,9 +476,8 @@ static void processes_join_and_leave(void **state)
 
 /* ---- joining by a descriptor of another process ---- */
 
-static void by_descriptor(void **state)
+IN_A_DIR(by_descriptor)
 {
-    (void)state;
     struct myr_segment *one = join(dir, LIMIT), *other = NULL;
     struct myr_record *record = record_of(one, 5, 2, 100);
     const int fd = fcntl(myr_segment_fd(one), F_DUPFD_CLOEXEC, 0);
@@ -498,9 +497,8 @@ static void by_descriptor(void **state)
     assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was owned by the segment */
 }
 
-static void by_a_bad_descriptor(void **state)
+IN_A_DIR(by_a_bad_descriptor)
 {
-    (void)state;
     struct myr_segment *none = NULL;
     struct myr_error error = {0};
     const int memory = memfd_create("other", MFD_CLOEXEC), file = open("/dev/null", O_RDWR);
@@ -513,9 +511,8 @@ static void by_a_bad_descriptor(void **state)
 }
 
 /* Reaping a dead process by PID frees its entry. */
-static void reaped(void **state)
+IN_A_DIR(reaped)
 {
-    (void)state;
     struct myr_segment *one = join(dir, LIMIT), *dead = join_self(dir, LIMIT);
     const uint32_t index = myr_segment_index(dead);
     const uint32_t before = myr_load_acquire(myr_segment_population(one));
@@ -532,9 +529,8 @@ static void reaped(void **state)
     (void)dead; /* its process counts as dead */
 }
 
-static void too_many_processes(void **state)
+IN_A_DIR(too_many_processes)
 {
-    (void)state;
     const struct rlimit files = {MYR_PROCESSES + 100, MYR_PROCESSES + 100};
     struct rlimit before;
     getrlimit(RLIMIT_NOFILE, &before);
@@ -558,9 +554,8 @@ static void too_many_processes(void **state)
 }
 
 /* The limit is the creator's, and is clamped to sensible values. */
-static void limits(void **state)
+IN_A_DIR(limits)
 {
-    (void)state;
     static const uint32_t asked[] = {0, 1, 4096, 1 << 20, 1u << 30, UINT32_MAX};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); ++i) {
         struct myr_segment *segment = join(dir, asked[i]);
@@ -578,9 +573,8 @@ static void limits(void **state)
 
 /* The kernel kills a process that exceeds RLIMIT_FSIZE (SIGXFSZ): the segment is as large as
  * permitted, or there is none. Processes with a lower limit can join. */
-static void larger_than_a_file_may_be(void **state)
+IN_A_DIR(larger_than_a_file_may_be)
 {
-    (void)state;
     struct rlimit before, files;
     struct myr_segment *segment = join(dir, SMALL);
     const rlim_t least = myr_segment_size(segment);
@@ -687,9 +681,8 @@ static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
     return fd;
 }
 
-static void signs_of_other_files(void **state)
+IN_A_DIR(signs_of_other_files)
 {
-    (void)state;
     char pipe_path[300], file_path[300], socket_path[100];
     const int other = socket(AF_UNIX, SOCK_STREAM, 0);
     snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", dir);
@@ -751,9 +744,8 @@ static void expect_of_memfd(size_t bytes, int seals, const struct header *header
     close(fd);
 }
 
-static void signs_of_other_memfds(void **state)
+IN_A_DIR(signs_of_other_memfds)
 {
-    (void)state;
     static const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
     static const struct header nothing = {0, 0}, another = {MYR_SRAM_MAGIC + 1, MYR_SRAM_LAYOUT},
                                next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1};
@@ -782,9 +774,8 @@ static void signs_of_other_memfds(void **state)
     myr_segment_leave(segment);
 }
 
-static void no_dir(void **state)
+IN_A_DIR(no_dir)
 {
-    (void)state;
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/none", dir);
     expect_refused(path, MYR_ERR_SYSTEM, "no such directory");
@@ -829,10 +820,9 @@ static void wait_for_lock(uint32_t rank, void *context)
 
 /* A process is stopped while it holds the segment's lock: the others wait, and one reports the
  * holder. */
-static void holder_is_stopped(void **state)
+IN_A_DIR(holder_is_stopped)
 {
     enum { WAITING = 3 };
-    (void)state;
     pid_t pids[WAITING];
     int status;
     const uint32_t usual = myr_lock_naps;
@@ -863,9 +853,8 @@ static void holder_is_stopped(void **state)
 }
 
 /* Lock the directory, as another user could do in /tmp. */
-static void dir_kept_locked(void **state)
+IN_A_DIR(dir_kept_locked)
 {
-    (void)state;
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
     const unsigned usual = myr_dir_lock_ms;
@@ -882,9 +871,8 @@ static void dir_kept_locked(void **state)
 
 /* An old marker file may point to another job's segment, which does not belong to this
  * directory. */
-static void another_jobs(void **state)
+IN_A_DIR(another_jobs)
 {
-    (void)state;
     char elsewhere[200], path[100];
     crew_dir_make(elsewhere, sizeof(elsewhere));
     struct myr_segment *theirs = join(elsewhere, LIMIT), *nobodys = join(NULL, LIMIT);
@@ -934,9 +922,8 @@ static void join_elsewhere(uint32_t rank, void *context)
     CREW_CHECK(pid == waitpid(pid, &status, 0) && 0 == status, "status %d", status);
 }
 
-static void other_pid_namespace(void **state)
+IN_A_DIR(other_pid_namespace)
 {
-    (void)state;
     bool *unable = crew_memory(sizeof(*unable));
     board_begin(1);
     struct myr_segment *segment = join(dir, LIMIT);
@@ -1023,9 +1010,8 @@ static void count(struct myr_record *record, void *context)
     *(uint64_t *)context += 1 + record->creator_value;
 }
 
-static void records_join_and_leave(void **state)
+IN_A_DIR(records_join_and_leave)
 {
-    (void)state;
     static struct known_record known[RECORDS];
     static const size_t sizes[] = {0, 1, 100, 200, 1000, 3000, 60000};
     uint64_t random = crew_seed();
@@ -1079,9 +1065,8 @@ static size_t free_bytes(const struct myr_segment *segment)
 
 /* Allocations of random size lie within the segment, do not overlap, and none is lost when blocks
  * are split. */
-static void blocks_in_any_order(void **state)
+IN_A_DIR(blocks_in_any_order)
 {
-    (void)state;
     enum { BLOCKS = 40, OPERATIONS = 2000 };
     uint64_t random = crew_seed();
     for (int times = 0; times < 10; ++times) {
@@ -1131,9 +1116,8 @@ static void expect_none(struct myr_segment *segment, uint64_t id, size_t bytes)
 }
 
 /* myr_segment_has_plenty() reserves the last quarter, except for reused memory. */
-static void plenty(void **state)
+IN_A_DIR(plenty)
 {
-    (void)state;
     enum { BYTES_IN_ALL = 1 << 20, FIRST = BYTES_IN_ALL / 4 * 3, BYTES = 30000 };
     struct myr_segment *segment = join(NULL, BYTES_IN_ALL);
     struct myr_record *last = NULL;
@@ -1155,9 +1139,8 @@ static void plenty(void **state)
     myr_segment_leave(segment);
 }
 
-static void full(void **state)
+IN_A_DIR(full)
 {
-    (void)state;
     struct myr_segment *segment = join(dir, SMALL), *other = join(dir, SMALL);
     struct myr_record *records[200];
     uint32_t count = 0;
@@ -1192,9 +1175,8 @@ static void full(void **state)
 }
 
 /* Sizes beyond any segment, up to those that would overflow. */
-static void too_large(void **state)
+IN_A_DIR(too_large)
 {
-    (void)state;
     static const size_t sizes[] = {
         LIMIT,
         (size_t)64 << 20,
@@ -1214,9 +1196,8 @@ static void too_large(void **state)
 }
 
 /* If the system lacks memory, the allocation fails, so that a later access does not. */
-static void system_out_of_memory(void **state)
+IN_A_DIR(system_out_of_memory)
 {
-    (void)state;
     memory_left = 0;
     expect_refused(dir, MYR_ERR_FULL, "no memory for the header");
     memory_left = offsetof(struct myr_sram, process);
@@ -1278,9 +1259,8 @@ static void set_and_add(uint32_t rank, void *context)
 
 /* Many values, which outlive the process that wrote them, are set concurrently: none is
  * lost. If several processes add the same key, one is the first. */
-static void many_keys(void **state)
+IN_A_DIR(many_keys)
 {
-    (void)state;
     struct myr_segment *segment = join(dir, LIMIT);
     _Atomic uint32_t *firsts = crew_memory((1 + ADDED) * sizeof(*firsts));
     pid_t pids[3];
@@ -1303,9 +1283,8 @@ static void many_keys(void **state)
 }
 
 /* Without memory, existing values remain, can be changed, and the writer gets a failure. */
-static void keys_without_memory(void **state)
+IN_A_DIR(keys_without_memory)
 {
-    (void)state;
     struct myr_segment *segment = join(NULL, LIMIT);
     uint64_t key = 1, first = 0;
     while (key <= MYR_KV_CAPACITY / 2) {
@@ -1356,9 +1335,8 @@ static void die_with_the_lock(uint32_t rank, void *context)
     raise(SIGKILL);
 }
 
-static void killed_with_the_lock(void **state)
+IN_A_DIR(killed_with_the_lock)
 {
-    (void)state;
     skip_where_threads();
     struct myr_segment *segment = join(dir, LIMIT), *other = join(dir, LIMIT);
     struct myr_record *record = record_of(segment, 1, 2, 100);
@@ -1433,9 +1411,8 @@ static void work(uint32_t rank, void *context)
     }
 }
 
-static void killed_at_random(void **state)
+IN_A_DIR(killed_at_random)
 {
-    (void)state;
     skip_where_threads();
     uint64_t random = crew_seed();
     for (int job = 0; job < JOBS; ++job) {
@@ -1496,46 +1473,10 @@ static void create_and_leave(uint32_t rank, void *context)
 
 /* Uses threads with NICBARR_THREADS=1 or ThreadSanitizer, otherwise processes forked after
  * joining. */
-static void one_segment_for_several_threads(void **state)
+IN_A_DIR(one_segment_for_several_threads)
 {
-    (void)state;
     crew_seed();
     shared = join(dir, LIMIT);
     assert_true(crew_run(THREADS, create_and_leave, NULL));
     myr_segment_leave(shared);
-}
-
-int main(void)
-{
-    crew_watchdog();
-#define IN_A_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
-    const struct CMUnitTest tests[] = {
-        IN_A_DIR(many_processes),
-        IN_A_DIR(processes_join_and_leave),
-        IN_A_DIR(by_descriptor),
-        IN_A_DIR(by_a_bad_descriptor),
-        IN_A_DIR(reaped),
-        IN_A_DIR(too_many_processes),
-        IN_A_DIR(limits),
-        IN_A_DIR(larger_than_a_file_may_be),
-        IN_A_DIR(signs_of_other_files),
-        IN_A_DIR(signs_of_other_memfds),
-        IN_A_DIR(no_dir),
-        IN_A_DIR(holder_is_stopped),
-        IN_A_DIR(dir_kept_locked),
-        IN_A_DIR(another_jobs),
-        IN_A_DIR(other_pid_namespace),
-        IN_A_DIR(records_join_and_leave),
-        IN_A_DIR(blocks_in_any_order),
-        IN_A_DIR(plenty),
-        IN_A_DIR(full),
-        IN_A_DIR(too_large),
-        IN_A_DIR(system_out_of_memory),
-        IN_A_DIR(many_keys),
-        IN_A_DIR(keys_without_memory),
-        IN_A_DIR(killed_with_the_lock),
-        IN_A_DIR(killed_at_random),
-        IN_A_DIR(one_segment_for_several_threads),
-    };
-    return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
 }

@@ -100,9 +100,8 @@ static struct nicsim_machine copying(void)
  * If the host copies the 16 bytes in 32: call 43; 56; 73; 78; SEND 83; head 174; 222; 239; 251;
  * 256; 299; 310. The root: 88, 115, 126.
  */
-static void two_nics(void **state)
+TEST(two_nics)
 {
-    (void)state;
     static const uint64_t fetched_ns[] = {152, 336}, copied_ns[] = {126, 310};
     const struct nicsim_machine machine = copying();
     const struct nicsim_bcast_outcome o = expect_ends(one(&sim_primes, 2, true), fetched_ns);
@@ -115,9 +114,8 @@ static void two_nics(void **state)
 
 /* The cost of checking one node is charged once, whatever the number of nodes: here 2 cycles for
  * each wait for the loop, which happens twice until a leaf has the block. */
-static void cost_of_checking_a_node(void **state)
+TEST(cost_of_checking_a_node)
 {
-    (void)state;
     static const uint64_t ends_ns[] = {154, 340};
     struct nicsim_machine machine = sim_primes;
     machine.nic.cycles_look = 2;
@@ -137,9 +135,8 @@ static void cost_of_checking_a_node(void **state)
  *
  * Node 3: 282 + 91 + 48 = 421; 438; 450; 455; 498; 509.
  */
-static void four_nics(void **state)
+TEST(four_nics)
 {
-    (void)state;
     static const uint64_t ends_ns[] = {157, 341, 384, 509};
     assert_int_equal(expect_ends(one(&sim_primes, 4, true), ends_ns).tally.sent, 3);
 }
@@ -157,9 +154,8 @@ static void four_nics(void **state)
  * If the host copies the 8 bytes in 16: call 27; 40; 57; 62; 67; head 158; 222; 239; 244; 263; DMA
  * 294 and 349; call 360.
  */
-static void two_hosts(void **state)
+TEST(two_hosts)
 {
-    (void)state;
     static const uint64_t fetched_ns[] = {11, 394}, copied_ns[] = {27, 360};
     const struct nicsim_machine machine = copying();
     (void)expect_ends(one(&sim_primes, 2, false), fetched_ns);
@@ -168,18 +164,16 @@ static void two_hosts(void **state)
 
 /* Node 1 has the block at 336 and responds: call 347; doorbell 360; loop 377; SDMA 382; SEND
  * 387; head 478; link 534; loop 551; RECV 556; RDMA 561; DMA 616; call 627. */
-static void the_root_waits_for_the_answer(void **state)
+TEST(the_root_waits_for_the_answer)
 {
-    (void)state;
     struct nicsim_bcast_game game = one(&sim_primes, 2, true);
     game.answered = true;
     assert_int_equal(sim_ps(play(game).round_us), 627000);
 }
 
 /* There are more responses than the last node has tokens. */
-static void many_answers(void **state)
+TEST(many_answers)
 {
-    (void)state;
     struct nicsim_bcast_game game = one(&sim_primes, 2, true);
     struct nicsim_bcast_outcome outcome;
     game.answered = true;
@@ -216,9 +210,8 @@ static void expect_window(const struct nicsim_bcast_game *game)
 }
 
 /* All hosts except the root's are slower by a factor of 100. */
-static void the_root_waits_for_the_window(void **state)
+TEST(the_root_waits_for_the_window)
 {
-    (void)state;
     struct nicsim_machine machine = sim_primes;
     machine.nic.slow_from = 1;
     machine.nic.slow_factor = 100;
@@ -248,9 +241,8 @@ static struct nicsim_bcast_game random_game(uint64_t *random, const struct nicsi
     };
 }
 
-static void random_games(void **state)
+TEST(random_games)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (uint32_t g = 0; g < GAMES; ++g) {
         const struct nicsim_machine machine = sim_random_machine(&random);
@@ -272,20 +264,4 @@ static void random_games(void **state)
         assert_int_equal(sim_ps(o.root_us), sim_ps(again.root_us));
         assert_memory_equal(&o.tally, &again.tally, sizeof(o.tally));
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_nics),
-        cmocka_unit_test(cost_of_checking_a_node),
-        cmocka_unit_test(four_nics),
-        cmocka_unit_test(two_hosts),
-        cmocka_unit_test(the_root_waits_for_the_answer),
-        cmocka_unit_test(many_answers),
-        cmocka_unit_test(the_root_waits_for_the_window),
-        cmocka_unit_test(random_games),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,9 +86,8 @@ static void expect_half_round_trip(uint32_t bytes, enum nicsim_structure structu
     assert_int_equal(sim_ps(play(&game).round_us), 2 * 1000 * ns);
 }
 
-static void messages_without_data(void **state)
+TEST(messages_without_data)
 {
-    (void)state;
     const uint64_t ns = HOST + CALL + 5 + ON_THE_WAY + HEADER + HEAD + FETCH + NOTIFY + HOST;
     expect_half_round_trip(0, NICSIM_LISTS, ns);
     expect_half_round_trip(0, NICSIM_TABLE, ns + 61);
@@ -96,9 +95,8 @@ static void messages_without_data(void **state)
 
 /* The NIC fetches the data, and the other NIC transfers them to its host before the
  * notification. */
-static void short_messages(void **state)
+TEST(short_messages)
 {
-    (void)state;
     const uint64_t bytes = 100, fetch = 19 + 23 + bytes;
     expect_half_round_trip(bytes, NICSIM_LISTS,
                            HOST + CALL + 5 + fetch + ON_THE_WAY + HEADER + HEAD + bytes + FETCH +
@@ -107,9 +105,8 @@ static void short_messages(void **state)
 
 /* If the host copies the data to its NIC, copying takes time on the host, and the NIC does not
  * fetch the data. */
-static void copied_messages(void **state)
+TEST(copied_messages)
 {
-    (void)state;
     struct nicsim_machine machine = sim_primes;
     machine.nic.copy_most = 200;
     machine.nic.copy_bytes_per_us = 500; /* two nanoseconds per byte of message and envelope */
@@ -120,9 +117,8 @@ static void copied_messages(void **state)
 }
 
 /* A rendezvous consists of an offer, the receiver's request, and the chunks of the data. */
-static void long_messages(void **state)
+TEST(long_messages)
 {
-    (void)state;
     struct nicsim_machine machine = sim_primes;
     machine.eager_most = 256;
     const struct nicsim_messages_game game = ping_pong(&machine, 250 + 50);
@@ -139,9 +135,8 @@ static void long_messages(void **state)
 /* ---- receives of queued messages (with a window of 3 there would be a message with credits
  * between) ---- */
 
-static void table_lookup_takes_constant_time(void **state)
+TEST(table_lookup_takes_constant_time)
 {
-    (void)state;
     for (int open = 0; open < 2; ++open) {
         for (uint32_t nodes = 2; nodes <= 20; nodes += 3) {
             for (uint32_t width = 4; width <= 32; width += 7) {
@@ -154,9 +149,8 @@ static void table_lookup_takes_constant_time(void **state)
     }
 }
 
-static void list_search_takes_linear_time(void **state)
+TEST(list_search_takes_linear_time)
 {
-    (void)state;
     for (uint32_t nodes = 2; nodes <= 20; nodes += 3) {
         for (uint32_t width = 4; width <= 32; width += 7) {
             struct nicsim_messages_game game =
@@ -172,9 +166,8 @@ static void list_search_takes_linear_time(void **state)
 
 /* ---- random machines ---- */
 
-static void random_games(void **state)
+TEST(random_games)
 {
-    (void)state;
     uint64_t random = 18;
     for (uint32_t g = 0; g < GAMES; ++g) {
         const struct nicsim_machine machine = sim_random_machine(&random);
@@ -192,18 +185,4 @@ static void random_games(void **state)
         assert_memory_equal(&one, &other, sizeof(one));
         assert_true(one.round_us > one.receive_us && one.receive_us > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_without_data),
-        cmocka_unit_test(short_messages),
-        cmocka_unit_test(copied_messages),
-        cmocka_unit_test(long_messages),
-        cmocka_unit_test(table_lookup_takes_constant_time),
-        cmocka_unit_test(list_search_takes_linear_time),
-        cmocka_unit_test(random_games),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

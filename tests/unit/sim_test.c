@@ -47,9 +47,8 @@ static int earlier(const void *first, const void *second)
 
 /* Insert and remove events in random order. The simulation never inserts events of the past;
  * therefore all removed events together are the sorted list of the inserted ones. */
-static void random_events_as_sorted(void **state)
+TEST(random_events_as_sorted)
 {
-    (void)state;
     static struct entry all[EVENTS], out[EVENTS];
     struct sim_events events = {0};
     struct sim_event event = {0};
@@ -166,9 +165,8 @@ static struct nicsim_outcome expect_end(struct nicsim_game game, uint64_t end_ns
  *     start         3   49      engine        7  206
  *     SEND: turn    5   54
  */
-static void two_nics(void **state)
+TEST(two_nics)
 {
-    (void)state;
     const struct nicsim_outcome o =
         expect_end(one_barrier(&sim_primes, pairwise, 2, true, NICSIM_GM), 249);
     assert_int_equal(o.tally.sent, 2);
@@ -189,9 +187,8 @@ static void two_nics(void **state)
 
 /* As with two nodes up to 206. The second step: SEND: turn 5, 211; head there 91, 302; link 32,
  * 334; loop 17, 351; RECV and engine 12, 363; RDMA: turn 5, 368; DMA 27, 395; host call 11, 406. */
-static void four_nics(void **state)
+TEST(four_nics)
 {
-    (void)state;
     const struct nicsim_outcome o =
         expect_end(one_barrier(&sim_primes, pairwise, 4, true, NICSIM_GM), 406);
     assert_int_equal(o.tally.sent, 8);
@@ -213,9 +210,8 @@ static void four_nics(void **state)
  *
  * Node 0: has 2's at 1300 + 91 + 32 + 17 + 12 = 1452; RDMA 1457; DMA 1484; call 1495.
  */
-static void four_nics_two_late(void **state)
+TEST(four_nics_two_late)
 {
-    (void)state;
     static const uint64_t ends_ns[] = {1495, 1495, 2432, 2432};
     struct nicsim_machine late = sim_primes;
     late.nic.slow_from = 2;
@@ -231,9 +227,8 @@ static void four_nics_two_late(void **state)
  * 17 + 12 for each: 54 + 91 + 61 = 206; SEND 211 + 211 + 61 = 483; SEND 488 + 331 + 61 = 880; RDMA
  * 885; DMA 912; call 923.
  */
-static void eight_nics_in_a_fat_tree(void **state)
+TEST(eight_nics_in_a_fat_tree)
 {
-    (void)state;
     struct nicsim_machine tree = sim_primes;
     tree.nic.switch_ports = 4;
     expect_end(one_barrier(&tree, pairwise, 8, true, NICSIM_GM), 923);
@@ -250,9 +245,8 @@ static void eight_nics_in_a_fat_tree(void **state)
  *
  * Acknowledgements are sent much later. With four nodes all of this happens twice.
  */
-static void hosts_with_gm(void **state)
+TEST(hosts_with_gm)
 {
-    (void)state;
     struct nicsim_outcome o =
         expect_end(one_barrier(&sim_primes, pairwise, 2, false, NICSIM_GM), 291);
     assert_int_equal(o.tally.tokens, 2);
@@ -283,9 +277,8 @@ static void hosts_with_gm(void **state)
  * SDMA 185; SEND 290, 309; DMA 364; head 455; link 543; loop 560; RECV 665, 684; RDMA 789; DMA
  * 844; call 894.
  */
-static void hosts_with_mpi(void **state)
+TEST(hosts_with_mpi)
 {
-    (void)state;
     const struct nicsim_outcome o =
         expect_end(one_barrier(&sim_primes, pairwise, 2, false, NICSIM_MPI), 544);
     assert_int_equal(o.tally.dmas, 8); /* two more per message */
@@ -305,9 +298,8 @@ static void hosts_with_mpi(void **state)
  * Node 1: 243 + 91 + 32 = 366; loop 383; RECV 395; RDMA 400; DMA 427; call 438. Node 2, whose
  * packet left 32 later: 470.
  */
-static void a_link_serves_one_packet(void **state)
+TEST(a_link_serves_one_packet)
 {
-    (void)state;
     static const uint64_t ends_ns[] = {291, 438, 470};
     const struct nicsim_outcome o =
         expect_ends(one_barrier(&sim_primes, binary, 3, true, NICSIM_GM), ends_ns);
@@ -320,9 +312,8 @@ static void a_link_serves_one_packet(void **state)
  * = 269, and 375. SEND to 1 at 380, to 2 at 385, when the link is free. RDMA 390; DMA 417; call
  * 428. Node 1: 380 + 91 + 1 = 472; loop 489; RECV 595; RDMA 600; DMA 627; call 638. Node 2: 643.
  */
-static void a_processor_serves_one_message(void **state)
+TEST(a_processor_serves_one_message)
 {
-    (void)state;
     static const uint64_t ends_ns[] = {428, 638, 643};
     struct nicsim_machine slow = sim_primes;
     slow.nic.cycles_engine = 101;
@@ -340,9 +331,8 @@ static void a_processor_serves_one_message(void **state)
  * bus is the bottleneck: 491). Host call after the second one: 347 (with 101: 502; the first call
  * ended long before).
  */
-static void a_bus_serves_one_transfer(void **state)
+TEST(a_bus_serves_one_transfer)
 {
-    (void)state;
     const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
     struct nicsim_machine slow = sim_primes;
     expect_end(one_barrier(&sim_primes, all, 3, false, NICSIM_GM), 347);
@@ -364,9 +354,8 @@ static void a_bus_serves_one_transfer(void **state)
  * above; call 390; node 2's second, sent at 260, is there at 489; call 599. Node 2: node 0's
  * second is there at 336, as above; call 446. Node 1's first at 379; call 556.
  */
-static void calls_of_a_host_are_sequential(void **state)
+TEST(calls_of_a_host_are_sequential)
 {
-    (void)state;
     static const uint64_t ends_ns[] = {555, 599, 556};
     const struct nicbarr_choice all = {.algorithm = NICBARR_DISSEMINATION, .parameter = 2};
     struct nicsim_machine slow = sim_primes;
@@ -376,9 +365,8 @@ static void calls_of_a_host_are_sequential(void **state)
 }
 
 /* Barriers follow immediately. The warm-up does not count, but work does. */
-static void several_barriers(void **state)
+TEST(several_barriers)
 {
-    (void)state;
     const double work_us[] = {1, 3};
     struct nicsim_game game = one_barrier(&sim_primes, pairwise, 2, true, NICSIM_GM);
     game.warm_up = 3;
@@ -404,9 +392,8 @@ static void several_barriers(void **state)
  * 571; then the message: RDMA 521, bus free 571, DMA 626. Host: return 571 + 47 = 618; call 626 +
  * 11 = 637. If a return takes 71, it is busy until 642: 653.
  */
-static void ping_pong(void **state)
+TEST(ping_pong)
 {
-    (void)state;
     uint64_t ends_ns[] = {637, 302};
     struct nicsim_machine busy = sim_primes;
     struct nicsim_game game = one_barrier(&sim_primes, pairwise, 2, false, NICSIM_GM);
@@ -428,9 +415,8 @@ static uint64_t network_ns(uint32_t ports, uint32_t nodes, uint32_t from, uint32
     return sim_network_ps(&machine, from, to) / 1000;
 }
 
-static void fat_tree(void **state)
+TEST(fat_tree)
 {
-    (void)state;
     enum { ONE = 29 + 2 * 31, THREE = 3 * 29 + 4 * 31, FIVE = 5 * 29 + 6 * 31, SEVEN = FIVE + 120 };
     assert_int_equal(network_ns(16, 16, 0, 15), ONE); /* all on one switch */
     assert_int_equal(network_ns(16, 17, 0, 7), ONE);  /* eight per switch */
@@ -576,9 +562,8 @@ static void expect_no_retransmissions(const struct nicsim_outcome *o)
     assert_int_equal(o->counters.duplicates, 0);
 }
 
-static void random_games(void **state)
+TEST(random_games)
 {
-    (void)state;
     uint64_t random = crew_seed();
     uint32_t without = 0;
     for (uint32_t g = 0; g < GAMES; ++g) {
@@ -614,9 +599,8 @@ static void random_games(void **state)
 }
 
 /* The work of each process is random in each barrier, within the whole range. */
-static void work_varies(void **state)
+TEST(work_varies)
 {
-    (void)state;
     const double work_us = 100;
     struct nicsim_game game = one_barrier(&sim_primes, pairwise, 32, true, NICSIM_GM);
     double sum_us = 0, least_us = INFINITY, most_us = 0;
@@ -660,9 +644,8 @@ static struct nicsim_game lossy_game(bool on_nics, const double *work_us)
 }
 
 /* Lost packets are requested or retransmitted by the firmware. */
-static void lost_packets_are_retransmitted(void **state)
+TEST(lost_packets_are_retransmitted)
 {
-    (void)state;
     const double work_us = 20;
     struct nicsim_game game = lossy_game(true, &work_us);
     struct nicsim_outcome o = play(game);
@@ -685,9 +668,8 @@ static void lost_packets_are_retransmitted(void **state)
 }
 
 /* A barrier with a loss takes as long as the backoff, which must not grow by that. */
-static void backoff_does_not_grow(void **state)
+TEST(backoff_does_not_grow)
 {
-    (void)state;
     struct nicsim_game game = lossy_game(true, NULL);
     game.works = 0;
     game.nodes = 16;
@@ -699,9 +681,8 @@ static void backoff_does_not_grow(void **state)
 }
 
 /* The machine's loss applies even if the run's is smaller. */
-static void the_greater_loss(void **state)
+TEST(the_greater_loss)
 {
-    (void)state;
     const double work_us = 20;
     struct nicsim_machine machine = sim_primes;
     struct nicsim_game game = lossy_game(true, &work_us);
@@ -723,9 +704,8 @@ static bool same(const struct nicsim_outcome *a, const struct nicsim_outcome *b)
            a->group_bytes == b->group_bytes && a->events == b->events;
 }
 
-static void a_seed_determines_the_game(void **state)
+TEST(a_seed_determines_the_game)
 {
-    (void)state;
     const double work_us = 300;
     for (int nics = 0; nics < 2; ++nics) {
         struct nicsim_game game = lossy_game(nics, &work_us);
@@ -744,9 +724,8 @@ static void a_seed_determines_the_game(void **state)
 }
 
 /* Without loss and variation nothing is random. */
-static void without_randomness(void **state)
+TEST(without_randomness)
 {
-    (void)state;
     const double work_us = 300;
     struct nicsim_game game = lossy_game(true, &work_us);
     game.loss = game.variation = 0;
@@ -757,9 +736,8 @@ static void without_randomness(void **state)
 }
 
 /* Numbers in [0, 1) with the right mean and variance. */
-static void random_numbers(void **state)
+TEST(random_numbers)
 {
-    (void)state;
     enum { COUNT = 100000 };
     struct sim_machine machine = {.random = 1};
     double sum = 0, squares = 0;
@@ -771,34 +749,4 @@ static void random_numbers(void **state)
     }
     assert_true(fabs(sum / COUNT - 0.5) < 0.01);
     assert_true(fabs(squares / COUNT - 1.0 / 3) < 0.01);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_events_as_sorted),
-        cmocka_unit_test(two_nics),
-        cmocka_unit_test(four_nics),
-        cmocka_unit_test(four_nics_two_late),
-        cmocka_unit_test(eight_nics_in_a_fat_tree),
-        cmocka_unit_test(hosts_with_gm),
-        cmocka_unit_test(hosts_with_mpi),
-        cmocka_unit_test(a_link_serves_one_packet),
-        cmocka_unit_test(a_processor_serves_one_message),
-        cmocka_unit_test(a_bus_serves_one_transfer),
-        cmocka_unit_test(calls_of_a_host_are_sequential),
-        cmocka_unit_test(several_barriers),
-        cmocka_unit_test(ping_pong),
-        cmocka_unit_test(fat_tree),
-        cmocka_unit_test(random_games),
-        cmocka_unit_test(work_varies),
-        cmocka_unit_test(lost_packets_are_retransmitted),
-        cmocka_unit_test(backoff_does_not_grow),
-        cmocka_unit_test(the_greater_loss),
-        cmocka_unit_test(a_seed_determines_the_game),
-        cmocka_unit_test(without_randomness),
-        cmocka_unit_test(random_numbers),
-    };
-    return cmocka_run_group_tests_name("simulated cluster", tests, NULL, NULL);
 }

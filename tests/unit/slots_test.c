@@ -311,41 +311,36 @@ static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, size_t (*bytes)
     }
 }
 
-static void exchanges(void **state)
+TEST(exchanges)
 {
-    (void)state;
     run_all(exchange, 300, 0, myr_exchange_bytes);
     run_all(exchange, 60, UINT32_MAX - 30, myr_exchange_bytes);
     run_all(exchange, 60, INT32_MAX - 30, myr_exchange_bytes);
 }
 
-static void wide_exchanges(void **state)
+TEST(wide_exchanges)
 {
-    (void)state;
     run_all(wide_exchange, 60, 0, myr_wide_exchange_bytes);
     run_all(wide_exchange, 40, UINT32_MAX - 20, myr_wide_exchange_bytes);
 }
 
-static void rings(void **state)
+TEST(rings)
 {
-    (void)state;
     run_all(alternating_writers, 200, 0, myr_ring_bytes);
     run_all(alternating_writers, 100, UINT32_MAX - 50, myr_ring_bytes);
     run_all(writer_runs_ahead, 300, 0, myr_ring_bytes);
     run_all(writer_runs_ahead, 100, INT32_MAX - 50, myr_ring_bytes);
 }
 
-static void chunks_beside_the_slots(void **state)
+TEST(chunks_beside_the_slots)
 {
-    (void)state;
     run_all(chunks, 80, 0, myr_ring_bytes);
 }
 
 /* Rings of a single process are created in a segment that has memory for the chunks of only some
  * of them. */
-static void no_space_for_chunks(void **state)
+TEST(no_space_for_chunks)
 {
-    (void)state;
     enum { RINGS = 12 };
     struct crew crew = {.policy = NULL};
     struct myr_waiter waiter;
@@ -380,14 +375,7 @@ static void no_space_for_chunks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exchanges),
-        cmocka_unit_test(wide_exchanges),
-        cmocka_unit_test(rings),
-        cmocka_unit_test(chunks_beside_the_slots),
-        cmocka_unit_test(no_space_for_chunks),
-    };
     crew_watchdog();
     (void)crew_seed();
-    return cmocka_run_group_tests_name("exchanges and rings", tests, NULL, NULL);
+    return test_run(NULL);
 }

@@ -26,9 +26,8 @@ static void expect(double *samples, size_t count, double q1, double median, doub
     }
 }
 
-static void hand_computed(void **state)
+TEST(hand_computed)
 {
-    (void)state;
     expect(NULL, 0, 0, 0, 0);
     expect((double[]){7}, 1, 7, 7, 7);
     expect((double[]){4, 0}, 2, 1, 2, 3);
@@ -40,9 +39,8 @@ static void hand_computed(void **state)
 }
 
 /* The order of samples is irrelevant, and an outlier does not move the median. */
-static void any_order(void **state)
+TEST(any_order)
 {
-    (void)state;
     uint64_t random = crew_seed();
     double samples[101];
     for (int round = 0; round < 100; ++round) {
@@ -116,9 +114,8 @@ static void enumerate(const int *steps, int count, uint64_t *random)
     }
 }
 
-static void all_signs(void **state)
+TEST(all_signs)
 {
-    (void)state;
     uint64_t random = crew_seed();
     const int apart[] = {3, 9, 1, 4, 20, 8, 17, 2, 30}, equal[] = {5, 5, 5, 5, 5, 5, 5, 5, 5};
     for (int count = 0; count <= 9; ++count) {
@@ -135,9 +132,8 @@ static void all_signs(void **state)
 }
 
 /* The factor scales one side. If all differences have the same sign, the probability is 2^-n. */
-static void factor(void **state)
+TEST(factor)
 {
-    (void)state;
     double left[NICBARR_PAIRS], right[NICBARR_PAIRS];
     for (int i = 0; i < NICBARR_PAIRS; ++i) {
         right[i] = 1 + i;
@@ -153,9 +149,8 @@ static void factor(void **state)
 
 /* If there is no difference, the test reports p or less with at most that probability, and with
  * many pairs with almost that probability. */
-static void false_alarms(void **state)
+TEST(false_alarms)
 {
-    (void)state;
     enum { TRIALS = 4000 };
     uint64_t random = crew_seed();
     int alarms = 0;
@@ -168,15 +163,4 @@ static void false_alarms(void **state)
         alarms += nicbarr_rank_test(left, right, NICBARR_PAIRS, 1) <= 0.05;
     }
     assert_in_range(alarms, 120, 280); /* 200 expected: six standard deviations */
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_computed), cmocka_unit_test(any_order),
-        cmocka_unit_test(all_signs),     cmocka_unit_test(factor),
-        cmocka_unit_test(false_alarms),
-    };
-    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }

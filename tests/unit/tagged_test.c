@@ -486,9 +486,8 @@ static const struct wire_faults faults = {
     .detour_most_ns = 500000,
 };
 
-static void random_games(void **state)
+TEST(random_games)
 {
-    (void)state;
     const struct myr_tagged_options usual = {.direct = true, .buffer_bytes = BUFFER};
     const struct myr_tagged_options chunks = {
         .direct = true, .buffer_bytes = BUFFER, .chunk_bytes = 1000};
@@ -509,9 +508,8 @@ static const struct mcp_pattern anything = {.open = MCP_OPEN_SOURCE | MCP_OPEN_T
 
 /* If there are no receives, a sender may send a bounded number of messages, and further ones
  * wait at the sender. Each arrives when it is requested by a receive or a probe. */
-static void bounded_unexpected_messages(void **state)
+TEST(bounded_unexpected_messages)
 {
-    (void)state;
     const struct myr_tagged_options options = {
         .direct = true, .buffer_bytes = BUFFER, .messages = 100};
     for (uint32_t way = 0; way < 4; ++way) {
@@ -547,9 +545,8 @@ static void bounded_unexpected_messages(void **state)
 
 /* Messages that are stored in their sender's buffers leave some buffers for short and long messages
  * to another node, and for the data of a message that cannot be read from the sender's memory. */
-static void stored_messages_leave_buffers(void **state)
+TEST(stored_messages_leave_buffers)
 {
-    (void)state;
     enum { STORED = 1, OTHER, MANY = 40 };
     struct game *g = begin_with(
         &(struct myr_tagged_options){.direct = false, .buffer_bytes = BUFFER, .buffers = 8},
@@ -573,9 +570,8 @@ static void stored_messages_leave_buffers(void **state)
 }
 
 /* Messages to many processes that make no calls do not delay messages to others. */
-static void busy_receivers_delay_no_others(void **state)
+TEST(busy_receivers_delay_no_others)
 {
-    (void)state;
     enum { BUSY = 8, MANY = 30 };
     static uint8_t data[1500];
     const struct myr_tagged_options options = {
@@ -617,9 +613,8 @@ static void busy_receivers_delay_no_others(void **state)
 
 /* A process may end before its stored messages are received. Processes that start later do not
  * write into their buffers. */
-static void stored_messages_outlive_their_sender(void **state)
+TEST(stored_messages_outlive_their_sender)
 {
-    (void)state;
     enum { MANY = 8 };
     const struct myr_tagged_options options = {
         .direct = false, .buffer_bytes = BUFFER, .buffers = MANY};
@@ -640,9 +635,8 @@ static void stored_messages_outlive_their_sender(void **state)
 
 /* Some messages were received, so that their slots must be returned to the sender, and others
  * are queued. Whatever their numbers are, another message arrives as long as a slot is free. */
-static void all_slots_are_used(void **state)
+TEST(all_slots_are_used)
 {
-    (void)state;
     enum { SLOTS = 6 };
     const struct myr_tagged_options options = {.direct = true, .messages = SLOTS};
     const struct mcp_pattern wanted = {{0, 0, 1}, 0};
@@ -673,9 +667,8 @@ static void all_slots_are_used(void **state)
 
 /* Only memory limits the number of posted receives, and of messages before the one that a receive
  * waits for. */
-static void a_million(void **state)
+TEST(a_million)
 {
-    (void)state;
     enum { MILLION = 1100000 };
     if (sizeof(size_t) < 8) {
         skip();
@@ -709,9 +702,8 @@ static void a_million(void **state)
 }
 
 /* For an unresponsive node, one of its endpoints is reported. */
-static void unresponsive_node(void **state)
+TEST(unresponsive_node)
 {
-    (void)state;
     struct game *g = begin_with(&(struct myr_tagged_options){.direct = false}, crew_seed());
     struct myr_unresponsive unresponsive;
     uint64_t id;
@@ -732,9 +724,8 @@ static void unresponsive_node(void **state)
 /* If a process of the same node continually sends short messages, it does not delay messages of
  * other nodes, which arrive through the NIC, nor long ones of the same node. No other process
  * runs the NICs. */
-static void short_messages_cause_no_starvation(void **state)
+TEST(short_messages_cause_no_starvation)
 {
-    (void)state;
     enum { ROUNDS = 1000, AT_ONCE = 16 /* the maximum that one call receives */ };
     const uint32_t from[] = {1, 2}; /* on another node, or on the same */
     for (uint32_t i = 0; i < 2; ++i) {
@@ -758,9 +749,8 @@ static void short_messages_cause_no_starvation(void **state)
 }
 
 /* For any number of peers, there is memory for all messages that they may send. */
-static void memory_for_all_peers(void **state)
+TEST(memory_for_all_peers)
 {
-    (void)state;
     static const uint32_t peers[] = {0, 1, 64, 65, 1000, 300000, MCP_MATCH_MOST};
     struct nics_fake *w = nics_begin(crew_seed());
     for (uint32_t i = 0; i < sizeof(peers) / sizeof(peers[0]); ++i) {
@@ -779,9 +769,8 @@ static void memory_for_all_peers(void **state)
 }
 
 /* Endpoints use less memory if there is less, except if the number of buffers is given. */
-static void memory_depends_on_the_share(void **state)
+TEST(memory_depends_on_the_share)
 {
-    (void)state;
     enum { LARGE = 64 << 10, OPEN = 3 };
     struct nics_fake *w = nics_begin(crew_seed());
     struct myr_segment *segment = w->nics[0].segment;
@@ -800,23 +789,4 @@ static void memory_depends_on_the_share(void **state)
         myr_tagged_close(t[i]);
     }
     nics_end(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounded_unexpected_messages),
-        cmocka_unit_test(stored_messages_leave_buffers),
-        cmocka_unit_test(busy_receivers_delay_no_others),
-        cmocka_unit_test(stored_messages_outlive_their_sender),
-        cmocka_unit_test(all_slots_are_used),
-        cmocka_unit_test(a_million),
-        cmocka_unit_test(random_games),
-        cmocka_unit_test(unresponsive_node),
-        cmocka_unit_test(memory_depends_on_the_share),
-        cmocka_unit_test(memory_for_all_peers),
-        cmocka_unit_test(short_messages_cause_no_starvation),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all unit tests include: cmocka, after the headers that it requires, and the C library's
- * headers that most tests use.
+ * What all unit tests include: cmocka, after the headers that it requires, the C library's headers
+ * that most tests use, and the definition of a test.
+ *
+ *     TEST(name) { ... }
+ *
+ * defines a test that main() runs. The tests of a file run in their order there. A program needs
+ * a main() of its own only if it has to do something before them.
  */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H
@@ -16,5 +21,22 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/* Define a test; TEST_IN() calls `begin` before it, and `end` after it, each may be NULL. It has
+ * the parameter `state`, as have these. */
+#define TEST(name) TEST_IN(name, NULL, NULL)
+#define TEST_IN(name, begin, end)                                                                  \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        test_add((struct CMUnitTest){#name, name, begin, end, NULL});                              \
+    }                                                                                              \
+    static void name(void **state __attribute__((unused)))
+
+/* Add a test to those of this program. */
+void test_add(struct CMUnitTest test);
+
+/* Run all tests of this program, or only the one that is named. Returns main()'s status. */
+int test_run(const char *only);
 
 #endif

@@ -567,9 +567,8 @@ static const struct {
 
 enum { MACHINES = sizeof(of) / sizeof(of[0]) };
 
-static void machines(void **state)
+TEST(machines)
 {
-    (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
         tune_all(of[m].name, of[m].disturb, false);
         tune_all(of[m].name, of[m].disturb, true);
@@ -621,9 +620,8 @@ static void check_recovery(const char *name, void (*disturb)(struct machine *))
     assert_true(late <= 1 + bad_choices / (changing_speed_fast == disturb ? 10 : 50));
 }
 
-static void bad_choices_are_replaced(void **state)
+TEST(bad_choices_are_replaced)
 {
-    (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
         check_recovery(of[m].name, of[m].disturb);
     }
@@ -668,9 +666,8 @@ static void check_stability(const char *name, void (*disturb)(struct machine *),
 
 /* A choice from the cache is soon challenged by all other candidates, which takes the time of
  * some 300 barriers, and more if ranks arrive late, when slow candidates are harder to detect. */
-static void good_choices_are_kept(void **state)
+TEST(good_choices_are_kept)
 {
-    (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
         check_stability(of[m].name, of[m].disturb, true, 500000, 0.01);
         check_stability(of[m].name, of[m].disturb, false, 20000, 0.1);
@@ -718,18 +715,16 @@ static void check_remeasuring(const char *name, void (*disturb)(struct machine *
     assert_true(most < 0.012); /* a batch may exceed its budget */
 }
 
-static void data_is_remeasured(void **state)
+TEST(data_is_remeasured)
 {
-    (void)state;
     for (size_t m = 0; m < MACHINES; ++m) {
         check_remeasuring(of[m].name, of[m].disturb);
     }
 }
 
 /* The choice follows when the machine changes during a job. */
-static void follows_the_machine(void **state)
+TEST(follows_the_machine)
 {
-    (void)state;
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
     uint64_t seed = integer_variable("NICBARR_FIRST_SEED", 1);
     int late = 0, changed = 0;
@@ -756,17 +751,4 @@ static void follows_the_machine(void **state)
                   "%d); more than 10,000 after that comparison in %d of %d\n",
                   sum / changed, NICBARR_PAUSE_MOST, late, changed);
     assert_true(late <= 1 + changed / 25);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machines),
-        cmocka_unit_test(bad_choices_are_replaced),
-        cmocka_unit_test(good_choices_are_kept),
-        cmocka_unit_test(data_is_remeasured),
-        cmocka_unit_test(follows_the_machine),
-    };
-    return cmocka_run_group_tests_name("tuning_sim", tests, NULL, NULL);
 }

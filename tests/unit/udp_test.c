@@ -148,9 +148,8 @@ static void with_all_wires(void (*test)(struct ends *ends))
 /* Define a test that runs with all wires. */
 #define WITH_ALL_WIRES(name)                                                                       \
     static void name##_there(struct ends *ends);                                                   \
-    static void name(void **state)                                                                 \
+    TEST(name)                                                                                     \
     {                                                                                              \
-        (void)state;                                                                               \
         with_all_wires(name##_there);                                                              \
     }                                                                                              \
     static void name##_there(struct ends *ends)
@@ -274,17 +273,4 @@ WITH_ALL_WIRES(an_empty_datagram_is_a_packet)
                          MCP_UDP_NOTHING);
         assert_int_equal(ends->received, 1);
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_arrive),
-        cmocka_unit_test(a_destination_refuses),
-        cmocka_unit_test(the_kernel_refuses_a_destination),
-        cmocka_unit_test(unsupported_chains),
-        cmocka_unit_test(an_empty_datagram_is_a_packet),
-    };
-    return cmocka_run_group_tests_name("udp", tests, NULL, NULL);
 }

@@ -90,9 +90,10 @@ static void expect_refused(const char *path, const char *words)
     }
 }
 
-static void an_own_dir(void **state)
+#define TALK(name) TEST_IN(name, begin, end)
+
+TALK(an_own_dir)
 {
-    (void)state;
     int connection;
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
     assert_true(accepts_one());
@@ -104,9 +105,8 @@ static void an_own_dir(void **state)
 
 /* A symbolic link to a safe directory is refused, with any spelling, because the owner of the link
  * could change it. */
-static void unsafe_dirs(void **state)
+TALK(unsafe_dirs)
 {
-    (void)state;
     static const mode_t modes[] = {0720, 0702, 01777};
     const char *const formats[] = {"%s/sock", "%s//sock"};
     char path[240];
@@ -143,9 +143,8 @@ static void connect_as_nobody(uint32_t rank, void *context)
                "it connected to root's daemon");
 }
 
-static void a_dir_of_root(void **state)
+TALK(a_dir_of_root)
 {
-    (void)state;
     if (0 != geteuid()) {
         skip();
     }
@@ -165,9 +164,8 @@ static void serve_as_nobody(uint32_t rank, void *context)
     CREW_CHECK(0 == listen(world.listening, 1), "cannot listen");
 }
 
-static void a_daemon_of_another_user(void **state)
+TALK(a_daemon_of_another_user)
 {
-    (void)state;
     int connection;
     if (0 != geteuid()) {
         skip();
@@ -178,9 +176,8 @@ static void a_daemon_of_another_user(void **state)
     assert_int_equal(connection, -1);
 }
 
-static void no_daemon(void **state)
+TALK(no_daemon)
 {
-    (void)state;
     char path[240];
     int connection;
     snprintf(path, sizeof(path), "%s/nothing", world.dir);
@@ -193,9 +190,8 @@ static void no_daemon(void **state)
 }
 
 /* Paths without a directory, and those longer than a socket's address, are refused. */
-static void other_paths(void **state)
+TALK(other_paths)
 {
-    (void)state;
     char before[300], name[300];
     int connection;
     assert_non_null(getcwd(before, sizeof(before)));
@@ -210,9 +206,8 @@ static void other_paths(void **state)
 
 /* ---- a daemon that does not accept ---- */
 
-static void a_full_backlog(void **state)
+TALK(a_full_backlog)
 {
-    (void)state;
     enum { MORE_THAN_ENOUGH = 100 };
     int connections[MORE_THAN_ENOUGH], count = 0;
     enum myr_status status = MYR_OK;
@@ -252,9 +247,8 @@ static void expect_answer(int connection, const char *answer)
     assert_string_equal(words, answer);
 }
 
-static void nobody_accepts(void **state)
+TALK(nobody_accepts)
 {
-    (void)state;
     int connection;
     char pid[20];
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
@@ -317,9 +311,8 @@ static void stop(pid_t pid)
 }
 
 /* A request to a stopped daemon times out. A client that still waits gets its response later. */
-static void a_stopped_daemon(void **state)
+TALK(a_stopped_daemon)
 {
-    (void)state;
     struct daemon daemon;
     int connection;
     char words[20];
@@ -338,9 +331,8 @@ static void a_stopped_daemon(void **state)
 }
 
 /* The daemon works far longer than the timeout of an idle daemon. */
-static void a_busy_daemon(void **state)
+TALK(a_busy_daemon)
 {
-    (void)state;
     static const struct myr_talk_timeout timeout = {60, 100000};
     struct daemon daemon;
     int connection;
@@ -353,9 +345,8 @@ static void a_busy_daemon(void **state)
 }
 
 /* The socket's buffer is full of unread requests, so that the next request times out. */
-static void unread_requests(void **state)
+TALK(unread_requests)
 {
-    (void)state;
     static const char words[4096] = "";
     int connection;
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
@@ -367,9 +358,8 @@ static void unread_requests(void **state)
 }
 
 /* The daemon has sent an error and closed the connection before the request. */
-static void an_early_answer(void **state)
+TALK(an_early_answer)
 {
-    (void)state;
     int connection;
     assert_int_equal(try_to_connect(world.path, false, &connection), MYR_OK);
     const int visitor = accept(world.listening, NULL, NULL);
@@ -381,19 +371,4 @@ static void an_early_answer(void **state)
     assert_int_equal(request(connection, &short_timeout), MYR_OK);
     assert_int_equal(myr_talk_receive(connection, NULL, 0, NULL, 0), 0);
     close(connection);
-}
-
-int main(void)
-{
-#define TALK(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        TALK(an_own_dir),       TALK(unsafe_dirs),
-        TALK(a_dir_of_root),    TALK(a_daemon_of_another_user),
-        TALK(no_daemon),        TALK(other_paths),
-        TALK(a_full_backlog),   TALK(nobody_accepts),
-        TALK(a_stopped_daemon), TALK(a_busy_daemon),
-        TALK(unread_requests),  TALK(an_early_answer),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

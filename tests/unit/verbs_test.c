@@ -509,10 +509,9 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
     world_free(world);
 }
 
-static void test_games(void **state)
+TEST(test_games)
 {
     uint64_t random = crew_seed();
-    (void)state;
     for (uint32_t game = 0; game < 150; ++game) {
         play_game(&random, 0, false);
         if (game < 100) {
@@ -534,13 +533,12 @@ static void *load(void *start)
     return NULL != calls && NULL != calls->freeifaddrs ? (void *)(uintptr_t)calls : NULL;
 }
 
-static void test_two_threads_load(void **state)
+TEST(test_two_threads_load)
 {
     enum { THREADS = 2 };
     pthread_t thread[THREADS];
     void *calls[THREADS];
     atomic_bool start = false;
-    (void)state;
     for (uint32_t t = 0; t < THREADS; ++t) {
         assert_int_equal(pthread_create(&thread[t], NULL, load, &start), 0);
     }
@@ -552,11 +550,10 @@ static void test_two_threads_load(void **state)
 }
 
 /* A thousand consecutive groups share the queue pairs of the first one. */
-static void test_pairs_are_shared(void **state)
+TEST(test_pairs_are_shared)
 {
     struct world *world = world_new(4, 2, crew_seed());
     const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 3, 1};
-    (void)state;
     world->groups = 1;
     for (uint32_t round = 0; round < 1000; ++round) {
         assert_true(join(world, 0, choice));
@@ -571,10 +568,9 @@ static void test_pairs_are_shared(void **state)
 
 /* ---- failures ---- */
 
-static void test_card_is_removed(void **state)
+TEST(test_card_is_removed)
 {
     uint64_t random = crew_seed() + 1;
-    (void)state;
     for (uint32_t game = 0; game < 100; ++game) {
         const uint32_t nodes = 2 + crew_below(&random, MOST_NODES - 1);
         struct world *world = world_new(nodes, 1, crew_random(&random));
@@ -611,10 +607,9 @@ static void test_card_is_removed(void **state)
 
 /* A node that waits for a block gets a response of its parent in the tree, or the error that a
  * node is missing. */
-static void test_root_is_late_or_gone(void **state)
+TEST(test_root_is_late_or_gone)
 {
     uint64_t random = crew_seed() + 5;
-    (void)state;
     for (uint32_t game = 0; game < 60; ++game) {
         const uint32_t nodes = 2 + crew_below(&random, MOST_NODES - 1);
         const uint32_t root = crew_below(&random, nodes);
@@ -653,10 +648,9 @@ static void test_root_is_late_or_gone(void **state)
 }
 
 /* A process leaves immediately after its last barrier. Its writes arrive nevertheless. */
-static void test_last_writes(void **state)
+TEST(test_last_writes)
 {
     uint64_t random = crew_seed() + 2;
-    (void)state;
     for (uint32_t game = 0; game < 100; ++game) {
         struct world *world = world_new(2, 1, crew_random(&random));
         struct member *first = &world->member[0][0], *second = &world->member[1][0];
@@ -679,10 +673,9 @@ static void test_last_writes(void **state)
 /* A node completes the last barrier and leaves, while another one still waits in it, and gives up.
  * Its failure message finds no group any more, but must not break the connection, which other
  * groups need. */
-static void test_failure_after_leaving(void **state)
+TEST(test_failure_after_leaving)
 {
     uint64_t random = crew_seed() + 6;
-    (void)state;
     for (uint32_t game = 0; game < 100; ++game) {
         struct world *world = world_new(3, 1, crew_random(&random));
         struct myr_nic_group *waits = &world->member[1][0].group[0];
@@ -726,11 +719,10 @@ static void test_failure_after_leaving(void **state)
 
 /* The next process with the same index in the node's segment, such as that of a job spawned after
  * another one ended, gets its own connections. */
-static void test_the_next_process(void **state)
+TEST(test_the_next_process)
 {
     struct world *world = world_new(2, 1, crew_seed());
     const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, 1};
-    (void)state;
     world->groups = 1;
     for (uint32_t round = 0; round < 3; ++round) {
         assert_true(join(world, 0, choice));
@@ -753,13 +745,12 @@ static void test_the_next_process(void **state)
 }
 
 /* A process that is late but alive responds, so that it is not considered dead. */
-static void test_late_processes_respond(void **state)
+TEST(test_late_processes_respond)
 {
     struct world *world = world_new(2, 1, crew_seed());
     struct myr_nic_group *group = &world->member[0][0].group[0];
     struct mcp_missing missing = {0};
     uint64_t now_us = 1000000;
-    (void)state;
     assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
     (void)myr_nic_group_arrive(group);
     assert_int_equal(myr_nic_group_missing(group, &missing, 1), 1);
@@ -785,10 +776,9 @@ static void test_late_processes_respond(void **state)
 
 /* Each allocation fails once. Then no member has the group. The next attempt succeeds, except if
  * a queue pair could not be connected. */
-static void test_lack_of_resources(void **state)
+TEST(test_lack_of_resources)
 {
     const struct nicbarr_choice choice = {NICBARR_PAIRWISE, 0, 1};
-    (void)state;
     bool refused = true;
     uint32_t worked = 0;
     for (uint32_t call = 1; refused; ++call) {
@@ -856,9 +846,8 @@ static void count_group_record(struct myr_record *record, void *count)
 
 /* A process fails before it joins the group's record, before or after the other one has joined it:
  * the record is freed nevertheless. */
-static void test_lack_of_memory(void **state)
+TEST(test_lack_of_memory)
 {
-    (void)state;
     for (uint32_t first = 0; first < 2; ++first) {
         struct world *world = world_new(2, 2, crew_seed());
         const struct group_context context = {world->choice[0], 2};
@@ -882,7 +871,7 @@ static void test_lack_of_memory(void **state)
     }
 }
 
-static void test_devices(void **state)
+TEST(test_devices)
 {
     static const struct {
         const char *wanted, *name;
@@ -903,7 +892,6 @@ static void test_devices(void **state)
         {"many", "many", 1, UINT8_MAX},
         {"many:2,ib", "ib", 1, 0}, /* no address handle has room for the index of its address */
     };
-    (void)state;
     const struct myr_verbs_calls *calls = verbs_fake(machine, 1);
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         struct myr_verbs_device device;
@@ -916,14 +904,13 @@ static void test_devices(void **state)
     }
 }
 
-static void test_invalid_lists(void **state)
+TEST(test_invalid_lists)
 {
     static const struct {
         const char *wanted;
         bool wrong;
     } cases[] = {{NULL, false},  {"", false}, {"all", false}, {",roce,", false},
                  {" ib", false}, {",", true}, {",,", true},   {" ", true}};
-    (void)state;
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         char why[160] = "";
         assert_int_equal(myr_verbs_devices_wrong(cases[c].wanted, why, sizeof(why)),
@@ -933,13 +920,12 @@ static void test_invalid_lists(void **state)
 }
 
 /* Without a name, the fastest device is used. */
-static void test_fastest_device(void **state)
+TEST(test_fastest_device)
 {
     static const struct {
         uint8_t speed, width;
     } from_slow_to_fast[] = {{1, 1}, {32, 1}, {8, 2}, {16, 2}, {32, 2}, {64, 2}, {128, 2}};
     enum { COUNT = sizeof(from_slow_to_fast) / sizeof(from_slow_to_fast[0]) };
-    (void)state;
     for (int first = 0; first < COUNT; ++first) {
         for (int second = 0; second < COUNT; ++second) {
             struct verbs_fake_device devices[] = {
@@ -964,7 +950,7 @@ static void test_fastest_device(void **state)
     }
 }
 
-static void test_no_device(void **state)
+TEST(test_no_device)
 {
     static const struct {
         const char *wanted, *expected;
@@ -977,7 +963,6 @@ static void test_no_device(void **state)
     };
     struct myr_verbs_device device;
     struct myr_error error;
-    (void)state;
     const struct myr_verbs_calls *calls = verbs_fake(machine, 1);
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
         assert_int_equal(myr_verbs_device_open(calls, cases[c].wanted, 0, &device, &error),
@@ -1030,7 +1015,7 @@ static void expect_ports(const struct verbs_fake_device *devices, const char *wa
     assert_int_equal(verbs_fake_held(), 0);
 }
 
-static void test_ports_are_distributed(void **state)
+TEST(test_ports_are_distributed)
 {
     static const struct verbs_fake_device roce[] = {
         {.name = "a", .port = {ROCE(true, "v2 10.1.0.1/24"), ROCE(true, "v2 10.1.0.2/24")}},
@@ -1049,7 +1034,6 @@ static void test_ports_are_distributed(void **state)
         {.name = "b", .port = {IB(3, "ib 7")}},
         {.name = NULL},
     };
-    (void)state;
     expect_ports(roce, NULL, "a:1 a:2 d:1 a:1");
     expect_ports(roce, "c,a:2", "c:1 a:2 c:1 a:2");
     expect_ports(roce, "b,a", "b:1 b:1 b:1 b:1");
@@ -1090,7 +1074,7 @@ static void remove_dir(const char *dir)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_near_ports_are_preferred(void **state)
+TEST(test_near_ports_are_preferred)
 {
     const long most = CPU_SETSIZE - 1;
     struct verbs_fake_device devices[] = {
@@ -1102,7 +1086,6 @@ static void test_near_ports_are_preferred(void **state)
     cpu_set_t set, saved;
     char words[128];
     int own = 0;
-    (void)state;
     /* The process is bound to one CPU. Devices are local to all CPUs, to this one, or to all
      * others. */
     assert_int_equal(sched_getaffinity(0, sizeof(saved), &saved), 0);
@@ -1168,9 +1151,8 @@ static struct verbs_fake_way route_between(const char *first, const char *second
     return way;
 }
 
-static void test_routes_by_exchange(void **state)
+TEST(test_routes_by_exchange)
 {
-    (void)state;
     for (uint32_t routed = 0; routed < 3;
          ++routed) { /* none of them, or one of them, has librdmacm */
         struct verbs_fake_way way = route_between("left:1", "left:2", routed);
@@ -1188,9 +1170,8 @@ static void test_routes_by_exchange(void **state)
     }
 }
 
-static void test_routes_by_librdmacm(void **state)
+TEST(test_routes_by_librdmacm)
 {
-    (void)state;
     if (NULL == LIBRDMACM) {
         skip();
     }
@@ -1222,10 +1203,9 @@ static void test_routes_by_librdmacm(void **state)
 }
 
 /* Without a route, no member has the group, and an error message reports the reason. */
-static void test_no_route(void **state)
+TEST(test_no_route)
 {
     struct myr_error error = {0};
-    (void)state;
     if (NULL == LIBRDMACM) {
         skip();
     }
@@ -1241,32 +1221,4 @@ static void test_no_route(void **state)
     assert_int_equal(myr_verbs_connect(nic, link, &address, 77, &error), MYR_ERR_NOT_THERE);
     assert_non_null(strstr(error.text, "has no route to another node's device"));
     world_free(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_threads_load),
-        cmocka_unit_test(test_games),
-        cmocka_unit_test(test_pairs_are_shared),
-        cmocka_unit_test(test_card_is_removed),
-        cmocka_unit_test(test_root_is_late_or_gone),
-        cmocka_unit_test(test_last_writes),
-        cmocka_unit_test(test_failure_after_leaving),
-        cmocka_unit_test(test_the_next_process),
-        cmocka_unit_test(test_late_processes_respond),
-        cmocka_unit_test(test_lack_of_resources),
-        cmocka_unit_test(test_lack_of_memory),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_invalid_lists),
-        cmocka_unit_test(test_fastest_device),
-        cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_ports_are_distributed),
-        cmocka_unit_test(test_near_ports_are_preferred),
-        cmocka_unit_test(test_routes_by_exchange),
-        cmocka_unit_test(test_routes_by_librdmacm),
-        cmocka_unit_test(test_no_route),
-    };
-    crew_watchdog();
-    return cmocka_run_group_tests_name("verbs", tests, NULL, NULL);
 }

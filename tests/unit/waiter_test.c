@@ -236,9 +236,8 @@ static void bench_end(void)
 /* ---- phases ---- */
 
 /* A word that has already reached the epoch ends a wait at once, also when epochs wrap around. */
-static void epochs(void **state)
+TEST(epochs)
 {
-    (void)state;
     static const struct {
         uint32_t seen, wanted;
         bool reached;
@@ -267,9 +266,8 @@ static void epochs(void **state)
 }
 
 /* Check the phases of a wait until the word is published at the n-th call. */
-static void phases(void **state)
+TEST(phases)
 {
-    (void)state;
     static const struct {
         struct myr_wait_policy policy;
         enum clock time;
@@ -302,9 +300,8 @@ static void phases(void **state)
 
 /* Each sleep is twice as long as the previous one, up to the limit, with progress in between.
  * While progress does some work, sleeps stay short. */
-static void sleeps_in_slices(void **state)
+TEST(sleeps_in_slices)
 {
-    (void)state;
     static const struct {
         int32_t slice;
         enum clock time;
@@ -339,9 +336,8 @@ static void advance_slow_word(void)
     myr_fetch_add(slow_word);
 }
 
-static void waits_for_its_epoch(void **state)
+TEST(waits_for_its_epoch)
 {
-    (void)state;
     static const struct myr_wait_policy policies[] = {
         {INT32_MAX, -1, 100}, {0, -1, 100}, {0, 0, 100}};
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); ++i) {
@@ -374,9 +370,8 @@ static void sleep_until_woken(uint32_t rank, void *context)
 }
 
 /* One wake-up wakes all processes that sleep on a word. They have no timeout here. */
-static void wakes_all(void **state)
+TEST(wakes_all)
 {
-    (void)state;
     enum { SLEEPERS = 5 };
     for (int round = 0; round < 20; ++round) {
         pid_t pids[SLEEPERS];
@@ -436,9 +431,8 @@ static void bind_to_one(cpu_set_t *all)
 }
 
 /* Two processes on one CPU do not poll. When one leaves, the other polls again, and so on. */
-static void detects_neighbours(void **state)
+TEST(detects_neighbours)
 {
-    (void)state;
     char dir[200];
     cpu_set_t all;
     struct myr_segment *neighbour;
@@ -483,9 +477,8 @@ static void detects_neighbours(void **state)
 }
 
 /* A process whose affinity was changed from outside publishes it when it sleeps. */
-static void publishes_its_affinity(void **state)
+TEST(publishes_its_affinity)
 {
-    (void)state;
     cpu_set_t all;
     bench_begin(NULL, 0, 0, 100);
     const uint32_t before = myr_load_acquire(myr_segment_population(bench.segment));
@@ -524,9 +517,8 @@ static struct myr_shown_wait *long_wait(const struct myr_watch *watch, uint32_t 
     return &reported.shown;
 }
 
-static void reports_long_waits(void **state)
+TEST(reports_long_waits)
 {
-    (void)state;
     bench_begin(NULL, 0, 0, 1000);
     memset(&reported, 0, sizeof(reported));
     bench.waiter.progress = quiet;
@@ -554,13 +546,12 @@ static bool abandons(const struct myr_watch *watch)
 
 /* In each phase, the wait ends although the word is never published, and so do later ones, at
  * once. */
-static void abandons_waits(void **state)
+TEST(abandons_waits)
 {
     static const struct {
         int32_t spin, sleep_after;
         uint32_t checks;
     } phases[] = {{4 * MYR_WORD_PROGRESS, -1, 3}, {0, -1, 3}, {0, 0, 3}, {MYR_WORD_PROGRESS, 0, 5}};
-    (void)state;
     for (size_t p = 0; p < sizeof(phases) / sizeof(phases[0]); ++p) {
         bench_begin(NULL, phases[p].spin, phases[p].sleep_after, 100);
         bench.waiter.progress = quiet;
@@ -598,9 +589,8 @@ static void *run_round(void *opaque)
 }
 
 /* A ring of threads that share one waiter. */
-static void threads_share_a_waiter(void **state)
+TEST(threads_share_a_waiter)
 {
-    (void)state;
     pthread_t threads[THREADS];
     bench_begin(NULL, -1, 0, 1000);
     bench.waiter.progress = quiet;
@@ -619,17 +609,5 @@ int main(void)
     crew_watchdog();
     *(void **)&real_syscall = dlsym(RTLD_NEXT, "syscall");
     trap_yields();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(epochs),
-        cmocka_unit_test(phases),
-        cmocka_unit_test(sleeps_in_slices),
-        cmocka_unit_test(waits_for_its_epoch),
-        cmocka_unit_test(wakes_all),
-        cmocka_unit_test(detects_neighbours),
-        cmocka_unit_test(publishes_its_affinity),
-        cmocka_unit_test(reports_long_waits),
-        cmocka_unit_test(abandons_waits),
-        cmocka_unit_test(threads_share_a_waiter),
-    };
-    return cmocka_run_group_tests_name("waiter", tests, NULL, NULL);
+    return test_run(NULL);
 }

@@ -57,10 +57,9 @@ static uint64_t sum_of(int c, int d, const uint64_t *words, size_t count)
 }
 
 /* The paper's test vector. */
-static void reference_vector(void **state)
+TEST(reference_vector)
 {
     static const uint64_t words[] = {0x0706050403020100, 0x0f0e0d0c0b0a0908}; /* 15 bytes */
-    (void)state;
     assert_int_equal(sum_of(2, 4, words, 2), UINT64_C(0xa129ca6149be45e5));
 }
 
@@ -123,9 +122,8 @@ static uint64_t check_of(const uint8_t *bytes_of_packet, size_t bytes)
 }
 
 /* Cached keys match the secret, even if their number was used with another secret before. */
-static void cached_keys_are_right(void **state)
+TEST(cached_keys_are_right)
 {
-    (void)state;
     static struct mcp_nh_keys keys;
     uint64_t random = 1;
     for (int i = 0; i < 10000; ++i) {
@@ -257,16 +255,14 @@ static void expect_round_trip(const struct mcp_header *sample, size_t payload_by
     assert_int_equal(packet.bytes, mcp_header_bytes(header.type) + payload_bytes);
 }
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     for_all(expect_round_trip, SIZE_MAX);
 }
 
 /* Random fields within their ranges. */
-static void round_trip_of_any(void **state)
+TEST(round_trip_of_any)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (int i = 0; i < 20000; ++i) {
         struct mcp_header sample = {.type = (uint8_t)(1 + crew_below(&random, MCP_BCAST_LATER))};
@@ -283,9 +279,8 @@ static void round_trip_of_any(void **state)
 }
 
 /* The documented offsets, on which other implementations rely. */
-static void layout(void **state)
+TEST(layout)
 {
-    (void)state;
     assert_int_equal(offsetof(struct mcp_header, magic), 0);
     assert_int_equal(offsetof(struct mcp_header, version), 2);
     assert_int_equal(offsetof(struct mcp_header, type), 3);
@@ -318,9 +313,8 @@ static void layout(void **state)
 }
 
 /* Sealing does not depend on a previous seal. */
-static void sealed_twice(void **state)
+TEST(sealed_twice)
 {
-    (void)state;
     for (size_t s = 0; s < SAMPLES; ++s) {
         struct mcp_header once = samples[s];
         mcp_seal(&once, &secret, NULL, 0);
@@ -347,9 +341,8 @@ static void expect_other_lengths_rejected(const struct mcp_header *sample, size_
     }
 }
 
-static void other_lengths(void **state)
+TEST(other_lengths)
 {
-    (void)state;
     for_all(expect_other_lengths_rejected, 1500);
 }
 
@@ -371,9 +364,8 @@ static void expect_flips_rejected(const struct mcp_header *sample, size_t payloa
     assert_true(accepted_whole());
 }
 
-static void flipped_bits(void **state)
+TEST(flipped_bits)
 {
-    (void)state;
     for_all(expect_flips_rejected, 1500);
 }
 
@@ -392,16 +384,14 @@ static void expect_other_secrets_rejected(const struct mcp_header *sample, size_
     assert_true(mcp_genuine(&header, &secret, payload));
 }
 
-static void other_secrets(void **state)
+TEST(other_secrets)
 {
-    (void)state;
     for_all(expect_other_secrets_rejected, 1500);
 }
 
 /* The check depends on the order: swapped words, and other numbers of zero words, are rejected. */
-static void order(void **state)
+TEST(order)
 {
-    (void)state;
     uint64_t random = 1;
     const size_t bytes = 256, head = MCP_MESSAGE_BYTES;
     fill_payload(&random, bytes, head);
@@ -430,9 +420,8 @@ static void order(void **state)
 }
 
 /* All values of the first four bytes, with a valid authentication code. */
-static void foreign_formats(void **state)
+TEST(foreign_formats)
 {
-    (void)state;
     for (uint32_t value = 0; value < 0x10000; ++value) {
         make(&samples[0], 0);
         const uint16_t magic = (uint16_t)value;
@@ -469,9 +458,8 @@ static bool data_possible(uint32_t length, uint8_t flags, size_t payload_bytes)
     return 0 != payload_bytes || (0 == length && 0 != (flags & MCP_FIRST));
 }
 
-static void data_ranges(void **state)
+TEST(data_ranges)
 {
-    (void)state;
     static const uint32_t edges[] = {0, 1, 2, 15, 16, 17, 18, 0x7fffffff, 0xfffffff0, 0xffffffff};
     enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
     uint32_t accepted_count = 0;
@@ -491,9 +479,8 @@ static void data_ranges(void **state)
     assert_true(accepted_count > 0);
 }
 
-static void refuse_ranges(void **state)
+TEST(refuse_ranges)
 {
-    (void)state;
     for (uint32_t reason = 0; reason < 0x100; ++reason) {
         struct mcp_header sample = samples[5];
         sample.message.detail = (uint8_t)reason;
@@ -505,9 +492,8 @@ static void refuse_ranges(void **state)
     }
 }
 
-static void ack_ranges(void **state)
+TEST(ack_ranges)
 {
-    (void)state;
     for (uint32_t flags = 0; flags < 0x100; ++flags) {
         struct mcp_header sample = samples[4];
         sample.message.flags = (uint8_t)flags;
@@ -517,9 +503,8 @@ static void ack_ranges(void **state)
     }
 }
 
-static void no_payload(void **state)
+TEST(no_payload)
 {
-    (void)state;
     memset(packet.byte, 0, sizeof(packet.byte));
     for (size_t s = 0; s < SAMPLES; ++s) {
         for (size_t payload_bytes = 1; payload_bytes < 100; ++payload_bytes) {
@@ -530,9 +515,8 @@ static void no_payload(void **state)
 }
 
 /* Random bytes after a valid beginning are accepted only if the check matches. */
-static void noise(void **state)
+TEST(noise)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (int i = 0; i < 100000; ++i) {
         make(&samples[crew_below(&random, SAMPLES)], 0);
@@ -550,20 +534,4 @@ static void noise(void **state)
             assert_int_equal(check_of(packet.byte, bytes), header.check);
         }
     }
-}
-
-int main(void)
-{
-    crew_watchdog();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference_vector), cmocka_unit_test(cached_keys_are_right),
-        cmocka_unit_test(layout),           cmocka_unit_test(round_trip),
-        cmocka_unit_test(sealed_twice),     cmocka_unit_test(round_trip_of_any),
-        cmocka_unit_test(other_lengths),    cmocka_unit_test(flipped_bits),
-        cmocka_unit_test(other_secrets),    cmocka_unit_test(order),
-        cmocka_unit_test(foreign_formats),  cmocka_unit_test(data_ranges),
-        cmocka_unit_test(refuse_ranges),    cmocka_unit_test(ack_ranges),
-        cmocka_unit_test(no_payload),       cmocka_unit_test(noise),
-    };
-    return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }

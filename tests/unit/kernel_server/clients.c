@@ -13,12 +13,10 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
-void clients_share_a_page(void **state)
+SERVER(clients_share_a_page)
 {
-    (void)state;
     struct myr_kernel_nic *one = connect_client(), *other = connect_client();
     struct myr_nic_name name, same;
     struct fake_group group = {.open = false};
@@ -60,9 +58,8 @@ void clients_share_a_page(void **state)
     assert_int_equal(failed(7), 0);
 }
 
-void members_learn_who_is_missing(void **state)
+SERVER(members_learn_who_is_missing)
 {
-    (void)state;
     struct myr_kernel_nic *member = connect_client(), *stranger = connect_client();
     struct myr_kernel_missing missing;
     open_group(member, 7, NULL);
@@ -81,9 +78,8 @@ void members_learn_who_is_missing(void **state)
     myr_kernel_nic_close(member);
 }
 
-void refusals_have_a_message(void **state)
+SERVER(refusals_have_a_message)
 {
-    (void)state;
     struct myr_kernel_nic *nic = connect_client();
     struct myr_error error;
     struct mcp_kernel_seen seen;
@@ -96,9 +92,8 @@ void refusals_have_a_message(void **state)
     myr_kernel_nic_close(nic);
 }
 
-void a_connection_that_ends_is_a_death(void **state)
+SERVER(a_connection_that_ends_is_a_death)
 {
-    (void)state;
     struct myr_kernel_nic *nic = connect_client();
     open_group(nic, 7, NULL);
     myr_kernel_nic_close(nic);
@@ -117,9 +112,8 @@ static void join_leave_and_end(uint32_t rank, void *context)
 
 /* MYR_KERNEL_CLOSE has no response, so that a process that leaves may exit before the server has
  * read the request. The server must not treat that as a death. */
-void a_process_may_exit_right_after_leaving(void **state)
+SERVER(a_process_may_exit_right_after_leaving)
 {
-    (void)state;
     struct myr_kernel_nic *other = connect_client();
     open_group(other, 7, NULL);
     for (int round = 0; round < 100; ++round) {
@@ -133,7 +127,7 @@ void a_process_may_exit_right_after_leaving(void **state)
     assert_int_equal(failed(7), 0);
 }
 
-void the_server_asks_for_reported_groups(void **state)
+SERVER(the_server_asks_for_reported_groups)
 {
     assert_int_equal(end_server(state), 0);
     fake_watch_next = true;
@@ -167,9 +161,8 @@ static void join_and_wait(uint32_t rank, void *context)
     (void)!read(orphan->leash[0], &word, 1);
 }
 
-void a_killed_process_is_a_death(void **state)
+SERVER(a_killed_process_is_a_death)
 {
-    (void)state;
     struct orphan orphan;
     char word;
     assert_int_equal(pipe(orphan.ready), 0);
@@ -185,7 +178,7 @@ void a_killed_process_is_a_death(void **state)
     }
 }
 
-void a_server_that_ends_is_noticed(void **state)
+SERVER(a_server_that_ends_is_noticed)
 {
     struct myr_kernel_nic *nic = connect_client(), *none;
     struct myr_kernel_question question = question_of_two(7, "127.0.0.2");

@@ -15,7 +15,6 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 static void connect_from_other_network(uint32_t rank, void *context)
@@ -31,9 +30,8 @@ static void connect_from_other_network(uint32_t rank, void *context)
     CREW_CHECK(NULL != strstr(error.text, "another network namespace"), "%s", error.text);
 }
 
-void other_networks_are_refused(void **state)
+SERVER(other_networks_are_refused)
 {
-    (void)state;
     bool *unable = crew_memory(sizeof(*unable));
     *unable = false;
     assert_true(crew_join(crew_fork(connect_from_other_network, 0, unable)));
@@ -44,9 +42,8 @@ void other_networks_are_refused(void **state)
     }
 }
 
-void one_server_at_a_path(void **state)
+SERVER(one_server_at_a_path)
 {
-    (void)state;
     void *second;
     struct myr_error error;
     assert_int_equal(myrd_kernel_owner.open(&world.options, &second, &error), MYR_ERR_SYSTEM);
@@ -187,7 +184,7 @@ static void be_refused_and_read_nothing(uint32_t rank, void *context)
 
 /* A refusal that is not read takes memory of the server. Therefore it counts as a connection of
  * its user, and when its quota is used up, connections are closed without a response. */
-void refusals_are_bounded(void **state)
+TEST(refusals_are_bounded)
 {
     if (0 != geteuid()) {
         skip();
@@ -226,7 +223,7 @@ static void connect_and_read_nothing(uint32_t rank, void *context)
 
 /* Responses that a user does not read count as connections, also after the server has closed its
  * end, until the client closes the connection. */
-void unread_answers_count(void **state)
+TEST(unread_answers_count)
 {
     if (0 != geteuid()) {
         skip();
@@ -235,7 +232,7 @@ void unread_answers_count(void **state)
 }
 
 /* When one user has used up its quota, others can still connect, and root can always. */
-void users_have_shares_of_connections(void **state)
+TEST(users_have_shares_of_connections)
 {
     if (0 != geteuid()) {
         skip();

@@ -7,7 +7,6 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 /* Open a group with data for this user, execute some epochs, and leave it. */
@@ -43,7 +42,7 @@ static uint64_t poll_until(struct myrd_groups *groups, uint64_t key, uint64_t no
 
 /* A group that all members have left begins one more epoch, and is closed soon after that is
  * complete. Meanwhile it cannot be opened. */
-void groups_with_data_linger(void **state)
+GROUPS(groups_with_data_linger)
 {
     struct myrd_groups *groups = *state;
     static struct myr_kernel_report report;
@@ -68,7 +67,7 @@ void groups_with_data_linger(void **state)
 }
 
 /* The doorbell for the farewell may be lost, and a peer may never arrive in its epoch. */
-void farewells_begin_and_end(void **state)
+GROUPS(farewells_begin_and_end)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
@@ -81,7 +80,7 @@ void farewells_begin_and_end(void **state)
 }
 
 /* A peer may miss a broadcast whether an epoch is outstanding, or none was ever started. */
-void groups_that_broadcast_linger(void **state)
+GROUPS(groups_that_broadcast_linger)
 {
     struct myrd_groups *groups = *state;
     for (uint32_t waits = 0; waits < 2; ++waits) {
@@ -105,7 +104,7 @@ void groups_that_broadcast_linger(void **state)
 
 /* A group has no farewell if it has executed no epoch, has failed, is in an epoch that it cannot
  * complete, or carries no data, because its peers cannot miss anything. */
-void other_groups_do_not_linger(void **state)
+GROUPS(other_groups_do_not_linger)
 {
     struct myrd_groups *groups = *state;
     struct mcp_kernel_seen seen;
@@ -139,7 +138,7 @@ void other_groups_do_not_linger(void **state)
 
 /* Lingering groups do not reduce the capacity for others: the oldest ones of the user are
  * evicted. */
-void lingering_groups_are_evicted(void **state)
+GROUPS(lingering_groups_are_evicted)
 {
     struct myrd_groups *groups = *state;
     enum { MOST = MCP_KERNEL_GROUPS / 4, MORE = 10 };

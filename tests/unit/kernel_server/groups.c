@@ -3,7 +3,6 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 struct myrd_users no_users;
@@ -33,7 +32,7 @@ enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32_t uid,
     return status;
 }
 
-void equal_groups_are_shared(void **state)
+GROUPS(equal_groups_are_shared)
 {
     struct myrd_groups *groups = *state;
     struct mcp_kernel_plan plan = plan_of(7, ALICE);
@@ -59,7 +58,7 @@ void equal_groups_are_shared(void **state)
     assert_false(myrd_groups_know(groups, 8));
 }
 
-void the_last_one_closes_it(void **state)
+GROUPS(the_last_one_closes_it)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -84,7 +83,7 @@ static void open_and_close(struct myrd_groups *groups, uint64_t first, uint32_t 
 
 /* When a user's quota of closed groups is used up, its oldest one is forgotten, and no other
  * user's. */
-void closed_groups_have_a_quota(void **state)
+GROUPS(closed_groups_have_a_quota)
 {
     enum { ABOVE_QUOTA = MCP_KERNEL_LATE / 2, USERS = 3 };
     static struct myr_kernel_report report;
@@ -106,7 +105,7 @@ void closed_groups_have_a_quota(void **state)
     assert_true(is_kept(1) && is_kept(2));
 }
 
-void each_open_needs_a_close(void **state)
+GROUPS(each_open_needs_a_close)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -116,7 +115,7 @@ void each_open_needs_a_close(void **state)
     assert_false(myrd_groups_leave(groups, 7, 1));
 }
 
-void death_fails_what_was_held(void **state)
+GROUPS(death_fails_what_was_held)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -137,7 +136,7 @@ void death_fails_what_was_held(void **state)
 
 /* A process dies while the interface is down: the daemon repeats the doorbell until the NIC has
  * received it. */
-void a_lost_failure_is_repeated(void **state)
+GROUPS(a_lost_failure_is_repeated)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -158,7 +157,7 @@ void a_lost_failure_is_repeated(void **state)
 
 /* If a process dies while the interface is down and there is no open group to ring for, the
  * closed group answers ASKs with FAIL. */
-void a_lost_failure_is_kept(void **state)
+GROUPS(a_lost_failure_is_kept)
 {
     struct myrd_groups *groups = *state;
     struct fake_group closed = {.fails = false};
@@ -175,7 +174,7 @@ void a_lost_failure_is_kept(void **state)
 
 /* If there is no memory to close a group, the daemon tries again later, without a farewell.
  * Meanwhile no process can open it, and other groups are opened and closed as usual. */
-void a_close_is_repeated(void **state)
+GROUPS(a_close_is_repeated)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -200,7 +199,7 @@ void a_close_is_repeated(void **state)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 2000), -1);
 }
 
-void members_have_a_quota(void **state)
+GROUPS(members_have_a_quota)
 {
     struct myrd_groups *groups = *state;
     for (uint64_t holder = 1; holder <= MYRD_HOLDERS_OF_ONE; ++holder) {
@@ -209,7 +208,7 @@ void members_have_a_quota(void **state)
     assert_int_equal(open_for(groups, 7, ALICE, 1), MYR_ERR_FULL);
 }
 
-void users_see_their_own_groups(void **state)
+GROUPS(users_see_their_own_groups)
 {
     struct myrd_groups *groups = *state;
     static struct myr_kernel_report report;

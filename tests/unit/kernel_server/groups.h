@@ -16,6 +16,7 @@ extern struct myrd_users no_users; /* no users, so that no quota of time applies
 /* Set up and tear down a test: *state is the daemon's table of groups. */
 int begin_groups(void **state);
 int end_groups(void **state);
+#define GROUPS(name) TEST_IN(name, begin_groups, end_groups)
 
 /* Open a group as a process of this user. */
 enum myr_status open_for(struct myrd_groups *groups, uint64_t key, uint32_t uid, uint64_t holder);

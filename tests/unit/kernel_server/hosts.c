@@ -14,13 +14,11 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 /* The daemon responds at once to valid queries from the right port, with their number. */
-void the_server_answers_queries(void **state)
+SERVER(the_server_answers_queries)
 {
-    (void)state;
     const struct sockaddr_in server = {
         .sin_family = AF_INET, .sin_addr.s_addr = ip4_of("127.0.0.1"), .sin_port = htons(nic_port)};
     struct myrd_hosts_words words = {
@@ -51,9 +49,8 @@ void the_server_answers_queries(void **state)
     close(asking);
 }
 
-void a_host_without_a_daemon_is_no_peer(void **state)
+SERVER(a_host_without_a_daemon_is_no_peer)
 {
-    (void)state;
     struct myr_kernel_nic *nic = connect_client();
     struct mcp_kernel_seen seen;
     struct myr_error error;
@@ -78,9 +75,8 @@ static void *ask_for_absent(void *nic)
     return &error;
 }
 
-void an_absent_host_delays_no_client(void **state)
+SERVER(an_absent_host_delays_no_client)
 {
-    (void)state;
     struct myr_kernel_nic *waiting = connect_client(), *other = connect_client();
     struct myr_error *error;
     pthread_t thread;
@@ -97,9 +93,8 @@ void an_absent_host_delays_no_client(void **state)
     myr_kernel_nic_close(other);
 }
 
-void a_host_that_answers_late_is_met(void **state)
+SERVER(a_host_that_answers_late_is_met)
 {
-    (void)state;
     struct myr_kernel_nic *waiting = connect_client();
     struct myr_error *error;
     pthread_t thread;
@@ -114,9 +109,8 @@ void a_host_that_answers_late_is_met(void **state)
 }
 
 /* A client that disconnects while the daemon waits for a host leaves nothing behind. */
-void waiting_clients_may_disconnect(void **state)
+SERVER(waiting_clients_may_disconnect)
 {
-    (void)state;
     struct myr_kernel_question question = question_of_two(8, "127.0.0.9");
     question.magic = MYR_KERNEL_MAGIC;
     question.ask = MYR_KERNEL_OPEN;

@@ -10,7 +10,6 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 enum { MEETINGS = 4 * MYRD_MEETINGS_OF_ONE };
@@ -48,13 +47,12 @@ static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *h
 /* One user opens many groups whose peers are absent. The daemon queries only some of them at a
  * time, and gives all up in the time that it takes for one. Other users' meetings continue at
  * once. */
-void meetings_have_a_quota(void **state)
+TEST(meetings_have_a_quota)
 {
     struct myrd_meetings meetings = {NULL};
     struct myrd_hosts hosts = {.socket = -1};
     const struct mcp_ip peer = ip_of("127.0.0.2");
     uint32_t absent = 0, full = 0;
-    (void)state;
     fake_reset();
     fake_set_absent(peer, true);
     for (uint64_t key = 1; key <= MEETINGS; ++key) {
@@ -85,9 +83,8 @@ void meetings_have_a_quota(void **state)
 }
 
 /* Processes that open the same group share a meeting, which lasts until all have left it. */
-void equal_groups_share_a_meeting(void **state)
+TEST(equal_groups_share_a_meeting)
 {
-    (void)state;
     struct myrd_meetings meetings = {NULL};
     struct myrd_meeting *one = join(&meetings, 7, ALICE);
     assert_ptr_equal(join(&meetings, 7, ALICE), one);
@@ -104,9 +101,8 @@ void equal_groups_share_a_meeting(void **state)
 }
 
 /* The meetings of a user whose time is used up wait for the next round. */
-void meetings_share_time_between_users(void **state)
+TEST(meetings_share_time_between_users)
 {
-    (void)state;
     static struct myrd_users users;
     struct myrd_meetings meetings = {NULL};
     struct myrd_meeting *alices = join(&meetings, 7, ALICE), *bobs = join(&meetings, 8, BOB);

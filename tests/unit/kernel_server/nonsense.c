@@ -10,15 +10,13 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 /* A client that sends requests without reading the responses is disconnected, because these take
  * memory of the server. MYR_KERNEL_CLOSE has no response, and may be sent before a response is
  * read. */
-void clients_that_read_nothing_are_disconnected(void **state)
+SERVER(clients_that_read_nothing_are_disconnected)
 {
-    (void)state;
     const struct myr_kernel_question closing = {
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = 8};
     struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
@@ -40,9 +38,8 @@ void clients_that_read_nothing_are_disconnected(void **state)
     close(raw);
 }
 
-void invalid_requests_end_the_connection(void **state)
+SERVER(invalid_requests_end_the_connection)
 {
-    (void)state;
     struct myr_kernel_nic *nic = connect_client();
     static uint8_t bytes_sent[2 * sizeof(struct myr_kernel_question)];
     struct myr_kernel_question *question = (struct myr_kernel_question *)bytes_sent;
@@ -71,9 +68,8 @@ void invalid_requests_end_the_connection(void **state)
 
 /* Responses that a client does not read take memory of the daemon, so that a report must not be
  * longer than its groups. */
-void a_report_has_no_unused_entries(void **state)
+SERVER(a_report_has_no_unused_entries)
 {
-    (void)state;
     static struct myr_kernel_report report;
     const struct myr_kernel_question status = {.magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_STATUS};
     struct myr_kernel_nic *nic = connect_client();
@@ -89,9 +85,8 @@ void a_report_has_no_unused_entries(void **state)
 }
 
 /* Send requests of the right form with random contents. */
-void random_requests_are_checked(void **state)
+SERVER(random_requests_are_checked)
 {
-    (void)state;
     const int raw = connect_raw();
     uint64_t random = crew_seed();
     for (uint32_t round = 0; round < 1000; ++round) {

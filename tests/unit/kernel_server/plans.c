@@ -9,7 +9,6 @@
 #include "myrd/kernel_plan.h"
 #include "tests/unit/ip_of.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 static enum myr_status check(const struct myr_kernel_question *question)
@@ -22,9 +21,8 @@ static enum myr_status check(const struct myr_kernel_question *question)
     return status;
 }
 
-void a_valid_request_makes_a_plan(void **state)
+TEST(a_valid_request_makes_a_plan)
 {
-    (void)state;
     const struct mcp_kernel_plan plan = plan_of(7, ALICE);
     assert_int_equal(plan.key, 7);
     assert_int_equal(plan.uid, ALICE);
@@ -33,9 +31,8 @@ void a_valid_request_makes_a_plan(void **state)
     assert_int_equal(mcp_ip_to_4(&plan.peers[1].ip), ip4_of("127.0.0.2"));
 }
 
-void invalid_requests_are_refused(void **state)
+TEST(invalid_requests_are_refused)
 {
-    (void)state;
     const struct myr_kernel_question good = question_of_two(7, "127.0.0.2");
     struct myr_kernel_question bad;
 #define REFUSED(field, value, status)                                                              \
@@ -95,9 +92,8 @@ void invalid_requests_are_refused(void **state)
 }
 
 /* Data that arrive must fit in the buffer, and data that are sent in a packet. */
-void data_without_room_are_refused(void **state)
+TEST(data_without_room_are_refused)
 {
-    (void)state;
     enum { MOST = MCP_KERNEL_BUFFER / MCP_BLOCK_UNIT };
     const struct {
         uint32_t buffer_blocks, unit_most, blocks, at;
@@ -138,9 +134,8 @@ void data_without_room_are_refused(void **state)
 }
 
 /* Windows and their blocks must fit as well. A group that broadcasts carries no other data. */
-void windows_without_room_are_refused(void **state)
+TEST(windows_without_room_are_refused)
 {
-    (void)state;
     const uint32_t head = sizeof(struct mcp_bcast_slot), most = head + MCP_PAYLOAD_MOST;
     const struct {
         uint32_t window, slot_bytes, buffer_blocks, unit_most, blocks;
@@ -182,9 +177,8 @@ void windows_without_room_are_refused(void **state)
     }
 }
 
-void only_neighbours_can_be_peers(void **state)
+TEST(only_neighbours_can_be_peers)
 {
-    (void)state;
     const struct myr_kernel_question far = question_of_two(7, "10.0.0.1");
     struct myr_kernel_question other_port = question_of_two(7, "127.0.0.2");
     const struct myr_nic_name name = our_name();
@@ -209,13 +203,12 @@ static void needs_payload(const struct mcp_kernel_plan *plan, const struct myr_n
     assert_non_null(strstr(error.text, "MTU"));
 }
 
-void packets_fit_the_interface(void **state)
+TEST(packets_fit_the_interface)
 {
     const struct mcp_kernel_plan barrier = plan_of(7, ALICE),
                                  broadcast = plan_with_window(7, ALICE);
     struct mcp_kernel_plan data = plan_with_data(7, ALICE);
     struct myr_nic_name name = our_name();
-    (void)state;
     needs_payload(&barrier, &name, 60);
     needs_payload(&data, &name, 60 + 16);
     data.peers[1].blocks = 3; /* the longest message is one that arrives */

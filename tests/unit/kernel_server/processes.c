@@ -15,7 +15,6 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/kernel_server/server.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 /* Returns a schedule of two nodes and one step. `context` determines whether there is memory for
@@ -49,9 +48,8 @@ static uint32_t records_in(struct myr_segment *segment)
 
 /* Of two processes of a node one joins and leaves. The other one has no memory to join, or is
  * refused by the daemon. No record of the group stays in the segment. */
-void a_failed_join_leaves_nothing(void **state)
+SERVER(a_failed_join_leaves_nothing)
 {
-    (void)state;
     const bool memory = true, no_memory = false;
     struct myr_kernel_nic *nic = connect_client();
     struct myr_segment *segment;
@@ -83,9 +81,8 @@ void a_failed_join_leaves_nothing(void **state)
 }
 
 /* Groups of one user share a page, in which each has a cache line of its own. */
-void groups_have_lines_of_their_own(void **state)
+SERVER(groups_have_lines_of_their_own)
 {
-    (void)state;
     enum { COUNT = 3 };
     const bool memory = true;
     struct myr_kernel_nic *nic = connect_client();
@@ -141,9 +138,8 @@ static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
 
 /* A process is the root of a broadcast, then receives one from the other node. Finally it
  * arrives, leaves before the epoch is complete, and repeats the doorbell. */
-void a_process_broadcasts(void **state)
+SERVER(a_process_broadcasts)
 {
-    (void)state;
     enum { BYTES = 61 };
     const bool memory = true;
     struct myr_kernel_nic *nic = connect_client();

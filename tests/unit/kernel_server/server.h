@@ -40,6 +40,7 @@ void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_
 /* Start and stop a server before and after a test. */
 int begin_server(void **state);
 int end_server(void **state);
+#define SERVER(name) TEST_IN(name, begin_server, end_server)
 
 /* Connect as a client. */
 struct myr_kernel_nic *connect_client(void);

@@ -11,12 +11,10 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
-void users_wait_when_their_time_is_used_up(void **state)
+TEST(users_wait_when_their_time_is_used_up)
 {
-    (void)state;
     static struct myrd_users users;
     myrd_users_come(&users, ALICE);
     myrd_users_come(&users, BOB);
@@ -51,9 +49,8 @@ static uint32_t take_all(uint32_t all, uint32_t taken, uid_t uid)
     return own;
 }
 
-void quotas_shrink_with_the_number_of_users(void **state)
+TEST(quotas_shrink_with_the_number_of_users)
 {
-    (void)state;
     for (uint32_t all = 0; all <= 4096; all = 2 * all + 1) {
         uint32_t taken = 0, last = all;
         for (uid_t uid = 1; uid < 100; ++uid) {
@@ -73,7 +70,7 @@ void quotas_shrink_with_the_number_of_users(void **state)
 
 /* Users use up their quotas one after the other. There is always capacity for others, at last
  * for root, and no open group is lost. */
-void groups_have_a_quota(void **state)
+GROUPS(groups_have_a_quota)
 {
     enum { USERS = 40 };
     struct myrd_groups *groups = *state;
@@ -113,9 +110,8 @@ static void write_subuid(const char *lines)
     assert_int_equal(unlink(path), 0);
 }
 
-void subordinates_are_an_account(void **state)
+TEST(subordinates_are_an_account)
 {
-    (void)state;
     write_subuid("bob:165536:65536\nalice:100000:65536\n1005:300000:10\nroot:1000000:1000000000\n"
                  "0:2000:10\ncarol:300005:10\nnonsense\n:\ndave:x:5\neve:7\nfrank:500000:0\n"
                  "grace:4294967295:65536\nheidi:99999999999:65536\n");
@@ -136,7 +132,7 @@ void subordinates_are_an_account(void **state)
 
 /* Subordinates of one user share that user's quota of open and closed groups, connections and
  * time. */
-void subordinates_share_a_quota(void **state)
+GROUPS(subordinates_share_a_quota)
 {
     struct myrd_groups *groups = *state;
     enum { FIRST = 100000, MOST = MCP_KERNEL_GROUPS };

@@ -7,7 +7,6 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 /* Run the daemon's checks so often that nothing due is missed, and record the times at which
@@ -27,7 +26,7 @@ static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t 
     return count;
 }
 
-void stuck_groups_are_asked_for_with_backoff(void **state)
+GROUPS(stuck_groups_are_asked_for_with_backoff)
 {
     struct myrd_groups *groups = *state;
     uint64_t now = NOW, times[64] = {0};
@@ -49,7 +48,7 @@ void stuck_groups_are_asked_for_with_backoff(void **state)
     assert_true(times_asked(groups, &now, now + 2 * MYRD_POLL_MS, NULL) > 0);
 }
 
-void groups_with_progress_are_not_asked_for(void **state)
+GROUPS(groups_with_progress_are_not_asked_for)
 {
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
@@ -65,7 +64,7 @@ void groups_with_progress_are_not_asked_for(void **state)
     assert_int_equal(myrd_groups_timeout(groups, now), -1);
 }
 
-void nothing_is_due_without_groups(void **state)
+GROUPS(nothing_is_due_without_groups)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(myrd_groups_timeout(groups, NOW), -1);
@@ -77,7 +76,7 @@ void nothing_is_due_without_groups(void **state)
 
 /* Scans take at most 1 % of a CPU, and a scan that was interrupted for long counts as the
  * longest one. */
-void scans_back_off(void **state)
+GROUPS(scans_back_off)
 {
     static const struct {
         uint64_t took_ns, rest_ms;
@@ -107,7 +106,7 @@ void scans_back_off(void **state)
 
 /* If the kernel reports stuck groups the daemon does not scan, and requests no ASKs for other
  * groups. */
-void reported_groups_are_asked_for(void **state)
+GROUPS(reported_groups_are_asked_for)
 {
     fake_enable_reports();
     struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
@@ -141,7 +140,6 @@ void reported_groups_are_asked_for(void **state)
     myrd_groups_receive(groups, NOW + 100);
     assert_int_equal(asked(8), 0);
     myrd_groups_free(groups);
-    (void)state;
 }
 
 /* Report `count` groups as stuck, for the `reports`-th time. */
@@ -174,7 +172,7 @@ static uint32_t all_asked(uint64_t first, uint32_t count)
 /* All groups of one user are stuck for a long time with all messages missing. The daemon
  * requests a limited number of messages per second, and serves all groups alternately. ASKs for
  * another user's groups are requested at once. */
-void asks_have_a_quota(void **state)
+GROUPS(asks_have_a_quota)
 {
     enum {
         FOR_MS = 6000,
@@ -225,5 +223,4 @@ void asks_have_a_quota(void **state)
     }
     assert_true(fake_asked_count() - reports * BOBS <= before + alices);
     myrd_groups_free(groups);
-    (void)state;
 }

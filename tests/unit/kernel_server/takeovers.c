@@ -8,7 +8,6 @@
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
 #include "tests/unit/kernel_server/questions.h"
-#include "tests/unit/kernel_server/tests.h"
 #include "tests/unit/test.h"
 
 enum { ONE_PID = 4000, OTHER_PID = 4001 };
@@ -43,7 +42,7 @@ static uint32_t count_holders(const struct myrd_groups *groups)
     return count;
 }
 
-void the_next_daemon_knows_the_holders(void **state)
+GROUPS(the_next_daemon_knows_the_holders)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
@@ -68,7 +67,7 @@ void the_next_daemon_knows_the_holders(void **state)
     assert_int_equal(count_holders(groups), 0);
 }
 
-void clients_that_reconnect_keep_their_groups(void **state)
+GROUPS(clients_that_reconnect_keep_their_groups)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
@@ -92,7 +91,7 @@ void clients_that_reconnect_keep_their_groups(void **state)
 }
 
 /* The daemon was killed when the last member had left. */
-void groups_without_a_holder_are_closed(void **state)
+GROUPS(groups_without_a_holder_are_closed)
 {
     struct myrd_groups *groups = *state;
     const struct mcp_kernel_plan plan = plan_with_window(7, ALICE);
@@ -117,7 +116,7 @@ void groups_without_a_holder_are_closed(void **state)
 
 /* The daemon was killed while it opened a group that broadcasts. The client that requests it
  * again gets the group, held once. No epoch is started before. */
-void a_group_is_opened_again(void **state)
+GROUPS(a_group_is_opened_again)
 {
     struct myrd_groups *groups = *state;
     const struct mcp_kernel_plan plan = plan_with_window(7, ALICE);
@@ -138,7 +137,7 @@ void a_group_is_opened_again(void **state)
 }
 
 /* A holder was recorded, but the group was not opened any more. */
-void holders_without_groups_are_forgotten(void **state)
+GROUPS(holders_without_groups_are_forgotten)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);
@@ -153,7 +152,7 @@ void holders_without_groups_are_forgotten(void **state)
 }
 
 /* Closed groups are kept, and count for the user who closed them. */
-void closed_groups_stay_closed(void **state)
+GROUPS(closed_groups_stay_closed)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_for(groups, 7, ALICE, one_holder()), MYR_OK);

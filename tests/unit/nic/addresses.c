@@ -11,7 +11,6 @@
 #include "tests/unit/ip_of.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 #include "tests/unit/test.h"
@@ -59,9 +58,8 @@ static void expect_route(const struct machine *it, uint32_t count, const char *c
     assert_int_equal(myr_soft_route(it->nic, &name), chosen);
 }
 
-void routes(void **state)
+TEST(routes)
 {
-    (void)state;
     static const struct pretended interfaces[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
         {"docker0", "172.17.0.1", "255.255.0.0", IFF_UP},
@@ -101,9 +99,8 @@ void routes(void **state)
 }
 
 /* The driver of a card that was just switched on reports it as not running for a second. */
-void no_interface_runs(void **state)
+TEST(no_interface_runs)
 {
-    (void)state;
     static const struct pretended none[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_RUNNING | IFF_LOOPBACK},
         {"eth0", "10.1.0.5", "255.255.255.0", IFF_UP},
@@ -119,9 +116,8 @@ void no_interface_runs(void **state)
 }
 
 /* IPv6 is used if an interface has no IPv4 address, or if the user names it. */
-void routes_of_ipv6(void **state)
+TEST(routes_of_ipv6)
 {
-    (void)state;
     static const struct pretended six_alone[] = {
         {"lo", "127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
         {"lo", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", IFF_UP | IFF_LOOPBACK},
@@ -189,9 +185,8 @@ void routes_of_ipv6(void **state)
 }
 
 /* Each group has peers that no earlier group had, more in total than the table can hold. */
-void peers_come_and_go(void **state)
+TEST(peers_come_and_go)
 {
-    (void)state;
     enum { PEERS = 15, GROUPS = 600, AT_ONCE = 4 };
     struct world world = {.nodes = PEERS + 1}; /* eight of them are peers of a node */
     struct myr_nic_name name[PEERS + 1] = {0};

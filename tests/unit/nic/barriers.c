@@ -11,7 +11,6 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -26,9 +25,8 @@ static void run(uint32_t nodes, uint32_t locals, uint32_t epochs,
     end_world(world);
 }
 
-void barriers_across_nodes(void **state)
+TEST(barriers_across_nodes)
 {
-    (void)state;
     for (uint32_t nodes = 2; nodes <= MOST_NODES; ++nodes) {
         for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
             run(nodes, locals, 2000 / locals, &yielding);
@@ -37,9 +35,8 @@ void barriers_across_nodes(void **state)
 }
 
 /* All nodes use IPv6 only, or some have IPv4 only and others both. */
-void barriers_over_ipv6(void **state)
+TEST(barriers_over_ipv6)
 {
-    (void)state;
     need_ipv6();
     for (uint32_t four = 0; four <= 2; ++four) {
         struct world *world = make_world(MOST_NODES, 2, 500);
@@ -51,18 +48,16 @@ void barriers_over_ipv6(void **state)
     }
 }
 
-void barriers_asleep(void **state)
+TEST(barriers_asleep)
 {
-    (void)state;
     run(2, 1, 500, &sleeping);
     run(2, 3, 300, &sleeping);
     run(4, 2, 200, &sleeping);
 }
 
 /* A node arrives in an epoch only when its last process has reached it. */
-void a_node_arrives_with_its_last_process(void **state)
+TEST(a_node_arrives_with_its_last_process)
 {
-    (void)state;
     enum { AHEAD = 50 };
     uint64_t random = crew_seed();
     myr_word arrivals[MOST_LOCALS];
@@ -84,9 +79,8 @@ void a_node_arrives_with_its_last_process(void **state)
     }
 }
 
-void one_is_stopped(void **state)
+TEST(one_is_stopped)
 {
-    (void)state;
     enum { STOPS = 5 };
     struct world *world = make_world(3, 2, UINT32_MAX);
     pid_t pids[MOST];

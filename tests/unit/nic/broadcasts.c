@@ -6,7 +6,6 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -74,9 +73,8 @@ static void do_broadcasts(uint32_t rank, void *context)
     play_groups(context, rank, one_broadcast);
 }
 
-void broadcasts_across_nodes(void **state)
+TEST(broadcasts_across_nodes)
 {
-    (void)state;
     for (uint32_t nodes = 1; nodes <= MOST_NODES; ++nodes) {
         for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
             struct world *world = make_world(nodes, locals, 200 / locals);
@@ -93,9 +91,8 @@ void broadcasts_across_nodes(void **state)
 }
 
 /* A block whose header claims more bytes than fit into a slot is not read beyond the slot. */
-void broadcasts_of_a_wrong_length(void **state)
+TEST(broadcasts_of_a_wrong_length)
 {
-    (void)state;
     enum { SLOT = 1024 };
     _Alignas(MYR_LINE) static uint8_t slots[2 * SLOT];
     struct myr_nic_bcast bcast = {

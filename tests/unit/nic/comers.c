@@ -11,7 +11,6 @@
 #include "firmware/soft/addresses.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -36,9 +35,8 @@ static void open_and_compare(uint32_t rank, void *context)
     close_nic(&member);
 }
 
-void all_open_one_nic(void **state)
+TEST(all_open_one_nic)
 {
-    (void)state;
     struct world *world = make_world(1, 8, 0);
     assert_true(crew_run(8, open_and_compare, world));
     end_world(world);
@@ -127,15 +125,13 @@ static void the_creator_exits(bool politely)
     end_world(world);
 }
 
-void the_creator_leaves(void **state)
+TEST(the_creator_leaves)
 {
-    (void)state;
     the_creator_exits(true);
 }
 
-void the_creator_is_killed(void **state)
+TEST(the_creator_is_killed)
 {
-    (void)state;
     the_creator_exits(false);
 }
 
@@ -158,9 +154,8 @@ static void one_generation(uint32_t rank, void *context)
 
 /* The segments outlive all processes that have their NICs open. The next processes create the NICs
  * again, with other names. */
-void the_next_generation_creates_it_again(void **state)
+TEST(the_next_generation_creates_it_again)
 {
-    (void)state;
     enum { GENERATIONS = 6 };
     struct world *world = make_world(2, 1, 20);
     struct myr_segment *segment[2];
@@ -211,9 +206,8 @@ static void one_of_many(uint32_t rank, void *context)
 }
 
 /* Only the remaining process has the socket, and a newcomer gets it from that process. */
-void the_last_of_many_has_the_socket(void **state)
+TEST(the_last_of_many_has_the_socket)
 {
-    (void)state;
     struct world *world = make_world(1, 1, 0);
     struct myr_segment *segment;
     struct myr_soft_nic *nic;

@@ -8,7 +8,6 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -49,9 +48,8 @@ static void run_data(uint32_t nodes, uint32_t locals, uint32_t generations, uint
     end_world(world);
 }
 
-void data_across_nodes(void **state)
+TEST(data_across_nodes)
 {
-    (void)state;
     for (uint32_t nodes = 1; nodes <= MOST_NODES; ++nodes) {
         for (uint32_t locals = 1; locals <= MOST_LOCALS; ++locals) {
             run_data(nodes, locals, 10, 30 / locals);

@@ -7,7 +7,6 @@
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 #include "tests/unit/test.h"
@@ -76,9 +75,8 @@ static void fail_as_the_first(uint32_t unit_most)
     end_world(world);
 }
 
-void the_first_of_two_fails(void **state)
+TEST(the_first_of_two_fails)
 {
-    (void)state;
     fail_as_the_first(0);
     fail_as_the_first(UNIT_MOST);
 }
@@ -121,17 +119,15 @@ static void fail_as_the_second(uint32_t unit_most)
     end_world(world);
 }
 
-void the_second_of_two_fails(void **state)
+TEST(the_second_of_two_fails)
 {
-    (void)state;
     fail_as_the_second(0);
     fail_as_the_second(UNIT_MOST);
 }
 
 /* The other node never arrives. The waiting process gets its number, and makes the group fail. */
-void a_missing_node(void **state)
+TEST(a_missing_node)
 {
-    (void)state;
     struct myr_nic_group group;
     struct member member;
     struct mcp_missing missing[2];

@@ -7,7 +7,6 @@
 #include "libmyr/soft/nic_inside.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/play.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 #include "tests/unit/test.h"
@@ -77,9 +76,8 @@ static void await_closed(struct pair *pair, uint32_t left0, uint32_t left1)
 }
 
 /* The oldest lingering groups are evicted. */
-void more_farewells_than_fit(void **state)
+TEST(more_farewells_than_fit)
 {
-    (void)state;
     enum { GROUPS = MYR_SOFT_LINGERING + 8 };
     static struct myr_nic_group group[GROUPS][2];
     struct pair pair;
@@ -99,9 +97,8 @@ void more_farewells_than_fit(void **state)
 }
 
 /* A group whose peer is late stays, however many other groups are opened and closed. */
-void one_long_farewell(void **state)
+TEST(one_long_farewell)
 {
-    (void)state;
     struct myr_nic_group late[2], quick[2];
     struct pair pair;
     begin_pair(&pair);
@@ -119,9 +116,8 @@ void one_long_farewell(void **state)
 }
 
 /* A NIC that is created again has none of the groups that lingered in the earlier one. */
-void a_new_nic_keeps_no_groups(void **state)
+TEST(a_new_nic_keeps_no_groups)
 {
-    (void)state;
     struct myr_nic_group group[2];
     struct pair pair;
     begin_pair(&pair);
@@ -147,9 +143,8 @@ void a_new_nic_keeps_no_groups(void **state)
 }
 
 /* A block that is too short to be useful is refused, and so are more nodes than a plan can have. */
-void impossible_data_are_refused(void **state)
+TEST(impossible_data_are_refused)
 {
-    (void)state;
     struct pair pair;
     struct myr_error error = {0};
     struct myr_nic_group group;

@@ -9,7 +9,6 @@
 #include "libmyr/soft/nic_inspect.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/test.h"
 
 enum { CORRUPTED = 256 /* bytes after each occurrence of the key */ };
@@ -34,9 +33,8 @@ static void corrupt(uint8_t *memory, size_t bytes, uint64_t key, uint64_t *rando
 }
 
 /* Whatever the memory contains, the view is within its bounds. */
-void corrupted_memory_is_viewed(void **state)
+TEST(corrupted_memory_is_viewed)
 {
-    (void)state;
     enum { ROUNDS = 400, KEPT = 1 << 20 };
     const uint64_t key = UINT64_C(0x6e6f6e73656e7365);
     struct myr_nic_group group[2];
@@ -80,9 +78,8 @@ void corrupted_memory_is_viewed(void **state)
 
 /* The view of a group that is its own successor ends, in a file of 1 TiB of which only a few
  * pages are allocated. */
-void a_view_of_a_cycle_ends(void **state)
+TEST(a_view_of_a_cycle_ends)
 {
-    (void)state;
     enum { BYTES = 1 << 20 };
     struct myr_nic_group group;
     struct member member;

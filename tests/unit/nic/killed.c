@@ -21,7 +21,6 @@
 #include "tests/unit/nic/play.h"
 #include "tests/unit/nic/refusals.h"
 #include "tests/unit/nic/strangers.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "libmyr/soft/soft_group.h"
 #include "tests/unit/test.h"
@@ -62,9 +61,8 @@ static void holds_on(uint32_t rank, void *context)
     expect_wait_fails(&member);
 }
 
-void killed_with_the_lock(void **state)
+TEST(killed_with_the_lock)
 {
-    (void)state;
     static const struct myr_wait_policy polling = {0, -1, 1000};
     const struct myr_wait_policy *const ways[] = {&yielding, &sleeping, &polling};
     for (int w = 0; w < 3; ++w) {
@@ -110,9 +108,8 @@ static void let_it_end(void *context)
 /* After a process has read the lock's holder and before it checks whether the holder is alive,
  * the holder releases the lock and exits. The check then finds a dead process, but the NIC is
  * not broken. */
-void the_holder_leaves_in_between(void **state)
+TEST(the_holder_leaves_in_between)
 {
-    (void)state;
     struct world *world = make_world(1, 2, 0);
     struct holder holder = {.world = world};
     struct member member;
@@ -209,15 +206,13 @@ static void killed_but_seems_alive(bool zombie)
     end_world(world);
 }
 
-void a_dead_holders_pid_is_reused(void **state)
+TEST(a_dead_holders_pid_is_reused)
 {
-    (void)state;
     killed_but_seems_alive(false);
 }
 
-void a_dead_holder_is_a_zombie(void **state)
+TEST(a_dead_holder_is_a_zombie)
 {
-    (void)state;
     killed_but_seems_alive(true);
 }
 
@@ -235,9 +230,8 @@ static void has_a_thread(uint32_t rank, void *context)
     waits(rank, context);
 }
 
-void a_dead_runners_pid_is_reused(void **state)
+TEST(a_dead_runners_pid_is_reused)
 {
-    (void)state;
     struct world *world = make_world(1, 2, 0);
     struct member member;
     struct myr_soft_thread *thread = NULL;
@@ -276,9 +270,8 @@ static void with_the_broken_lock(uint32_t rank, void *context)
 
 /* No process runs the control program of a broken NIC any more. All processes can release their
  * resources, and opening the NIC fails with a message. */
-void a_broken_nic_is_left_alone(void **state)
+TEST(a_broken_nic_is_left_alone)
 {
-    (void)state;
     struct world *world = make_world(1, 2, 0);
     struct member member;
     struct mcp_board *board;
@@ -441,9 +434,8 @@ static void runs_beside_stopped(uint32_t rank, void *context)
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
-void stopped_with_the_lock(void **state)
+TEST(stopped_with_the_lock)
 {
-    (void)state;
     static const struct myr_wait_policy polling = {0, -1, 1000};
     const struct {
         crew_fn survivor;
@@ -517,9 +509,8 @@ static void one_is_killed_as_a_member(uint32_t unit_most)
     end_world(world);
 }
 
-void killed_as_a_member(void **state)
+TEST(killed_as_a_member)
 {
-    (void)state;
     one_is_killed_as_a_member(0);
     one_is_killed_as_a_member(UNIT_MOST);
 }

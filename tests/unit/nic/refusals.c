@@ -14,7 +14,6 @@
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/refusals.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -29,9 +28,8 @@ void expect_refusal(struct myr_segment *segment, const struct myr_soft_options *
     }
 }
 
-void no_network(void **state)
+TEST(no_network)
 {
-    (void)state;
     const struct myr_soft_options nowhere = {.network = "10.255.255.0/24,nosuch0"};
     struct myr_segment *segment;
     struct myr_soft_view view;
@@ -54,9 +52,8 @@ void no_network(void **state)
     pretended = NULL;
 }
 
-void port_in_use(void **state)
+TEST(port_in_use)
 {
-    (void)state;
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t bytes = sizeof(address);
     const int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -113,9 +110,8 @@ static void without_rights(uint32_t rank, void *context)
     atomic_store(&world->come[1], 1);
 }
 
-void the_socket_is_refused(void **state)
+TEST(the_socket_is_refused)
 {
-    (void)state;
     struct world *world = make_world(1, 1, 0);
     const pid_t first = crew_fork(not_dumpable, 0, world);
     await_come(world, 0, 1);
@@ -128,9 +124,8 @@ void the_socket_is_refused(void **state)
 /* If the NIC cannot use a socket that it is given, the caller remains its owner, and the NIC
  * must not close it. (The number of a descriptor that is closed twice may already be another
  * thread's.) */
-void a_refused_socket_stays_open(void **state)
+TEST(a_refused_socket_stays_open)
 {
-    (void)state;
     struct member member;
     struct myr_soft_nic *second = NULL;
     struct myr_error error = {0};

@@ -10,7 +10,6 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/strangers.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -44,9 +43,8 @@ static void take(struct myr_soft_nic *nic, uint64_t packets, struct mcp_counters
     } while (counters->packets_received < packets);
 }
 
-void strange_packets(void **state)
+TEST(strange_packets)
 {
-    (void)state;
     enum { PACKETS = 300 };
     struct member member;
     struct myr_nic_name name;
@@ -112,9 +110,8 @@ static void flooder(uint32_t rank, void *context)
     close(stranger);
 }
 
-void barriers_under_fire(void **state)
+TEST(barriers_under_fire)
 {
-    (void)state;
     struct world *world = make_world(2, 2, 1000);
     const pid_t stranger = crew_fork(flooder, 0, world);
     const bool well = crew_run(size_of(world), do_barriers, world);

@@ -9,7 +9,6 @@
 #include "libmyr/soft/nic_thread.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/member.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -47,9 +46,8 @@ static void arrive_and_inspect(uint32_t rank, void *context)
     end(&member, 6);
 }
 
-void a_thread_runs_the_nic(void **state)
+TEST(a_thread_runs_the_nic)
 {
-    (void)state;
     for (uint32_t locals = 1; locals <= 2; ++locals) {
         struct world *world = make_world(2, locals, 1);
         assert_true(crew_run(size_of(world), arrive_and_inspect, world));
@@ -69,9 +67,8 @@ void a_thread_runs_the_nic(void **state)
     }
 }
 
-void threads_come_and_go(void **state)
+TEST(threads_come_and_go)
 {
-    (void)state;
     struct member member;
     struct myr_soft_thread *thread, *another;
     struct myr_error error = {0};
@@ -108,9 +105,8 @@ static void poll_now_and_then(uint32_t rank, void *context)
 }
 
 /* Progress functions of several threads share a NIC; ThreadSanitizer checks this. */
-void threads_poll(void **state)
+TEST(threads_poll)
 {
-    (void)state;
     struct member member;
     open_alone(&member, 1 << 20);
     member.random = crew_seed();

@@ -13,7 +13,6 @@
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"
 #include "tests/unit/nic/strangers.h"
-#include "tests/unit/nic/tests.h"
 #include "tests/unit/nic/world.h"
 #include "tests/unit/test.h"
 
@@ -63,9 +62,8 @@ static void end_watched(struct watched *w)
 
 /* A watch polls the NIC only if no process has polled it since the watch's last check. It does
  * not count as a polling process. */
-void a_watch_polls_if_no_process_does(void **state)
+TEST(a_watch_polls_if_no_process_does)
 {
-    (void)state;
     struct watched w;
     struct myr_soft_view view;
     struct myr_soft_thread *thread;
@@ -118,9 +116,8 @@ static void send_empty_or_ask(int socket, const struct myr_nic_name *name, uint3
 }
 
 /* An empty datagram is a damaged packet, and not the end of the queue. */
-void an_empty_datagram_does_not_end_a_poll(void **state)
+TEST(an_empty_datagram_does_not_end_a_poll)
 {
-    (void)state;
     one_poll_takes(send_empty_or_ask, 8);
 }
 
@@ -133,9 +130,8 @@ static void send_ask(int socket, const struct myr_nic_name *name, uint32_t p)
 /* However many packets unknown senders send, the peers' packets queued behind them do not wait
  * for the next wake-up. (The socket buffer of root holds twice as many as this; other users' may
  * drop some.) */
-void a_flood_does_not_end_a_poll(void **state)
+TEST(a_flood_does_not_end_a_poll)
 {
-    (void)state;
     if (0 != geteuid()) {
         skip();
     }
@@ -143,9 +139,8 @@ void a_flood_does_not_end_a_poll(void **state)
 }
 
 /* A candidate that stays ready becomes the watch without making a call. */
-void a_watch_that_stays_takes_over(void **state)
+TEST(a_watch_that_stays_takes_over)
 {
-    (void)state;
     struct world *world = make_world(1, 1, 0);
     struct member first, other;
     struct myr_nic_name name;
@@ -227,14 +222,12 @@ static void another_has_the_watch(bool politely)
     end_world(world);
 }
 
-void the_watch_leaves(void **state)
+TEST(the_watch_leaves)
 {
-    (void)state;
     another_has_the_watch(true);
 }
 
-void the_watch_is_killed(void **state)
+TEST(the_watch_is_killed)
 {
-    (void)state;
     another_has_the_watch(false);
 }
