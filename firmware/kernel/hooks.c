@@ -77,7 +77,8 @@ static int get_link(const struct mcp_hooks *hooks, enum mcp_way way, int program
     return link;
 }
 
-/* Attaches the programs by tcx. Returns false, with errno EINVAL, if this kernel has no tcx. */
+/* Attaches the programs by tcx. Returns false with errno. EINVAL, while neither is attached, means
+ * that this kernel has no tcx. */
 static bool attach_by_tcx(struct mcp_hooks *hooks, const int program[MCP_WAYS],
                           const struct mcp_pins *pins)
 {
@@ -321,7 +322,8 @@ int mcp_hooks_attach(struct mcp_hooks *hooks, uint32_t interface, const int prog
     if (tcx && attach_by_tcx(hooks, program, pins)) {
         return 0;
     }
-    return tcx && EINVAL != errno ? -1 : attach_by_clsact(hooks, program, name);
+    const bool no_tcx = !tcx || (EINVAL == errno && hooks->link[MCP_IN] < 0);
+    return no_tcx ? attach_by_clsact(hooks, program, name) : -1;
 }
 
 bool mcp_hooks_have_filters(const struct mcp_hooks *hooks)

@@ -32,6 +32,7 @@
 enum { SKIPPED = 77, NICS = 4, STEPS = 40, TEXT = 8192 };
 
 static int program[MCP_WAYS]; /* no-ops */
+static int socket_filter;     /* likewise, of a type that cannot be attached to an interface */
 static uint32_t interface;
 static const char *const ways[MCP_WAYS] = {"ingress", "egress"};
 
@@ -50,7 +51,9 @@ static bool load_program(void)
     for (int way = 0; way < MCP_WAYS; ++way) {
         program[way] = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes));
     }
-    return program[MCP_IN] >= 0 && program[MCP_OUT] >= 0;
+    attributes.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
+    socket_filter = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes));
+    return program[MCP_IN] >= 0 && program[MCP_OUT] >= 0 && socket_filter >= 0;
 }
 
 /* ---- the present filters ---- */
@@ -134,6 +137,20 @@ HOOKS_TEST(by_the_preferred_means)
     struct mcp_hooks hooks;
     assert_int_equal(mcp_hooks_attach(&hooks, interface, program, "one", true, NULL), 0);
     expect("one", mcp_hooks_have_filters(&hooks));
+    mcp_hooks_detach(&hooks);
+    expect("one", 0);
+}
+
+/* If the second program cannot be attached, the first one is not attached once more by the other
+ * mechanism. */
+HOOKS_TEST(only_one_program)
+{
+    struct mcp_hooks hooks;
+    const int one[MCP_WAYS] = {[MCP_IN] = program[MCP_IN], [MCP_OUT] = socket_filter};
+    assert_int_equal(mcp_hooks_attach(&hooks, interface, one, "one", true, NULL), -1);
+    assert_int_equal(errno, EINVAL);
+    const bool tcx = hooks.link[MCP_IN] >= 0;
+    assert_int_equal(mcp_hooks_have_filters(&hooks), !tcx);
     mcp_hooks_detach(&hooks);
     expect("one", 0);
 }
