@@ -101,9 +101,15 @@ static int make_dirs(const char *path, const char *below)
 {
     char dir[PATH_BYTES];
     struct stat about;
-    const size_t skip = NULL == below ? 0 : strlen(below);
-    if (0 == skip || 0 != strncmp(path, below, skip) || '/' != path[skip] ||
-        0 != stat(below, &about) || about.st_uid != geteuid()) {
+    size_t skip = NULL == below ? 0 : strlen(below);
+    if (0 == skip) {
+        return 0;
+    }
+    while (skip > 0 && '/' == below[skip - 1]) {
+        --skip;
+    }
+    if (0 != strncmp(path, below, skip) || '/' != path[skip] || 0 != stat(below, &about) ||
+        about.st_uid != geteuid()) {
         return 0;
     }
     snprintf(dir, sizeof(dir), "%s", path);

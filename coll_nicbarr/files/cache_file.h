@@ -28,8 +28,8 @@
 
 struct nicbarr_cache_file {
     const char *path;
-    const char *below; /* a directory within which missing directories are created; NULL: none are
-                          created */
+    const char *below; /* a directory within which missing directories are created; empty or NULL:
+                          none are created */
     /* description of everything besides the shape on which a measurement depends */
     const char *machine;
     const char *what; /* name of the collective and its size; NULL: MPI_Barrier */

@@ -6,6 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Write the directory that contains `path`, which begins with '/', into `parent`. Slashes at the
+ * end of `path` are ignored. */
+static void write_parent(const char *path, char parent[PATH_MAX])
+{
+    size_t length = strlen(path);
+    while (length > 1 && '/' == path[length - 1]) {
+        --length;
+    }
+    while (length > 1 && '/' != path[length - 1]) {
+        --length;
+    }
+    snprintf(parent, PATH_MAX, "%.*s", (int)length, path);
+}
+
 /* Find the user's own file. Returns false if the environment does not determine its directory. */
 static bool find_own(struct nicbarr_cache_location *location)
 {
@@ -13,7 +27,7 @@ static bool find_own(struct nicbarr_cache_location *location)
     int length = 0;
     if (NULL != xdg && '/' == *xdg) {
         length = snprintf(location->path, PATH_MAX, "%s/nicbarr/tuning.jsonl", xdg);
-        snprintf(location->below, PATH_MAX, "%.*s", (int)(strrchr(xdg, '/') - xdg), xdg);
+        write_parent(xdg, location->below);
     } else if (NULL != home && '/' == *home) {
         length = snprintf(location->path, PATH_MAX, "%s/.cache/nicbarr/tuning.jsonl", home);
     }

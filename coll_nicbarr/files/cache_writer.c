@@ -28,9 +28,8 @@ struct nicbarr_cache_trouble nicbarr_cache_writer_trouble = {.lock = PTHREAD_MUT
 static bool add_to_file(const struct nicbarr_cache_location *location,
                         const struct nicbarr_cache_addition *addition, struct myr_error *error)
 {
-    const struct nicbarr_cache_file file = {
-        location->path, '\0' == location->below[0] ? NULL : location->below, addition->machine,
-        '\0' == addition->what[0] ? NULL : addition->what};
+    const struct nicbarr_cache_file file = {location->path, location->below, addition->machine,
+                                            '\0' == addition->what[0] ? NULL : addition->what};
     return nicbarr_cache_file_add(&file, &addition->shape, &addition->measurement, error);
 }
 

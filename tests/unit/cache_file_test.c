@@ -14,6 +14,7 @@
  * - No other files remain in the directory except the lock, and no lock beside a foreign file.
  * - Non-regular files and other users' locks do not block.
  * - Directories are created only below the permitted one.
+ * - The environment determines the user's own file as the XDG specification says.
  * - The number of system calls does not depend on the file's size, and a file above the limit is
  *   not read.
  */
@@ -28,6 +29,7 @@
 
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_lines.h"
+#include "coll_nicbarr/files/cache_locations.h"
 #include "coll_nicbarr/nics.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
@@ -229,7 +231,7 @@ CACHE_TEST(not_ours)
 
 /* ---- directories ---- */
 
-CACHE_TEST(makes_dirs)
+static void expect_dirs_made(void)
 {
     struct stat inner;
     snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
@@ -247,26 +249,66 @@ CACHE_TEST(makes_dirs)
     assert_int_equal(rmdir(path), 0);
 }
 
+CACHE_TEST(makes_dirs)
+{
+    char slashes[sizeof(dir) + 2];
+    const struct nicbarr_cache_file here = file;
+    expect_dirs_made();
+    snprintf(slashes, sizeof(slashes), "%s//", dir);
+    file.below = slashes;
+    expect_dirs_made();
+    file = here;
+}
+
 /* No directory is created outside the permitted one, nor that one itself, nor in another
  * user's directory. */
 CACHE_TEST(makes_no_dirs)
 {
     char below[220];
     const struct nicbarr_cache_file here = file;
-    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
+    snprintf(path, sizeof(path), "%s/ab/c/tuning.jsonl", dir);
     snprintf(below, sizeof(below), "%s/a", dir);
     for (int i = 0; i < 3; ++i) {
         file.below = 0 == i ? NULL : below;
-        below[strlen(below) - (2 == i)] = '\0'; /* ".../a" and ".../": only a common prefix */
+        assert_true(i < 2 || 0 == mkdir(below, 0700)); /* .../ab is not inside .../a */
         expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
-        assert_int_equal(files_in_dir(), 0);
+        assert_int_equal(files_in_dir(), 2 == i);
     }
+    assert_int_equal(rmdir(below), 0);
     file = here;
     if (0 == getuid()) {
         assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
         expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
         assert_int_equal(files_in_dir(), 0);
     }
+}
+
+/* ---- the user's own file ---- */
+
+static void expect_own(const char *xdg, const char *home, const char *own, const char *below)
+{
+    struct nicbarr_cache_location location;
+    const char *list = "auto";
+    assert_int_equal(setenv("XDG_CACHE_HOME", xdg, 1), 0);
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    assert_int_equal(nicbarr_cache_next_location(&list, &location), NULL != own);
+    if (NULL != own) {
+        assert_string_equal(location.path, own);
+        assert_string_equal(location.below, below);
+    }
+}
+
+/* A relative $XDG_CACHE_HOME is ignored, as its specification demands. */
+CACHE_TEST(own_file)
+{
+    expect_own("/home/a/c", "/home/a", "/home/a/c/nicbarr/tuning.jsonl", "/home/a/");
+    expect_own("/home/a/c/", "/home/a", "/home/a/c//nicbarr/tuning.jsonl", "/home/a/");
+    expect_own("/home/a/c///", "/home/a", "/home/a/c////nicbarr/tuning.jsonl", "/home/a/");
+    expect_own("/c", "/home/a", "/c/nicbarr/tuning.jsonl", "/");
+    expect_own("/", "/home/a", "//nicbarr/tuning.jsonl", "/");
+    expect_own("c", "/home/a", "/home/a/.cache/nicbarr/tuning.jsonl", "/home/a");
+    expect_own("", "/home/a/", "/home/a//.cache/nicbarr/tuning.jsonl", "/home/a/");
+    expect_own("c", "a", NULL, NULL);
 }
 
 CACHE_TEST(no_dir)
