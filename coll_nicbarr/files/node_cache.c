@@ -132,8 +132,14 @@ static void begin_reading(void)
     struct reading *reading = calloc(1, sizeof(*reading));
     const char *list = mca_coll_nicbarr_component.parameters.cache;
     pthread_t thread;
+    pthread_mutex_lock(&state.lock);
     if (NULL == reading) {
         publish_texts(NULL, 0);
+    } else {
+        reading->opened = state.opened;
+    }
+    pthread_mutex_unlock(&state.lock);
+    if (NULL == reading) {
         return;
     }
     struct nicbarr_cache_location *location = &reading->location;
@@ -143,7 +149,6 @@ static void begin_reading(void)
             memcpy(reading->path[reading->count++], location->path, sizeof(location->path));
         }
     }
-    reading->opened = state.opened;
     if (0 == reading->count || 0 != os_thread_create(&thread, run_reader, reading)) {
         read_files(reading);
     } else {
