@@ -2,6 +2,7 @@
 /* Formats all error messages; see status.h. */
 #include "libmyr/status.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 void myr_write_error(struct myr_error *error, enum myr_status status, int err, const char *format,
                      ...)
 {
+    const int kept = errno;
     if (NULL != error) {
         va_list arguments;
         va_start(arguments, format);
@@ -19,4 +21,5 @@ void myr_write_error(struct myr_error *error, enum myr_status status, int err, c
             snprintf(error->text + used, sizeof(error->text) - (size_t)used, ": %s", strerror(err));
         }
     }
+    errno = kept;
 }

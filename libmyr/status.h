@@ -26,7 +26,7 @@ struct myr_error {
 };
 
 /* Fills in `error` (may be NULL) and returns `status`; the description of errno is appended if
- * `err` is not 0. */
+ * `err` is not 0. errno itself is preserved for the caller's caller. */
 #define myr_fail(error, status, err, ...)                                                          \
     (myr_write_error((error), (status), (err), __VA_ARGS__), (status))
 

@@ -178,10 +178,18 @@ static int create_temporary(const char *temporary, struct myr_error *error)
 static bool replace_file(const char *path, const char *temporary, int out, const char *text,
                          size_t bytes, struct myr_error *error)
 {
-    const bool whole = NULL != text && nicbarr_write_whole(out, text, bytes);
-    const bool written = 0 == close(out) && whole && 0 == rename(temporary, path);
+    bool written = NULL != text && nicbarr_write_whole(out, text, bytes);
+    int err = NULL == text ? ENOMEM : errno; /* of the first failure */
+    if (0 != close(out) && written) {
+        err = errno;
+        written = false;
+    }
+    if (written && 0 != rename(temporary, path)) {
+        err = errno;
+        written = false;
+    }
     if (!written) {
-        myr_write_error(error, MYR_ERR_SYSTEM, errno, "it cannot be written");
+        myr_write_error(error, MYR_ERR_SYSTEM, err, "it cannot be written");
     }
     return written;
 }

@@ -158,13 +158,15 @@ static json_t *read_other_entries(int file, json_t *head, const char *process,
     return document;
 }
 
-/* Replace the content of the file, whose offset is 0. */
+/* Replace the content of the file, whose offset is 0. Returns false, with errno, on failure. */
 static bool replace_content(int file, const json_t *document)
 {
     char *text = json_dumps(document, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
     const bool written = NULL != text && 0 == ftruncate(file, 0) &&
                          nicbarr_write_whole(file, text, strlen(text)) && 1 == write(file, "\n", 1);
+    const int err = NULL == text ? ENOMEM : errno;
     free(text);
+    errno = err;
     return written;
 }
 
