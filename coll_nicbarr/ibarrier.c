@@ -112,9 +112,6 @@ int nicbarr_ibarrier(ompi_communicator_t *comm, ompi_request_t **handle,
     }
     nicbarr_request_t *request =
         nicbarr_request_new(module->across ? &across : &on_one_node, module, comm, false);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     request->of.barrier.own.record = NULL;
     request->of.barrier.nic = NULL;
     nicbarr_request_start(request);
@@ -187,9 +184,6 @@ int nicbarr_barrier_init(ompi_communicator_t *comm, MPI_Info info, ompi_request_
     }
     nicbarr_request_t *request =
         nicbarr_request_new(module->across ? &across : &on_one_node, module, comm, true);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     request->of.barrier.own.record = NULL;
     request->of.barrier.nic = own.nic;
     if (NULL != own.record) {

@@ -188,17 +188,15 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
                                        bool persistent)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)opal_free_list_wait(&requests);
-    if (NULL != request) {
-        OMPI_REQUEST_INIT(&request->super, persistent);
-        request->super.req_status = ompi_status_empty;
-        /* The program may free the communicator before the request completes, but our module must
-         * outlive the request. */
-        OBJ_RETAIN(comm);
-        request->super.req_mpi_object.comm = comm;
-        request->operation = operation;
-        request->module = module;
-        request->persistent = NULL;
-    }
+    OMPI_REQUEST_INIT(&request->super, persistent);
+    request->super.req_status = ompi_status_empty;
+    /* The program may free the communicator before the request completes, but our module must
+     * outlive the request. */
+    OBJ_RETAIN(comm);
+    request->super.req_mpi_object.comm = comm;
+    request->operation = operation;
+    request->module = module;
+    request->persistent = NULL;
     return request;
 }
 

@@ -90,7 +90,8 @@ struct nicbarr_request {
     } of;
 };
 
-/* Create a request on `comm`. Returns NULL if out of memory. The caller fills in `of`. */
+/* Create a request on `comm`. If out of memory, waits until another request is freed, as Open MPI's
+ * own non-blocking collectives do. The caller fills in `of`. */
 nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation,
                                        mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                        bool persistent);
@@ -107,8 +108,8 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);
 
 /* Return the request to the program: fill in its parameters, and start it, unless it is persistent.
- * `request` may be NULL, which means out of memory. `fill_in` and this function return Open MPI's
- * error; on error there is no request. */
+ * `request` may be NULL, which means out of memory (persistent.h). `fill_in` and this function
+ * return Open MPI's error; on error there is no request. */
 int nicbarr_request_issue(nicbarr_request_t *request,
                           int (*fill_in)(nicbarr_request_t *request, const void *what),
                           const void *what, ompi_request_t **handle);

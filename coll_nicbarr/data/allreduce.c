@@ -127,9 +127,6 @@ static int start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_
     nicbarr_request_t *request =
         nicbarr_request_new(packed ? &packed_reduction : &reduce, module, comm, false);
     int rc = OMPI_SUCCESS;
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     *handle = &request->super;
     if (packed) {
         struct nicbarr_user_op *user = &request->of.user.reduction;
@@ -198,7 +195,7 @@ static const struct nicbarr_operation persistent_packed_reduction = {
 
 /* Create a persistent reduction from `what`, whose exchange has been allocated. */
 static int make_persistent_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                     const struct nicbarr_persistent *what, ompi_request_t **handle)
+                                     struct nicbarr_persistent *what, ompi_request_t **handle)
 {
     const bool packed = nicbarr_is_packed(what->type, what->op);
     nicbarr_request_t *request = nicbarr_persistent_new(

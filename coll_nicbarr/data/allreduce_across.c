@@ -227,9 +227,6 @@ int nicbarr_iallreduce_across(const void *from, void *to, nicbarr_count_t count,
                                            module->iallreduce.module);
     }
     nicbarr_request_t *request = nicbarr_request_new(&across, module, comm, false);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     request->of.across.carrier = carrier;
     request->of.across.carried = (struct nicbarr_carried){
         .from = from, .to = to, .op = op, .type = type, .left = (uint32_t)count};

@@ -278,9 +278,6 @@ int nicbarr_ibcast_across(void *buffer, nicbarr_count_t count, ompi_datatype_t *
                                        module->ibcast.module);
     }
     nicbarr_request_t *request = nicbarr_request_new(&across, module, comm, false);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     fill_request(request, carrier, buffer, count, type, root);
     nicbarr_request_start(request);
     *handle = &request->super;

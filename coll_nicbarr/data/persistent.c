@@ -27,6 +27,13 @@
         }                                                                                          \
     } while (0)
 
+static void release_resources(struct nicbarr_persistent *persistent)
+{
+    nicbarr_reducer_leave(&persistent->reducer);
+    nicbarr_streamer_leave(&persistent->streamer);
+    nicbarr_carrier_close(&persistent->carrier);
+}
+
 /* The original req_free is restored, because the free list reuses requests for other
  * collectives. */
 static int free_persistent(ompi_request_t **handle)
@@ -34,9 +41,7 @@ static int free_persistent(ompi_request_t **handle)
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;
     struct nicbarr_persistent *persistent = request->persistent;
     request->super.req_free = persistent->free;
-    nicbarr_reducer_leave(&persistent->reducer);
-    nicbarr_streamer_leave(&persistent->streamer);
-    nicbarr_carrier_close(&persistent->carrier);
+    release_resources(persistent);
     RELEASE(persistent->type);
     RELEASE(persistent->to_type);
     RELEASE(persistent->op);
@@ -47,15 +52,14 @@ static int free_persistent(ompi_request_t **handle)
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
-                                          const struct nicbarr_persistent *what)
+                                          struct nicbarr_persistent *what)
 {
     struct nicbarr_persistent *persistent = malloc(sizeof(*persistent));
-    nicbarr_request_t *request =
-        NULL == persistent ? NULL : nicbarr_request_new(operation, module, comm, true);
-    if (NULL == request) {
-        free(persistent);
+    if (NULL == persistent) {
+        release_resources(what);
         return NULL;
     }
+    nicbarr_request_t *request = nicbarr_request_new(operation, module, comm, true);
     *persistent = *what;
     persistent->free = request->super.req_free;
     request->super.req_free = free_persistent;

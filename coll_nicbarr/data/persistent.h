@@ -38,14 +38,15 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
                                        : &request->module->nonblocking.reducer;
 }
 
-/* Create an inactive request with the state `what`. Returns NULL if out of memory. The caller fills
- * in `of`. Freeing the request frees everything in `what`, and then calls the operation's
- * release(). The program may free the type and the operation, because the request retains them as
- * long as it needs them. (The requests of Open MPI do not.) */
+/* Create an inactive request with the state `what`, whose exchange, ring or carrier it then owns.
+ * If out of memory, frees these and returns NULL. The caller fills in `of`. Freeing the request
+ * frees everything in `what`, and then calls the operation's release(). The program may free the
+ * type and the operation, because the request retains them as long as it needs them. (Open MPI's
+ * own requests do not.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
-                                          const struct nicbarr_persistent *what);
+                                          struct nicbarr_persistent *what);
 
 /* Create a carrier like the carrier of the class, for one persistent collective of `bytes` bytes
  * (0: cannot be carried). If the class is undecided, it is decided first. If Open MPI's own
