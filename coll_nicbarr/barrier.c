@@ -69,7 +69,7 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
     if (module->tuning) { /* Open MPI's collectives, which tuning uses, may call barriers */
         return openmpi_barrier(module, comm);
     }
-    if (module->group.epoch >= module->tune_at) {
+    if (myr_epoch_reached(module->group.epoch, module->tune_at)) {
         return nicbarr_tune(module, comm);
     }
     myr_group_barrier(&module->group);
@@ -194,7 +194,7 @@ static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mod
     if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    if (module->tuning || module->barriers++ < module->tune_at) {
+    if (module->tuning || !myr_epoch_reached(module->barriers++, module->tune_at)) {
         return openmpi_barrier(module, comm);
     }
     return nicbarr_tune(module, comm);

@@ -91,7 +91,7 @@ static void record_call(mca_coll_nicbarr_module_t *module)
     const mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     const bool forced = NICBARR_ALGORITHMS != component->forced.algorithm;
     const uint32_t wanted = forced ? 0 : module->tune_at;
-    if (module->across && !module->declined && module->ibarriers++ >= wanted) {
+    if (module->across && !module->declined && myr_epoch_reached(module->ibarriers++, wanted)) {
         module->pending |= NICBARR_PENDING_BARRIER;
     }
 }
