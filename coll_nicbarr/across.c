@@ -213,7 +213,6 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     struct myr_error error = {0};
     bool good = true;
     int rc = OMPI_SUCCESS;
-    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     if (NICBARR_OPENMPI != module->choice.algorithm) {
         rc = join_groups(module, comm, &error, &good);
         if (OMPI_SUCCESS == rc && good) {
@@ -227,7 +226,6 @@ int nicbarr_across_install(mca_coll_nicbarr_module_t *module, ompi_communicator_
     if (OMPI_SUCCESS == rc && good) {
         nicbarr_barrier_event(module, NICBARR_EVENT_CHOSEN);
     }
-    module->tuning = false;
     return rc;
 }
 
@@ -265,18 +263,15 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     const char *why = NULL;
     bool all_suspect = false;
-    module->tuning = true; /* see nicbarr_across_install() */
     int rc = find_nodes(module, comm, &why);
     if (OMPI_SUCCESS == rc && NULL == why) {
         why = nicbarr_forced_unusable(&module->shape);
     }
     if (OMPI_SUCCESS == rc && NULL != why) {
         nicbarr_decline(module, comm, why);
-        module->tuning = false;
         return OMPI_SUCCESS;
     }
     rc = OMPI_SUCCESS == rc ? get_proposal(module, comm, &all_suspect) : rc;
-    module->tuning = false;
     if (OMPI_SUCCESS == rc && !module->sealed && 0 == ompi_comm_rank(comm)) {
         opal_output_verbose(
             1, mca_coll_nicbarr_component.output,

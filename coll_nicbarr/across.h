@@ -16,9 +16,9 @@ int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t
  * and draw a new secret for the module's future groups. If no NIC can, the communicator is declined
  * (module->declined).
  *
- * Sets `all_suspect` to true if this communicator must not try any NIC, because on an earlier
- * communicator no NIC could deliver its packets. Collective over `comm`, with module->tuning set.
- * Returns Open MPI's error. */
+ * Sets `all_suspect` to true if this communicator must not try any NIC, because the packets of all
+ * NICs were lost on an earlier communicator. Collective over `comm`. Returns Open
+ * MPI's error. */
 int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 bool *all_suspect);
 

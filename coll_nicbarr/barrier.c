@@ -66,9 +66,6 @@ MYR_HOT static int barrier_counter(ompi_communicator_t *comm, mca_coll_base_modu
 static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* Open MPI's collectives, which tuning uses, may call barriers */
-        return openmpi_barrier(module, comm);
-    }
     if (myr_epoch_reached(module->group.epoch, module->tune_at)) {
         return nicbarr_tune(module, comm);
     }
@@ -81,9 +78,6 @@ static int barrier_undecided(ompi_communicator_t *comm, mca_coll_base_module_t *
 static int barrier_provisional(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* see barrier_undecided() */
-        return openmpi_barrier(module, comm);
-    }
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
@@ -108,22 +102,11 @@ static inline bool is_comparison_due(mca_coll_nicbarr_module_t *module)
     return __builtin_expect(0 == --module->watch.until, 0);
 }
 
-/* Start a comparison. If another measurement is in progress, whose collectives may call this
- * function, the comparison is postponed by one barrier. */
-static int begin_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
-{
-    if (module->tuning) {
-        module->watch.until = 1;
-        return openmpi_barrier(module, comm);
-    }
-    return nicbarr_watch_compare(module, comm);
-}
-
 MYR_HOT static int barrier_watched_slots(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (is_comparison_due(module)) {
-        return begin_comparison(module, comm);
+        return nicbarr_watch_compare(module, comm);
     }
     myr_group_barrier_slots(&module->group);
     return OMPI_SUCCESS;
@@ -133,7 +116,7 @@ MYR_HOT static int barrier_watched_counter(ompi_communicator_t *comm, mca_coll_b
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     if (is_comparison_due(module)) {
-        return begin_comparison(module, comm);
+        return nicbarr_watch_compare(module, comm);
     }
     myr_group_barrier_counter(&module->group);
     return OMPI_SUCCESS;
@@ -145,16 +128,13 @@ static int barrier_watched_openmpi(ompi_communicator_t *comm, mca_coll_base_modu
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return is_comparison_due(module) ? begin_comparison(module, comm)
+    return is_comparison_due(module) ? nicbarr_watch_compare(module, comm)
                                      : openmpi_barrier(module, comm);
 }
 
 static int barrier_comparing(ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    if (module->tuning) { /* see barrier_undecided() */
-        return openmpi_barrier(module, comm);
-    }
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
@@ -182,7 +162,7 @@ MYR_HOT static int barrier_watched_nic(ompi_communicator_t *comm, mca_coll_base_
     if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return is_comparison_due(module) ? begin_comparison(module, comm)
+    return is_comparison_due(module) ? nicbarr_watch_compare(module, comm)
                                      : nicbarr_nic_barrier(module, comm, &module->nic);
 }
 
@@ -194,7 +174,7 @@ static int barrier_across_undecided(ompi_communicator_t *comm, mca_coll_base_mod
     if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    if (module->tuning || !myr_epoch_reached(module->barriers++, module->tune_at)) {
+    if (!myr_epoch_reached(module->barriers++, module->tune_at)) {
         return openmpi_barrier(module, comm);
     }
     return nicbarr_tune(module, comm);
@@ -209,7 +189,7 @@ static int barrier_across_known(ompi_communicator_t *comm, mca_coll_base_module_
     if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    if (module->tuning || module->barriers++ < wanted) {
+    if (module->barriers++ < wanted) {
         return openmpi_barrier(module, comm);
     }
     const int rc = nicbarr_across_install(module, comm);
@@ -227,9 +207,6 @@ static int barrier_across_first(ompi_communicator_t *comm, mca_coll_base_module_
     const uint32_t wanted = forced ? 0 : (uint32_t)component->parameters.tune_after;
     if (handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
-    }
-    if (module->tuning) {
-        return openmpi_barrier(module, comm);
     }
     nicbarr_cache_prefetch(comm, module->barriers);
     if (module->barriers < wanted) {

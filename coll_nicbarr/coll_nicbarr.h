@@ -212,8 +212,6 @@ typedef struct mca_coll_nicbarr_module {
         bool no_room[2]; /* no shared memory for an exchange, for a ring */
     } nonblocking;
     bool declined;    /* setup failed, and all members fell back to Open MPI's own functions */
-    bool tuning;      /* setup or a measurement calls Open MPI's own collectives, which may call
-                         nicbarr's */
     uint32_t tune_at; /* number of barriers, or MPI_Ibarriers, after which to measure; like these
                          numbers it wraps around, because measuring may never be affordable */
     /* continues the contest of a provisional choice (tune.c); NULL: none */

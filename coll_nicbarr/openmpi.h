@@ -10,10 +10,11 @@
  * because it continues by a call through the table. coll/xhc and coll/acoll of 6.0 also change
  * entries that are not their own.
  *
- * Therefore each of Open MPI's functions is called while the communicator has another table, which
- * never contains blocking functions of this component or of components above. Changes that a
- * function makes to this table stay in effect for later calls. All calls of Open MPI's blocking
- * functions go through this file.
+ * Therefore each own function is called while the communicator has another table, which never
+ * contains blocking functions of this component or of one above. What a function changes there
+ * applies to later calls. All calls of own blocking functions go through this file, so Open MPI
+ * never calls a blocking function of this component within another one on the same communicator,
+ * such as one that measures.
  *
  * The non-blocking functions in this second table are the same as in the communicator's first one,
  * because Open MPI may call them from within progress (MPI_Comm_idup), at a different point of the

@@ -23,8 +23,7 @@ int nicbarr_across_get_split(mca_coll_nicbarr_module_t *module, ompi_communicato
     if (NICBARR_BARRIER_ACROSS_FIRST == module->barrier_state) {
         rc = nicbarr_across_leave_first(module, comm);
     }
-    if (OMPI_SUCCESS == rc && NICBARR_BARRIER_ACROSS_UNDECIDED == module->barrier_state &&
-        !module->tuning) {
+    if (OMPI_SUCCESS == rc && NICBARR_BARRIER_ACROSS_UNDECIDED == module->barrier_state) {
         rc = nicbarr_tune(module, comm);
     }
     if (OMPI_SUCCESS == rc && NICBARR_BARRIER_ACROSS_KNOWN == module->barrier_state) {

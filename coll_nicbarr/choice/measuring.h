@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective steps of measurements, called by tune.c, trial.c, data_across.c, candidate_groups.c,
- * limits.c and round_trips.c. All ranks of `comm` call them in the same order, with module->tuning
- * set. They return Open MPI's codes.
+ * limits.c and round_trips.c. All ranks of `comm` call them in the same order. They return Open
+ * MPI's codes.
  *
  * The ranks agree by means of the saved functions of the component below. These functions work in
  * any state of this component. They also bypass components above this one, such as coll/monitoring,

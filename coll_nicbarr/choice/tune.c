@@ -312,20 +312,16 @@ int nicbarr_tune_continue(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     struct nicbarr_tuner *tuner = module->tuner;
     const double start_us = nicbarr_now_us();
-    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     if (!nicbarr_affordable(module, comm, nicbarr_batches_next_us(&tuner->batches), false)) {
         nicbarr_batches_postpone(&tuner->batches);
-        module->tuning = false;
         return nicbarr_synchronise(module, comm);
     }
     uninstall_chosen(tuner);
-    int rc = run_batch(tuner, start_us);
+    const int rc = run_batch(tuner, start_us);
     nicbarr_expense_record(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
     module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner owns the plan */
-    rc = OMPI_SUCCESS == rc ? install_result(tuner) : rc;
-    module->tuning = false;
-    return rc;
+    return OMPI_SUCCESS == rc ? install_result(tuner) : rc;
 }
 
 /* The data about the shape that rank 0 broadcasts. */
@@ -472,16 +468,13 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct stored stored = {0, 0, 0};
 
-    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     int rc = get_stored_choice(module, comm, &stored);
     if (OMPI_SUCCESS == rc && 0 != stored.known && !can_adopt(module, stored.known)) {
         stored.known = 0;
     }
     if (OMPI_SUCCESS == rc && 0 == (stored.known | stored.suspect) &&
         (0 != stored.reading || !may_measure(module, comm))) {
-        rc = postpone_tuning(module, comm);
-        module->tuning = false;
-        return rc;
+        return postpone_tuning(module, comm);
     }
     if (OMPI_SUCCESS == rc) {
         nicbarr_report_retract(module, comm, NULL);
@@ -493,6 +486,5 @@ int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
     } else if (OMPI_SUCCESS == rc) {
         rc = measure_candidates(module, comm);
     }
-    module->tuning = false;
     return rc;
 }

@@ -238,7 +238,6 @@ static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 {
     struct nicbarr_comparison *comparison = &module->watch.run->comparison;
     double values[NICBARR_COMPARISON_VALUES];
-    module->tuning = true; /* Open MPI's collectives may call MPI_Barrier's function on `comm` */
     int rc = nicbarr_maximum(module, comm, values, nicbarr_comparison_values(comparison, values));
     if (OMPI_SUCCESS == rc) {
         nicbarr_comparison_agreed(comparison, values);
@@ -246,7 +245,6 @@ static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (OMPI_SUCCESS == rc && comparison->over) {
         rc = finish_comparison(module, comm);
     }
-    module->tuning = false;
     return rc;
 }
 
@@ -289,9 +287,7 @@ static int prepare_comparison(mca_coll_nicbarr_module_t *module, ompi_communicat
 
 int nicbarr_watch_compare(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    module->tuning = true; /* see agree_on_round() */
     const int rc = prepare_comparison(module, comm);
-    module->tuning = false;
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -112,9 +112,7 @@ MYR_HOT int nicbarr_allreduce_across(const void *from, void *to, nicbarr_count_t
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable_bytes(count, type, op, comm);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement, this function may be called by Open MPI's own functions, and must not
-     * use nicbarr's implementation then. */
-    if (0 == bytes || module->tuning ||
+    if (0 == bytes ||
         !nicbarr_data_serves(module, comm, NICBARR_ALLREDUCE, bytes, NICBARR_NO_ROOT)) {
         return nicbarr_openmpi_allreduce(from, to, count, type, op, comm, &module->openmpi);
     }
@@ -129,8 +127,7 @@ int nicbarr_reduce_across(const void *from, void *to, nicbarr_count_t count, omp
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = carriable_bytes(count, type, op, comm);
     nicbarr_data_check_pending(module, comm);
-    if (0 == bytes || module->tuning ||
-        !nicbarr_data_serves(module, comm, NICBARR_REDUCE, bytes, root)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_REDUCE, bytes, root)) {
         return nicbarr_openmpi_reduce(from, to, count, type, op, root, comm, &module->openmpi);
     }
     return nicbarr_carry_reduction(module, comm, carrier_of(module, NICBARR_REDUCE, bytes), from,

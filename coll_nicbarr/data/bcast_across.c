@@ -160,10 +160,7 @@ MYR_HOT int nicbarr_bcast_across(void *buffer, nicbarr_count_t count, ompi_datat
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     size_t bytes = nicbarr_packed_bytes(count, type);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement, Open MPI's own functions may call this one, which then must not use
-     * nicbarr's implementation. */
-    if (0 == bytes || module->tuning ||
-        !nicbarr_data_serves(module, comm, NICBARR_BCAST, bytes, root)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_BCAST, bytes, root)) {
         return nicbarr_openmpi_bcast(buffer, count, type, root, comm, &module->openmpi);
     }
     struct nicbarr_carrier *carrier =

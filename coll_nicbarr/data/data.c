@@ -140,13 +140,12 @@ static void decide_one_pending(mca_coll_nicbarr_module_t *module, ompi_communica
 
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
-    if (!module->tuning && 0 != (module->pending & NICBARR_PENDING_BARRIER)) {
+    if (0 != (module->pending & NICBARR_PENDING_BARRIER)) {
         module->pending &= ~NICBARR_PENDING_BARRIER;
         /* the collective that follows returns the error */
         (void)nicbarr_across_get_split(module, comm);
     }
-    for (uint32_t c = 0; !module->tuning && 0 != module->pending && c < NICBARR_ACROSS_CLASSES;
-         ++c) {
+    for (uint32_t c = 0; 0 != module->pending && c < NICBARR_ACROSS_CLASSES; ++c) {
         decide_one_pending(module, comm, NICBARR_ALLREDUCE, c);
         decide_one_pending(module, comm, NICBARR_BCAST, c);
     }
@@ -292,11 +291,12 @@ static void remeasure_class(mca_coll_nicbarr_module_t *module, ompi_communicator
     restore_if_all_openmpi(module, collective);
 }
 
-static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module_t *module,
-                                                         ompi_communicator_t *comm,
-                                                         enum nicbarr_collective collective,
-                                                         uint32_t size_class, int root)
+bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                               enum nicbarr_collective collective, uint32_t size_class, int root)
 {
+    if (module->declined) {
+        return false;
+    }
     const bool watched = NICBARR_WAY_WATCHED == module->ways[collective][size_class].way;
     struct nicbarr_trial *trial = nicbarr_trial_of(module, collective, size_class);
     if (NULL == trial && !watched) {
@@ -313,17 +313,4 @@ static __attribute__((noinline)) bool decide_or_continue(mca_coll_nicbarr_module
     trial = nicbarr_trial_of(module, collective, size_class);
     return NICBARR_WAY_NICBARR ==
            (NULL != trial ? trial->way : nicbarr_data_way(module, collective, size_class));
-}
-
-MYR_HOT bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                       enum nicbarr_collective collective, uint32_t size_class,
-                                       int root)
-{
-    if (module->declined) {
-        return false;
-    }
-    if (module->tuning) { /* measuring uses collectives on this communicator */
-        return NICBARR_WAY_NICBARR == nicbarr_data_way(module, collective, size_class);
-    }
-    return decide_or_continue(module, comm, collective, size_class, root);
 }

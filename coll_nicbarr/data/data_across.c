@@ -32,7 +32,7 @@ struct nicbarr_carrier *nicbarr_data_carrier_for_call(mca_coll_nicbarr_module_t 
                                                       enum nicbarr_collective collective,
                                                       size_t bytes, int root)
 {
-    if (0 == bytes || bytes > nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1] || module->tuning) {
+    if (0 == bytes || bytes > nicbarr_size_classes[NICBARR_ACROSS_CLASSES - 1]) {
         return NULL;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
@@ -393,7 +393,6 @@ int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_commun
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
     int rc = OMPI_SUCCESS;
-    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     struct tuner *t = make_tuner(module, comm, collective, size_class, false);
     if (NULL != t) {
         t->trial.remeasured = true;
@@ -408,7 +407,6 @@ int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_commun
         module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI;
         free_tuner(&t->trial);
     }
-    module->tuning = false;
     return rc;
 }
 
@@ -418,8 +416,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     bool all_suspect = false;
     struct tuner *t = NULL;
     int rc = OMPI_SUCCESS;
-    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
-    /* do not send messages before it is known that all members participate */
+    /* no message may be sent before it is known that all members participate */
     if (NULL == module->carriers) {
         rc = nicbarr_across_prepare_data(module, comm, &all_suspect);
         if (OMPI_SUCCESS == rc && !module->declined && !all_suspect) {
@@ -433,6 +430,5 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
     if (NULL == t) { /* no NIC is usable, or all are suspect, or a member is out of memory */
         module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI;
     }
-    module->tuning = false;
     return rc;
 }

@@ -163,9 +163,9 @@ static int begin_trial(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
                      : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* Remeasure a class. If a member has no memory for the trial, the implementation in use is kept. */
-static int begin_remeasurement(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               enum nicbarr_collective collective, uint32_t size_class)
+/* If a member has no memory for the trial, the implementation in use stays. */
+int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                enum nicbarr_collective collective, uint32_t size_class)
 {
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
@@ -196,7 +196,6 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
 {
     struct nicbarr_choice choice;
     uint64_t known;
-    module->tuning = true;
     int rc = nicbarr_trial_stored_choice(module, comm, collective, size_class, &known);
     const enum nicbarr_source source = nicbarr_choice_decode(known, &choice);
     const enum nicbarr_way way = 0 == known ? NICBARR_WAY_OPEN : way_of(collective, choice);
@@ -209,15 +208,5 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
                nicbarr_trial_affordable(module, comm, collective, size_class)) {
         rc = begin_trial(module, comm, collective, size_class);
     }
-    module->tuning = false;
-    return rc;
-}
-
-int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                enum nicbarr_collective collective, uint32_t size_class)
-{
-    module->tuning = true;
-    const int rc = begin_remeasurement(module, comm, collective, size_class);
-    module->tuning = false;
     return rc;
 }

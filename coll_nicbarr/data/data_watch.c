@@ -49,10 +49,8 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
                             enum nicbarr_collective collective, uint32_t size_class)
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
-    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     const bool due =
         nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), true);
-    module->tuning = false;
     if (!due) {
         class->until = nicbarr_remeasure_postpone(&class->pause);
     }

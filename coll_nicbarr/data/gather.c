@@ -99,9 +99,7 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
     const size_t block = nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement across nodes, this function may be called by Open MPI's own functions,
-     * and must not use nicbarr's implementation then. */
-    if (0 == bytes || (module->across && module->tuning) ||
+    if (0 == bytes ||
         !nicbarr_data_serves(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
         return nicbarr_openmpi_allgather(from, from_count, from_type, to, to_count, to_type, comm,
                                          &module->openmpi);
@@ -122,8 +120,7 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
                                  : nicbarr_packed_bytes(from_count, from_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    if (0 == bytes || (module->across && module->tuning) || /* see nicbarr_allgather() */
-        !nicbarr_data_serves(module, comm, NICBARR_GATHER, bytes, root)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_GATHER, bytes, root)) {
         return nicbarr_openmpi_gather(from, from_count, from_type, to, to_count, to_type, root,
                                       comm, &module->openmpi);
     }

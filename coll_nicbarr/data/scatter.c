@@ -104,10 +104,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
                                  : nicbarr_packed_bytes(to_count, to_type);
     const size_t bytes = block * (size_t)ompi_comm_size(comm);
     nicbarr_data_check_pending(module, comm);
-    /* During a measurement across nodes, this function may be called by Open MPI's own functions,
-     * and must not use nicbarr's implementation then. */
-    if (0 == bytes || (module->across && module->tuning) ||
-        !nicbarr_data_serves(module, comm, NICBARR_SCATTER, bytes, root)) {
+    if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_SCATTER, bytes, root)) {
         return nicbarr_openmpi_scatter(from, from_count, from_type, to, to_count, to_type, root,
                                        comm, &module->openmpi);
     }

@@ -160,8 +160,8 @@ static int run_batches(struct nicbarr_trial *trial, double since_us, double at_o
     const double began_us = since_us;
     bool more = false;
     int rc;
-    *way_of(trial) =
-        NICBARR_WAY_NICBARR; /* the calls of the contest use nicbarr's implementation */
+    /* On one node the contest calls MPI's functions, with payloads of this class. */
+    *way_of(trial) = NICBARR_WAY_NICBARR;
     do {
         const double batch_us = nicbarr_batches_next_us(batches);
         rc = nicbarr_sampler_run_batch(&trial->contest, &sampler, since_us, batch_us);
@@ -265,7 +265,6 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
     if (!nicbarr_batches_due(batches)) {
         return false;
     }
-    module->tuning = true; /* Open MPI's collectives may call our functions on `comm` */
     const bool affordable = !is_limited(trial) ||
                             nicbarr_affordable(module, trial->comm,
                                                nicbarr_batches_next_us(batches), trial->remeasured);
@@ -275,6 +274,5 @@ bool nicbarr_trial_call(struct nicbarr_trial *trial)
     } else {
         nicbarr_batches_postpone(batches);
     }
-    module->tuning = false;
     return affordable;
 }

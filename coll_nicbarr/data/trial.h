@@ -62,18 +62,18 @@ struct nicbarr_trial_kind {
     void (*free)(struct nicbarr_trial *trial);
 };
 
-/* Get the stored choice for a class, which is either the choice of this job or, if its confidence
- * is sufficient, a choice from the cache. `*known` becomes a word of nicbarr_choice_encode(), 0 if
- * there is no choice, or NICBARR_READING if it is not known yet. Rank 0 looks it up and broadcasts
- * it. Collective, with module->tuning set; returns Open MPI's error. */
+/* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.
+ * `*known` becomes a word of nicbarr_choice_encode(), 0 if there is none, or NICBARR_READING if it
+ * is not known yet. Rank 0 looks it up, and broadcasts it. Collective; returns
+ * Open MPI's error. */
 int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class,
                                 uint64_t *known);
 
 /* Begin a trial with this number of candidates; the caller has filled in its first fields. Sets the
- * `way` of the class, provisionally or finally. The trial is freed when it ends, in this call or
- * later. The time that has passed since `since_us` (nicbarr_now_us()) is charged to its budget.
- * Collective, with module->tuning set; returns Open MPI's error. */
+ * class's way, provisionally or finally. The trial is freed at its end, in this call or later. The
+ * time since `since_us` (nicbarr_now_us()) counts against its budget. Collective; returns Open
+ * MPI's error. */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
 /* Postpone the decision on the class by more calls. All members do so in the same call. */
@@ -81,7 +81,7 @@ void nicbarr_trial_postpone(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
                             uint32_t size_class);
 
 /* Returns whether a trial may begin now for a class without a stored choice. If the job cannot
- * afford it, the trial is postponed. Collective, with module->tuning set. */
+ * afford it, the trial is postponed. Collective. */
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class);
 
