@@ -39,6 +39,11 @@ static bool has_blocks(enum nicbarr_collective collective)
            NICBARR_SCATTER == collective;
 }
 
+static enum nicbarr_way way_of(int candidate)
+{
+    return OURS == candidate ? NICBARR_WAY_NICBARR : NICBARR_WAY_OPENMPI;
+}
+
 /* The user-defined operation that a trial executes: a sum. */
 static void sum_doubles(void *left, void *right, int *count, MPI_Datatype *type)
 {
@@ -50,42 +55,34 @@ static void sum_doubles(void *left, void *right, int *count, MPI_Datatype *type)
     }
 }
 
+/* A call by MPI's function, for which the class is decided in the candidate's favour until the
+ * trial sets its way. Since the payload belongs to the class, the function does not count the
+ * call. */
 static int call_collective(void *trial, int candidate, int number)
 {
     const struct tuner *t = trial;
-    const bool ours = OURS == candidate;
+    const enum nicbarr_collective collective = t->trial.collective;
     mca_coll_nicbarr_module_t *module = t->trial.module;
     ompi_communicator_t *comm = t->trial.comm;
     mca_coll_base_module_t *base = &module->super;
     const int root = nicbarr_trial_root(&t->trial, number);
-    switch (t->trial.collective) {
+    module->ways[collective][t->trial.size_class].way = way_of(candidate);
+    switch (collective) {
     case NICBARR_BCAST:
-        return ours ? nicbarr_bcast(t->to, t->count, t->type, root, comm, base)
-                    : nicbarr_openmpi_bcast(t->to, t->count, t->type, root, comm, &module->openmpi);
+        return nicbarr_bcast(t->to, t->count, t->type, root, comm, base);
     case NICBARR_REDUCE:
     case NICBARR_REDUCE_USER_OP:
-        return ours ? nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base)
-                    : nicbarr_openmpi_reduce(t->from, t->to, t->count, t->type, t->op, root, comm,
-                                             &module->openmpi);
+        return nicbarr_reduce(t->from, t->to, t->count, t->type, t->op, root, comm, base);
     case NICBARR_ALLGATHER:
-        return ours ? nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm,
-                                        base)
-                    : nicbarr_openmpi_allgather(t->from, t->count, t->type, t->to, t->count,
-                                                t->type, comm, &module->openmpi);
+        return nicbarr_allgather(t->from, t->count, t->type, t->to, t->count, t->type, comm, base);
     case NICBARR_GATHER:
-        return ours ? nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root,
-                                     comm, base)
-                    : nicbarr_openmpi_gather(t->from, t->count, t->type, t->to, t->count, t->type,
-                                             root, comm, &module->openmpi);
+        return nicbarr_gather(t->from, t->count, t->type, t->to, t->count, t->type, root, comm,
+                              base);
     case NICBARR_SCATTER:
-        return ours ? nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root,
-                                      comm, base)
-                    : nicbarr_openmpi_scatter(t->from, t->count, t->type, t->to, t->count, t->type,
-                                              root, comm, &module->openmpi);
+        return nicbarr_scatter(t->from, t->count, t->type, t->to, t->count, t->type, root, comm,
+                               base);
     default:
-        return ours ? nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base)
-                    : nicbarr_openmpi_allreduce(t->from, t->to, t->count, t->type, t->op, comm,
-                                                &module->openmpi);
+        return nicbarr_allreduce(t->from, t->to, t->count, t->type, t->op, comm, base);
     }
 }
 
@@ -93,7 +90,7 @@ static int call_collective(void *trial, int candidate, int number)
 
 static void install_chosen(struct nicbarr_trial *trial)
 {
-    trial->way = OURS == trial->contest.chosen ? NICBARR_WAY_NICBARR : NICBARR_WAY_OPENMPI;
+    trial->way = way_of(trial->contest.chosen);
 }
 
 static void release_op(enum nicbarr_collective collective, ompi_op_t *op)
@@ -113,21 +110,11 @@ static void free_tuner(struct nicbarr_trial *trial)
 static const struct nicbarr_trial_kind on_one_node = {call_collective, NULL, install_chosen,
                                                       free_tuner};
 
-/* Returns the size of a trial's payload. In the smallest class, each process may get less than a
- * byte; then the payload has one byte per process. */
-static size_t payload_bytes(const ompi_communicator_t *comm, enum nicbarr_collective collective,
-                            uint32_t size_class)
-{
-    const size_t bytes = nicbarr_size_classes[size_class];
-    const size_t processes = (size_t)ompi_comm_size((ompi_communicator_t *)comm);
-    return has_blocks(collective) && bytes < processes ? processes : bytes;
-}
-
 /* Create a tuner for the class. Returns NULL on all members if one is out of memory. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {
-    const size_t bytes = payload_bytes(comm, collective, size_class);
+    const size_t bytes = nicbarr_size_classes[size_class];
     const bool blocks = has_blocks(collective);
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
     ompi_op_t *op = has_user_op(collective) ? nicbarr_op_create(sum_doubles) : MPI_SUM;
@@ -182,7 +169,7 @@ int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communic
 
 /* Returns the way that corresponds to a choice, or NICBARR_WAY_OPEN if the choice does not apply to
  * this collective, because the cache was edited by hand. */
-static enum nicbarr_way way_of(enum nicbarr_collective collective, struct nicbarr_choice choice)
+static enum nicbarr_way decode_way(enum nicbarr_collective collective, struct nicbarr_choice choice)
 {
     const bool ours =
         nicbarr_choice_equal(choice, nicbarr_way_choice(collective, NICBARR_WAY_NICBARR));
@@ -198,7 +185,7 @@ int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
     uint64_t known;
     int rc = nicbarr_trial_stored_choice(module, comm, collective, size_class, &known);
     const enum nicbarr_source source = nicbarr_choice_decode(known, &choice);
-    const enum nicbarr_way way = 0 == known ? NICBARR_WAY_OPEN : way_of(collective, choice);
+    const enum nicbarr_way way = 0 == known ? NICBARR_WAY_OPEN : decode_way(collective, choice);
     if (OMPI_SUCCESS == rc && NICBARR_READING == known) {
         nicbarr_trial_postpone(module, collective, size_class);
     } else if (OMPI_SUCCESS == rc && NICBARR_WAY_OPEN != way) {

@@ -160,8 +160,6 @@ static int run_batches(struct nicbarr_trial *trial, double since_us, double at_o
     const double began_us = since_us;
     bool more = false;
     int rc;
-    /* On one node the contest calls MPI's functions, with payloads of this class. */
-    *way_of(trial) = NICBARR_WAY_NICBARR;
     do {
         const double batch_us = nicbarr_batches_next_us(batches);
         rc = nicbarr_sampler_run_batch(&trial->contest, &sampler, since_us, batch_us);

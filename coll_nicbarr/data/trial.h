@@ -51,7 +51,7 @@ struct nicbarr_trial {
 };
 
 struct nicbarr_trial_kind {
-    /* As in struct nicbarr_sampler; `trial` is the context. */
+    /* As in struct nicbarr_sampler; `trial` is the context. May change the class's way. */
     int (*call)(void *trial, int candidate, int number);
     /* Called before the trial continues, to undo what was installed; NULL if there is nothing to
      * undo. */
