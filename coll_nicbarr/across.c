@@ -98,9 +98,7 @@ static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_
         const uint8_t *theirs = all + (size_t)r * sizeof(mine);
         uint16_t count;
         memcpy(&count, theirs, sizeof(count));
-        if (count <= NICBARR_HELLO_BYTES) {
-            (void)nicbarr_peer_renew(&name, theirs + sizeof(count), count);
-        }
+        nicbarr_peer_renew(&name, theirs + sizeof(count), count);
     }
     free(all);
     return rc;
@@ -120,7 +118,7 @@ static int find_nodes(mca_coll_nicbarr_module_t *module, ompi_communicator_t *co
         rc = exchange_hellos(module, comm);
     }
     if (OMPI_SUCCESS == rc) {
-        (void)nicbarr_nodes_determine(module, comm, why);
+        *why = nicbarr_nodes_determine(module, comm);
     }
     return rc;
 }

@@ -195,8 +195,7 @@ static const char *describe_missing_nic(char *text, size_t bytes)
     return text;
 }
 
-bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             const char **why)
+const char *nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     static char text[WHY_BYTES];
     const int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm);
@@ -207,9 +206,9 @@ bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicato
         const int odd = first_in_trouble(peers, size);
         if (odd >= 0) {
             const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, odd);
-            *why = nicbarr_peer_trouble(&name, peers[odd], text, sizeof(text));
+            const char *why = nicbarr_peer_trouble(&name, peers[odd], text, sizeof(text));
             free(peers);
-            return false;
+            return why;
         }
         counted = nicbarr_peers_census(peers, comm, segment_sharing_nics(), &module->nodes);
         homes = NICBARR_COUNTED == counted ? count_homes(peers, (uint32_t)size, (uint32_t)rank) : 0;
@@ -217,14 +216,11 @@ bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicato
     free(peers);
     switch (counted) {
     case NICBARR_NO_MEMORY:
-        *why = "out of memory";
-        return false;
+        return "out of memory";
     case NICBARR_NO_COMMON_NIC:
-        *why = describe_missing_nic(text, sizeof(text));
-        return false;
+        return describe_missing_nic(text, sizeof(text));
     case NICBARR_MIXED:
-        *why = "some processes share a NIC but no memory, or memory but no NIC";
-        return false;
+        return "some processes share a NIC but no memory, or memory but no NIC";
     case NICBARR_COUNTED:
         break;
     }
@@ -233,7 +229,7 @@ bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicato
         .players = module->nodes.players,
     };
     fill_shape(&module->shape, (uint32_t)size, homes);
-    return true;
+    return NULL;
 }
 
 bool nicbarr_members_lack_nics(ompi_communicator_t *comm)

@@ -16,9 +16,8 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
                                   ompi_communicator_t *comm, uint64_t sequence);
 
 /* Check that there is a NIC that all members of a communicator across nodes have. If so, sets the
- * nodes and shape of `module`, and returns true; otherwise `*why` becomes the reason. */
-bool nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             const char **why);
+ * nodes and shape of `module`, and returns NULL; otherwise returns the reason. */
+const char *nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Returns whether a second exchange of hellos is needed, because all members can participate, but
  * some of them had not opened all NICs when they started. All members get the same answer, because

@@ -316,13 +316,12 @@ const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
     return lookup_peer(name);
 }
 
-bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
+void nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
 {
     struct nicbarr_hello hello;
-    const bool read = nicbarr_hello_read(bytes, count, &hello);
-    struct nicbarr_peer *peer = read ? lookup_peer(name) : NULL;
-    if (NULL == peer) {
-        return false;
+    struct nicbarr_peer *peer = lookup_peer(name);
+    if (NULL == peer || !nicbarr_hello_read(bytes, count, &hello)) {
+        return;
     }
     pthread_mutex_lock(&lock);
     if (peer->later && !peer->renewed) { /* further hellos are ignored */
@@ -330,12 +329,6 @@ bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, s
         peer->renewed = true;
     }
     pthread_mutex_unlock(&lock);
-    return true;
-}
-
-bool nicbarr_peer_has_key(const struct nicbarr_peer *peer)
-{
-    return peer->sealed;
 }
 
 bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key)

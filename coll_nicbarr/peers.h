@@ -44,10 +44,8 @@ const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
  * closing. */
 const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
 
-/* The first function returns whether the process has a public key. The second function gets the key
- * that its node and this node share by key agreement, which is computed once per node. It returns
- * false if the process has no public key, or if out of memory. Any thread may call them. */
-bool nicbarr_peer_has_key(const struct nicbarr_peer *peer);
+/* Get the key that the peer's node and this one share by key agreement, which is computed once per
+ * node. Returns false if the peer has no public key (`sealed`), or if out of memory. */
 bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key);
 
 /* Write the reason why `peer` cannot participate into text[bytes]; returns the message. */
@@ -67,10 +65,10 @@ enum nicbarr_census_result nicbarr_peers_census(const struct nicbarr_peer *const
  * job's first process, or 0 if that process has no segment. */
 uint64_t nicbarr_job_identity(void);
 
-/* Replace the hello of this process, or of another process, by its second hello. A process that had
- * `later` set in its first hello sends at most one more, encoded as in hello.h. Returns false if
- * the bytes are not a hello, or if out of memory. */
+/* Replace this process's hello, or that of another process, by its second one. Processes that had
+ * `later` set in their first hello send at most one more, encoded as in hello.h. Bytes that
+ * are not a hello are ignored. */
 void nicbarr_hello_renew(const struct nicbarr_hello *own);
-bool nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
+void nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
 
 #endif

@@ -43,7 +43,7 @@ static bool number_nodes(const struct nicbarr_peer *const *peers, uint32_t size,
             *node = ++nodes->count;
         }
         nodes->own = r == rank ? *node - 1 : nodes->own;
-        nodes->all_have = nodes->all_have && nicbarr_peer_has_key(peers[r]);
+        nodes->all_have = nodes->all_have && peers[r]->sealed;
     }
     free(node_of);
     return good;
