@@ -54,8 +54,21 @@ static bool propose_choice(struct nicbarr_shape shape, uint32_t suspect,
     return left;
 }
 
-/* Get rank 0's proposal of a choice, and its secret. `*all_suspect` becomes true if all NICs are
- * suspect. */
+/* Distribute rank 0's `words` and secret. words[0] is 0 if rank 0 has failed; words[1] are the
+ * suspect NICs, which this excludes from the module's shape. `*all_suspect` becomes true if no
+ * other is left. */
+static int share_words(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                       uint64_t words[NICBARR_SHARED_WORDS], bool *all_suspect)
+{
+    const int rc = nicbarr_share_secret(module, comm, words);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    *all_suspect = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
+    return 0 == words[0] ? OMPI_ERROR : OMPI_SUCCESS;
+}
+
+/* Get rank 0's proposal of a choice, and its secret. */
 static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         bool *all_suspect)
 {
@@ -67,12 +80,11 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
         words[1] = propose_choice(module->shape, suspect, &choice, &source) ? suspect : players;
         words[0] = myr_secret_draw(&module->secret) ? nicbarr_choice_encode(choice, source) : 0;
     }
-    const int rc = nicbarr_share_secret(module, comm, words, &module->secret, &module->sealed);
+    const int rc = share_words(module, comm, words, all_suspect);
     if (OMPI_SUCCESS == rc) {
         module->source = nicbarr_choice_decode(words[0], &module->choice);
-        *all_suspect = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
     }
-    return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
+    return rc;
 }
 
 /* Exchange the members' hellos once more, if some members had not opened all NICs when they
@@ -127,21 +139,20 @@ int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communic
                                 bool *all_suspect)
 {
     const char *why;
-    int rc = find_nodes(module, comm, &why);
-    if (OMPI_SUCCESS == rc && NULL != why) {
-        nicbarr_decline(module, comm, why);
+    uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
+    const int rc = find_nodes(module, comm, &why);
+    if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    uint64_t words[NICBARR_SHARED_WORDS] = {1, 0};
-    if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm)) {
+    if (NULL != why) {
+        nicbarr_decline(module, comm, why);
+        return OMPI_SUCCESS;
+    }
+    if (0 == ompi_comm_rank(comm)) {
         words[0] = myr_secret_draw(&module->secret);
         words[1] = nicbarr_suspect_nics(module->shape.players);
     }
-    rc = OMPI_SUCCESS == rc
-             ? nicbarr_share_secret(module, comm, words, &module->secret, &module->sealed)
-             : rc;
-    *all_suspect = !nicbarr_shape_without(&module->shape, (uint32_t)words[1]);
-    return OMPI_SUCCESS == rc && 0 == words[0] ? OMPI_ERROR : rc;
+    return share_words(module, comm, words, all_suspect);
 }
 
 /* ---- installing ---- */

@@ -97,8 +97,7 @@ static bool read_message(const struct addressees *nodes, const struct secret_mes
 }
 
 static int broadcast_message(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                             const struct addressees *nodes, uint64_t *words,
-                             struct mcp_secret *secret)
+                             const struct addressees *nodes, uint64_t *words)
 {
     const size_t bytes = message_bytes(nodes);
     struct secret_message *message = calloc(1, bytes);
@@ -106,30 +105,29 @@ static int broadcast_message(mca_coll_nicbarr_module_t *module, ompi_communicato
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (0 == ompi_comm_rank(comm)) {
-        write_message(nodes, words, secret, message);
+        write_message(nodes, words, &module->secret, message);
     }
     const int rc = nicbarr_openmpi_bcast(message, (int)bytes, MPI_BYTE, 0, comm, &module->openmpi);
-    if (OMPI_SUCCESS == rc && !read_message(nodes, message, words, secret)) {
+    if (OMPI_SUCCESS == rc && !read_message(nodes, message, words, &module->secret)) {
         nicbarr_complain(
             "the secret of a communicator was changed on its way from rank 0, so barriers of NICs "
             "will not work on it. Can others modify this job's network traffic?");
-        (void)myr_secret_draw(secret);
+        (void)myr_secret_draw(&module->secret);
     }
     free(message);
     return rc;
 }
 
 int nicbarr_share_secret(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret,
-                         bool *sealed)
+                         uint64_t words[NICBARR_SHARED_WORDS])
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     struct addressees nodes = {NULL};
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
     if (NULL != peers && number_nodes(peers, (uint32_t)ompi_comm_size(comm),
                                       (uint32_t)ompi_comm_rank(comm), &nodes)) {
-        *sealed = nodes.all_have;
-        rc = broadcast_message(module, comm, &nodes, words, secret);
+        module->sealed = nodes.all_have;
+        rc = broadcast_message(module, comm, &nodes, words);
     }
     free(nodes.first);
     free(peers);

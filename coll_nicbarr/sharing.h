@@ -4,18 +4,16 @@
 #ifndef NICBARR_SHARING_H
 #define NICBARR_SHARING_H
 
-#include "firmware/siphash.h"
 #include "coll_nicbarr/coll_nicbarr.h"
 
 enum { NICBARR_SHARED_WORDS = 2 };
 
-/* Broadcast rank 0's `words` and secret to all members. If all members have a public key, the
- * secret is sent encrypted and `*sealed` becomes true; otherwise it is sent in the clear. All
- * members make the same decision. If the secret was changed in transit, a member gets a different
- * one. It reports this, because no packet of its groups will be accepted. Returns Open MPI's
+/* Broadcast rank 0's `words` and module->secret to all members. If all members have a public key,
+ * the secret is sent sealed and module->sealed becomes true; otherwise it is sent in the clear. All
+ * members make the same decision. If the secret was changed in transit, a member has a different
+ * one, and reports this, because no packet of its groups will be accepted. Returns Open MPI's
  * error. */
 int nicbarr_share_secret(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                         uint64_t words[NICBARR_SHARED_WORDS], struct mcp_secret *secret,
-                         bool *sealed);
+                         uint64_t words[NICBARR_SHARED_WORDS]);
 
 #endif
