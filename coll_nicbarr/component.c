@@ -375,8 +375,6 @@ static int component_open(void)
         }
     }
     nicbarr_expense_open();
-    nicbarr_report_open(&(struct nicbarr_report_site){component->parameters.report,
-                                                      component->segment, component->output});
     if (0 == opal_proc_local_get()->proc_name.vpid) {
         nicbarr_report_check();
     }

@@ -21,16 +21,10 @@
 #include "coll_nicbarr/peers.h"
 
 static const char *format = "nicbarr report 1";
-static struct nicbarr_report_site site;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static json_t *entries;                                  /* entries of this process */
 static bool changed;                                     /* changed since the last write */
 static uint64_t job; /* identity of the job, the same on all nodes; 0: not known yet */
-
-void nicbarr_report_open(const struct nicbarr_report_site *given)
-{
-    site = *given;
-}
 
 static const char *source_name(enum nicbarr_source source)
 {
@@ -256,7 +250,8 @@ static json_t *record_entry(json_t *entry, bool measured, const json_t *before)
 
 bool nicbarr_report_wanted(void)
 {
-    return NULL != site.path && '\0' != *site.path;
+    const char *path = mca_coll_nicbarr_component.parameters.report;
+    return NULL != path && '\0' != *path;
 }
 
 /* ---- messages to the user ---- */
@@ -288,10 +283,10 @@ static void print_decision(ompi_communicator_t *comm, uint32_t nodes, const char
     if (nodes > 1) {
         snprintf(where, sizeof(where), "%u nodes", nodes);
     }
-    opal_output_verbose(1, site.output, "nicbarr: %s on %s, %d processes on %s: %s (%s%s)", what,
-                        nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), where, choice,
-                        NICBARR_WON_COMPARISON == source ? "A/B comparison" : source_name(source),
-                        figures);
+    opal_output_verbose(
+        1, mca_coll_nicbarr_component.output, "nicbarr: %s on %s, %d processes on %s: %s (%s%s)",
+        what, nicbarr_comm_name(comm, comm_name), ompi_comm_size(comm), where, choice,
+        NICBARR_WON_COMPARISON == source ? "A/B comparison" : source_name(source), figures);
 }
 
 static void print_barrier(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
@@ -438,10 +433,11 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
  * the job. */
 static void writer_names(char *job_name, size_t job_bytes, char *process, size_t process_bytes)
 {
+    const struct myr_segment *segment = mca_coll_nicbarr_component.segment;
     snprintf(job_name, job_bytes, "%016llx",
-             (unsigned long long)(0 == job ? myr_segment_identity(site.segment) : job));
+             (unsigned long long)(0 == job ? myr_segment_identity(segment) : job));
     snprintf(process, process_bytes, "%.63s:%u", nicbarr_host_name(),
-             (unsigned)myr_segment_index(site.segment));
+             (unsigned)myr_segment_index(segment));
 }
 
 static json_t *new_document(const char *job_name)
@@ -467,8 +463,8 @@ static void report_error(const struct myr_error *error)
 void nicbarr_report_check(void)
 {
     struct myr_error error = {0};
-    if (nicbarr_report_wanted() && NULL != site.segment &&
-        !nicbarr_report_file_check(site.path, &error)) {
+    if (nicbarr_report_wanted() && NULL != mca_coll_nicbarr_component.segment &&
+        !nicbarr_report_file_check(mca_coll_nicbarr_component.parameters.report, &error)) {
         report_error(&error);
     }
 }
@@ -479,7 +475,8 @@ static void write_file(void)
     struct myr_error error = {0};
     writer_names(job_name, sizeof(job_name), process, sizeof(process));
     json_t *head = new_document(job_name);
-    if (!nicbarr_report_file_write(site.path, head, process, entries, &error)) {
+    if (!nicbarr_report_file_write(mca_coll_nicbarr_component.parameters.report, head, process,
+                                   entries, &error)) {
         report_error(&error);
     }
     json_decref(head);
@@ -488,7 +485,7 @@ static void write_file(void)
 void nicbarr_report_write(void)
 {
     pthread_mutex_lock(&lock);
-    if (changed && NULL != site.segment) {
+    if (changed && NULL != mca_coll_nicbarr_component.segment) {
         write_file();
         changed = false;
     }

@@ -13,17 +13,6 @@ struct nicbarr_tuning;     /* see tuning.h */
 struct nicbarr_contest;    /* see contest.h */
 struct nicbarr_comparison; /* see comparison.h */
 
-/* The destination of the report; all of this must outlive nicbarr_report_close(). */
-struct nicbarr_report_site {
-    const char *path; /* path of the file; NULL or "": none */
-    /* NULL: this process has not joined a segment, and writes nothing */
-    const struct myr_segment *segment;
-    int output; /* Open MPI's output stream for messages to the user */
-};
-
-/* Initialise the report. Called by one thread, before all other functions. */
-void nicbarr_report_open(const struct nicbarr_report_site *site);
-
 /* Print a message if a report is requested and its file cannot be written. Called by one process of
  * the job, at the start, so that the user can still choose another file. */
 void nicbarr_report_check(void);
