@@ -103,8 +103,7 @@ static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module,
 static void decide_across(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, uint32_t size_class)
 {
-    const bool forced = nicbarr_data_forced(collective);
-    if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class, forced)) {
+    if (OMPI_SUCCESS != nicbarr_data_across_decide(module, comm, collective, size_class)) {
         module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI; /* see decide_class() */
     }
     if (!module->declined) {

@@ -115,12 +115,11 @@ int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communic
 
 struct nicbarr_carrier; /* carrier.h */
 
-/* Decide on a class: join groups of NICs, and compare them with Open MPI's own function. With
- * `forced`, one of nicbarr's candidates is chosen if there are any. Sets `way`. Collective; returns
- * Open MPI's error. */
+/* Decide on a class: join groups of NICs, and compare them with Open MPI's own function. If the
+ * user forces nicbarr's implementation, the choice is among its candidates, if there are any. Sets
+ * `way`. Collective; returns Open MPI's error. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               enum nicbarr_collective collective, uint32_t size_class,
-                               bool forced);
+                               enum nicbarr_collective collective, uint32_t size_class);
 
 /* Measure a decided class again: the carrier in use and some other candidates. Collective; returns
  * Open MPI's error. */

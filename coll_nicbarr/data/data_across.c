@@ -168,8 +168,9 @@ static void uninstall_candidate(struct nicbarr_trial *trial)
 static int best_candidate(const struct tuner *t)
 {
     const struct nicbarr_contest *contest = &t->trial.contest;
-    int chosen = t->trial.forced ? 1 : contest->chosen;
-    for (int c = 2; t->trial.forced && c < t->contenders.count; ++c) {
+    const bool forced = nicbarr_data_forced(t->trial.collective);
+    int chosen = forced ? 1 : contest->chosen;
+    for (int c = 2; forced && c < t->contenders.count; ++c) {
         chosen = contest->of[c].us.median < contest->of[chosen].us.median ? c : chosen;
     }
     return chosen;
@@ -181,7 +182,7 @@ static void install_best(struct nicbarr_trial *trial)
     struct tuner *t = (struct tuner *)trial;
     trial->contest.chosen = best_candidate(t);
     install_candidate(t, trial->contest.chosen);
-    for (int c = 1; !t->trial.forced && c < t->contenders.count; ++c) {
+    for (int c = 1; !nicbarr_data_forced(trial->collective) && c < t->contenders.count; ++c) {
         if (trial->contest.of[c].dropped) {
             nicbarr_carrier_close(&t->carriers[c]);
         }
@@ -224,7 +225,7 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
     int rc = OMPI_SUCCESS;
     list_candidates(t);
     *known = 0;
-    if (trial->watched) {
+    if (nicbarr_trial_is_free(trial)) {
         rc = nicbarr_trial_stored_choice(trial->module, trial->comm, trial->collective,
                                          trial->size_class, known);
     }
@@ -243,7 +244,8 @@ static int enter_contest(struct tuner *t, uint64_t *known, bool *postponed)
         contenders->count = NICBARR_OPENMPI == choice.algorithm ? 1 : 2;
     }
     *postponed =
-        OMPI_SUCCESS == rc && 0 == *known && contenders->count > 1 && trial->watched &&
+        OMPI_SUCCESS == rc && 0 == *known && contenders->count > 1 &&
+        nicbarr_trial_is_free(trial) &&
         !nicbarr_trial_affordable(trial->module, trial->comm, trial->collective, trial->size_class);
     return OMPI_SUCCESS == rc && contenders->count > 1 && !*postponed ? join_carriers(t) : rc;
 }
@@ -336,12 +338,11 @@ static int decide_class(struct tuner *t)
         return rc;
     }
     if (OMPI_SUCCESS == rc && 0 == known && count > 1) {
-        trial->once = t->trial.forced && 2 == count;
         return nicbarr_trial_begin(trial, count, start_us);
     }
     install_candidate(t, OMPI_SUCCESS == rc && count > 1 ? 1 : 0);
     trial->module->ways[trial->collective][trial->size_class].way = trial->way;
-    if (OMPI_SUCCESS == rc && 0 != known && trial->watched) {
+    if (OMPI_SUCCESS == rc && 0 != known) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way,
                            NICBARR_FROM_JOB == nicbarr_choice_decode(known, &choice));
     }
@@ -359,8 +360,7 @@ static int decide_class(struct tuner *t)
 
 /* Create a tuner for the class. Returns NULL on all members if one is out of memory. */
 static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                enum nicbarr_collective collective, uint32_t size_class,
-                                bool forced)
+                                enum nicbarr_collective collective, uint32_t size_class)
 {
     const size_t bytes = nicbarr_size_classes[size_class];
     struct tuner *t = calloc(1, sizeof(*t) + 2 * bytes);
@@ -369,15 +369,12 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
         free(t);
         return NULL;
     }
-    t->trial = (struct nicbarr_trial){
-        .kind = &across_nodes,
-        .module = module,
-        .comm = comm,
-        .collective = collective,
-        .size_class = size_class,
-        .choices = t->contenders.choice,
-        .forced = forced,
-        .watched = !forced && NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm};
+    t->trial = (struct nicbarr_trial){.kind = &across_nodes,
+                                      .module = module,
+                                      .comm = comm,
+                                      .collective = collective,
+                                      .size_class = size_class,
+                                      .choices = t->contenders.choice};
     t->traits = nicbarr_traits(collective);
     t->vectors = (struct nicbarr_vectors){.trial = &t->trial,
                                           .bytes = bytes,
@@ -393,7 +390,7 @@ int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_commun
     const enum nicbarr_way way = nicbarr_data_way(module, collective, size_class);
     const double start_us = nicbarr_now_us();
     int rc = OMPI_SUCCESS;
-    struct tuner *t = make_tuner(module, comm, collective, size_class, false);
+    struct tuner *t = make_tuner(module, comm, collective, size_class);
     if (NULL != t) {
         t->trial.remeasured = true;
         t->trial.way = way;
@@ -411,7 +408,7 @@ int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_commun
 }
 
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                               enum nicbarr_collective collective, uint32_t size_class, bool forced)
+                               enum nicbarr_collective collective, uint32_t size_class)
 {
     bool all_suspect = false;
     struct tuner *t = NULL;
@@ -424,7 +421,7 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
         }
     }
     if (OMPI_SUCCESS == rc && NULL != module->carriers) {
-        t = make_tuner(module, comm, collective, size_class, forced);
+        t = make_tuner(module, comm, collective, size_class);
         rc = NULL == t ? OMPI_ERR_OUT_OF_RESOURCE : decide_class(t);
     }
     if (NULL == t) { /* no NIC is usable, or all are suspect, or a member is out of memory */

@@ -129,8 +129,7 @@ static struct tuner *make_tuner(mca_coll_nicbarr_module_t *module, ompi_communic
                                       .comm = comm,
                                       .collective = collective,
                                       .size_class = size_class,
-                                      .choices = t->choices,
-                                      .watched = true};
+                                      .choices = t->choices};
     t->choices[OPENMPI] = nicbarr_way_choice(collective, NICBARR_WAY_OPENMPI);
     t->choices[OURS] = nicbarr_way_choice(collective, NICBARR_WAY_NICBARR);
     t->count = (int)bytes / (blocks ? ompi_comm_size(comm) : (int)sizeof(double));

@@ -37,6 +37,15 @@ static bool is_rank_0(const struct nicbarr_trial *trial)
     return 0 == ompi_comm_rank(trial->comm);
 }
 
+/* Across nodes, the algorithm that the user forces for barriers is also the only candidate of
+ * collectives that carry data. */
+bool nicbarr_trial_is_free(const struct nicbarr_trial *trial)
+{
+    return !nicbarr_data_forced(trial->collective) &&
+           (!trial->module->across ||
+            NICBARR_ALGORITHMS == mca_coll_nicbarr_component.forced.algorithm);
+}
+
 /* ---- stored results ---- */
 
 static uint64_t load_choice(const mca_coll_nicbarr_module_t *module,
@@ -77,7 +86,7 @@ int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communic
  * round. */
 static void store_choice(const struct nicbarr_trial *trial)
 {
-    if (trial->watched) {
+    if (nicbarr_trial_is_free(trial)) {
         nicbarr_store_choice(
             nicbarr_data_kv_key(trial->module, trial->collective, trial->size_class),
             trial->choices[trial->contest.chosen], !trial->contest.provisional);
@@ -88,15 +97,15 @@ static void store_choice(const struct nicbarr_trial *trial)
 static void publish_trial(const struct nicbarr_trial *trial)
 {
     char text[NICBARR_CLASS_TEXT];
-    if (trial->watched) {
+    if (nicbarr_trial_is_free(trial)) {
         nicbarr_cache_add(
             &trial->module->shape,
             nicbarr_class_name(trial->module, trial->collective, trial->size_class, text),
             trial->choices, &trial->contest);
     }
     nicbarr_report_data(trial->module, trial->comm, trial->collective, trial->size_class,
-                        trial->forced ? NICBARR_FORCED : NICBARR_MEASURED, &trial->contest,
-                        trial->choices);
+                        nicbarr_data_forced(trial->collective) ? NICBARR_FORCED : NICBARR_MEASURED,
+                        &trial->contest, trial->choices);
     nicbarr_report_write();
 }
 
@@ -120,7 +129,7 @@ void nicbarr_trial_end(struct nicbarr_trial *trial)
         nicbarr_data_watch_record(trial->module, trial->collective, trial->size_class,
                                   trial->incumbent != trial->contest.chosen, proven);
     }
-    if (trial->watched) {
+    if (nicbarr_trial_is_free(trial)) {
         nicbarr_data_watch(trial->module, trial->collective, trial->size_class, trial->way, proven);
     } else {
         *way_of(trial) = trial->way;
@@ -146,10 +155,17 @@ static void fail_trial(struct nicbarr_trial *trial)
     trial->kind->free(trial);
 }
 
+/* Returns whether the trial is run only once, for its measurements, because the user forces its
+ * only candidate. */
+static bool is_forced(const struct nicbarr_trial *trial)
+{
+    return nicbarr_data_forced(trial->collective) && 2 == trial->contest.count;
+}
+
 /* Returns whether each batch of the trial must be affordable. */
 static bool is_limited(const struct nicbarr_trial *trial)
 {
-    return trial->remeasured || (trial->watched && nicbarr_expense_limited());
+    return trial->remeasured || (nicbarr_trial_is_free(trial) && nicbarr_expense_limited());
 }
 
 /* Run a batch, and further batches as long as all of them together take at most `at_once_us`. */
@@ -164,7 +180,7 @@ static int run_batches(struct nicbarr_trial *trial, double since_us, double at_o
         const double batch_us = nicbarr_batches_next_us(batches);
         rc = nicbarr_sampler_run_batch(&trial->contest, &sampler, since_us, batch_us);
         nicbarr_batches_record(batches, &trial->contest);
-        more = !trial->once && nicbarr_batches_left(batches, &trial->contest);
+        more = !is_forced(trial) && nicbarr_batches_left(batches, &trial->contest);
         at_once_us -= batch_us;
         since_us = nicbarr_now_us();
     } while (OMPI_SUCCESS == rc && more && nicbarr_batches_next_us(batches) <= at_once_us);

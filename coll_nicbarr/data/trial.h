@@ -35,11 +35,6 @@ struct nicbarr_trial {
     enum nicbarr_collective collective;
     uint32_t size_class;
     const struct nicbarr_choice *choices; /* the candidates */
-    bool forced;                          /* the user forces one of nicbarr's implementations */
-    bool once;                            /* run for its measurements only: not continued */
-    /* The user forces nothing: the result is stored, and the class is re-evaluated from time to
-     * time. */
-    bool watched;
     bool remeasured; /* remeasurement of a decided class, whose candidate in use is: */
     int incumbent;
     /* implementation of the calls during a remeasurement; else install() sets it */
@@ -61,6 +56,10 @@ struct nicbarr_trial_kind {
     /* Free the trial, with all resources that are not installed. */
     void (*free)(struct nicbarr_trial *trial);
 };
+
+/* Returns whether the user leaves the choice to measurements. Then the result is stored, and the
+ * class is re-evaluated from time to time. */
+bool nicbarr_trial_is_free(const struct nicbarr_trial *trial);
 
 /* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.
  * `*known` becomes a word of nicbarr_choice_encode(), 0 if there is none, or NICBARR_READING if it
