@@ -110,7 +110,9 @@ static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_
         const uint8_t *theirs = all + (size_t)r * sizeof(mine);
         uint16_t count;
         memcpy(&count, theirs, sizeof(count));
-        nicbarr_peer_renew(&name, theirs + sizeof(count), count);
+        if (count <= NICBARR_HELLO_BYTES) {
+            nicbarr_peer_renew(&name, theirs + sizeof(count), count);
+        }
     }
     free(all);
     return rc;
