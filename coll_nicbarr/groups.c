@@ -249,9 +249,9 @@ void nicbarr_group_leave(struct myr_nic_group *group)
     }
 }
 
-/* Returns whether the test has failed. If so, all reachable nodes are informed, because they may be
- * waiting for other nodes than the silent ones. */
-static bool test_failed(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+/* Returns whether the test has failed. If so, informs all reachable nodes, because they may be
+ * waiting for nodes other than the silent ones. */
+static bool test_failed(struct myr_nic_group *group, struct nicbarr_wait *wait,
                         struct myr_error *error)
 {
     uint32_t node, silence_ms;
@@ -278,7 +278,7 @@ static bool wait_for_test(struct myr_nic_group *group, struct nicbarr_wait wait,
                           struct myr_error *error)
 {
     bool done = false, vain = false;
-    wait.began_ms = nicbarr_now_ms();
+    nicbarr_overdue_begin(&wait, nicbarr_now_ms());
     while (!done && !vain) {
         done = nicbarr_overdue_more(group, &wait);
         vain = !done && test_failed(group, &wait, error);

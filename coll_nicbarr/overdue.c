@@ -15,9 +15,12 @@
 #include "os/clock.h"
 
 enum {
-    LISTED = 64,     /* maximum of missing nodes that are examined */
-    LOST = 64,       /* maximum of nodes that are recorded as lost */
-    NAMED = 4,       /* maximum of nodes that a message names */
+    LISTED = 64, /* maximum of missing nodes that are examined */
+    LOST = 64,   /* maximum of nodes that are recorded as lost */
+    NAMED = 4,   /* maximum of nodes that a message names */
+    /* Waits are checked about once a second. A longer interval than this means that the process was
+     * suspended, or computed without calling MPI. */
+    PAUSE_MS = 10000,
     LINE_BYTES = 900 /* sufficient for all messages of this file */
 };
 
@@ -28,13 +31,22 @@ uint32_t nicbarr_now_ms(void)
 
 /* ---- missing nodes ---- */
 
-/* Returns the time (milliseconds) for which a node has been silent during this wait. */
+/* Record a check. After a pause, the time of silence begins anew. */
+static void record_check(struct nicbarr_wait *wait, uint32_t now_ms)
+{
+    if (now_ms - wait->checked_ms > PAUSE_MS) {
+        wait->listened_ms = now_ms;
+    }
+    wait->checked_ms = now_ms;
+}
+
+/* Returns the time (milliseconds) for which a node has been silent while this process listened. */
 static uint32_t node_silence(const struct nicbarr_wait *wait, const struct mcp_missing *missing,
                              uint32_t now_ms)
 {
-    const uint32_t waited_ms = now_ms - wait->began_ms;
+    const uint32_t listened_ms = now_ms - wait->listened_ms;
     const uint32_t since_ms = now_ms - missing->heard_ms;
-    return 0 != missing->heard_ms && since_ms < waited_ms ? since_ms : waited_ms;
+    return 0 != missing->heard_ms && since_ms < listened_ms ? since_ms : listened_ms;
 }
 
 /* Missing nodes, and the time for which each has been silent. */
@@ -45,11 +57,12 @@ struct silent {
 };
 
 /* Get the missing nodes from the NIC. */
-static void find_missing(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+static void find_missing(struct myr_nic_group *group, struct nicbarr_wait *wait,
                          struct silent *silent)
 {
     silent->count = myr_nic_group_missing(group, silent->node, LISTED);
     const uint32_t now_ms = nicbarr_now_ms();
+    record_check(wait, now_ms);
     for (uint32_t s = 0; s < silent->count; ++s) {
         silent->silence_ms[s] = node_silence(wait, &silent->node[s], now_ms);
     }
@@ -82,7 +95,7 @@ static void remove_recent(struct silent *silent, uint32_t least_ms)
     silent->count = kept;
 }
 
-uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, struct nicbarr_wait *wait,
                                  uint32_t *node)
 {
     struct silent missing;
@@ -385,7 +398,7 @@ static int continue_waiting(mca_coll_nicbarr_module_t *module, ompi_communicator
     const struct myr_key key = nicbarr_record_key(module, comm, 0);
     struct myr_shown_wait *shown = nicbarr_wait_show(comm, &key);
     int rc;
-    wait.began_ms = nicbarr_now_ms() - NICBARR_CHECK_MS;
+    nicbarr_overdue_begin(&wait, nicbarr_now_ms() - NICBARR_CHECK_MS);
     do {
         rc = nicbarr_overdue_check(module, comm, group, &wait);
     } while (OMPI_SUCCESS == rc && !nicbarr_overdue_more(group, &wait));

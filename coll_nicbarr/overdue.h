@@ -11,7 +11,10 @@
  *   is called. Other communicators continue. If they also wait for this node, they fail at their
  *   first check, unless the node has answered since.
  *
- * Every process that waits for a group of NICs calls this about once a second; shorter waits do not
+ * Only the time during which this process could have received an answer counts. If the process was
+ * suspended, or computed without calling MPI, the time of silence begins anew.
+ *
+ * Called by all waits for a group of NICs, about once in a second of waiting; shorter waits do not
  * call it. */
 #ifndef NICBARR_OVERDUE_H
 #define NICBARR_OVERDUE_H
@@ -21,9 +24,12 @@
 /* The time before the first check, and between two checks. */
 enum { NICBARR_CHECK_US = 1000000, NICBARR_CHECK_MS = NICBARR_CHECK_US / 1000 };
 
-/* The state of a wait for one epoch, or for a broadcast's block. */
+/* The state of a wait for one epoch, or for a broadcast's block. Times are those of
+ * nicbarr_now_ms(). */
 struct nicbarr_wait {
-    uint32_t began_ms; /* start of the wait, in the time of nicbarr_now_ms() */
+    uint32_t began_ms;    /* start of the wait */
+    uint32_t listened_ms; /* since when this process has looked for missing nodes without a pause */
+    uint32_t checked_ms;  /* when it last did so */
     uint32_t epoch;
     bool warned;
     bool block; /* the wait is for a block; `epoch` is unused */
@@ -32,9 +38,15 @@ struct nicbarr_wait {
 /* Returns the time of CLOCK_MONOTONIC in milliseconds, which wraps around. */
 uint32_t nicbarr_now_ms(void);
 
+/* Begin a wait, which has lasted since `began_ms`. The caller sets the other fields. */
+static inline void nicbarr_overdue_begin(struct nicbarr_wait *wait, uint32_t began_ms)
+{
+    wait->began_ms = wait->listened_ms = wait->checked_ms = began_ms;
+}
+
 /* Returns the longest time (milliseconds) for which one of the missing nodes has been silent, or 0
  * if no node is missing; `*node` becomes the number of that node. */
-uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, struct nicbarr_wait *wait,
                                  uint32_t *node);
 
 /* Wait for at most NICBARR_CHECK_US. Returns true if the wait is over. */

@@ -121,7 +121,7 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
     if (!request->reminded) {
         request->reminded = true;
         request->wait = wait;
-        request->wait.began_ms = nicbarr_now_ms();
+        nicbarr_overdue_begin(&request->wait, nicbarr_now_ms());
     }
     request->wait.block = wait.block;
     if (check || myr_nic_group_over(group)) {

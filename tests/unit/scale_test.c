@@ -253,7 +253,7 @@ bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait
     return myr_nic_group_wait(group, wait->epoch, NICBARR_CHECK_US);
 }
 
-uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, const struct nicbarr_wait *wait,
+uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, struct nicbarr_wait *wait,
                                  uint32_t *node)
 {
     (void)group;
