@@ -29,6 +29,7 @@
 
 enum {
     LIMIT_MOST = 1 << 30,               /* maximum address space that a process reserves */
+    SPACE_PARTS = 16,                   /* its maximum part of a limited address space */
     USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before its numbers wrap around */
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* truncation would cause SIGBUS */
 };
@@ -77,15 +78,26 @@ static enum myr_status map_segment(struct myr_segment *segment, size_t bytes,
 /* The minimum size of a segment. */
 static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
 
-/* Returns the size that RLIMIT_FSIZE (ulimit -f) permits, at most `limit`. For larger sizes
- * ftruncate() would raise SIGXFSZ. RLIMIT_FSIZE applies only to the size of the file, so a process
- * with a lower limit can still commit memory. */
+/* Returns the soft limit of a resource, or UINT64_MAX if there is none. */
+static uint64_t limit_of(int resource)
+{
+    struct rlimit limits;
+    const bool limited = 0 == getrlimit(resource, &limits) && RLIM_INFINITY != limits.rlim_cur;
+    return limited ? limits.rlim_cur : UINT64_MAX;
+}
+
+/* Returns the size that this process's limits permit, at most `limit`.
+ *
+ * RLIMIT_FSIZE (ulimit -f): beyond it ftruncate() raises SIGXFSZ. The limit applies only to the
+ * file's size, so a process with a lower one can still commit memory.
+ *
+ * RLIMIT_AS (ulimit -v): the program needs its address space for itself, so the segment takes a
+ * small part of it. */
 static uint32_t permitted_size(uint32_t limit)
 {
-    struct rlimit files;
-    return 0 == getrlimit(RLIMIT_FSIZE, &files) && files.rlim_cur < limit
-               ? (uint32_t)files.rlim_cur / MYR_GROWTH * MYR_GROWTH
-               : limit;
+    const uint64_t of_files = limit_of(RLIMIT_FSIZE), of_space = limit_of(RLIMIT_AS) / SPACE_PARTS;
+    const uint64_t permitted = of_files < of_space ? of_files : of_space;
+    return permitted < limit ? (uint32_t)permitted / MYR_GROWTH * MYR_GROWTH : limit;
 }
 
 static enum myr_status create_segment(struct myr_segment *segment, uint32_t limit,
@@ -95,7 +107,7 @@ static enum myr_status create_segment(struct myr_segment *segment, uint32_t limi
     if (limit < least) {
         return myr_fail(
             error, MYR_ERR_SYSTEM, 0,
-            "the limit of file sizes is too small for the shared memory (see ulimit -f)");
+            "a limit of the system is too small for the shared memory (see ulimit -f and -v)");
     }
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     segment->fd = memfd_create("nicbarr", flags | MFD_NOEXEC_SEAL);

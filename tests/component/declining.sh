@@ -57,12 +57,12 @@ check "a message reports the different structures" said "nicbarr: not used: buil
 ! said "MPI_Barrier on"
 verdict $? "another release's structures: no barrier is nicbarr's"
 
-# So little address space that Open MPI works, but cannot reserve 256 MiB more.
+# So little address space that Open MPI works, but cannot reserve 256 MiB more. Either that process creates the shared
+# memory, which is smaller then, or it cannot map it.
 for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
     OMPI_MCA_coll=^nicbarr odd "$address_space" && break
 done
 check "one process with little address space" odd "$address_space"
-why "little address space" "process 2: cannot map 256 MiB of shared address space (see ulimit -v)"
 
 # No memory left: further communicators keep Open MPI's own functions, on all members.
 written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)

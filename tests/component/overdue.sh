@@ -105,7 +105,7 @@ given_up 2
 waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
 held_up "one of a host's processes is stopped: its neighbour answers" "2 2" \
     'stopped=3; tell halt.3; until_stopped 3; sleep 8; signal CONT 3; tell stop' "" "${by[@]}" "${soon[@]}"
-check "without a word" not_a_word
+check "no message is printed" not_a_word
 # Longer than PAUSE_MS of overdue.c.
 held_up "a process is late, and the whole job is suspended meanwhile" "2 2" \
     'stopped="3 2 1 0"; tell halt.3; until_stopped 3; sleep 3; signal STOP 0 1 2; sleep 12; signal CONT 0 1 2; sleep 1; signal CONT 3; tell stop; tell resume' \

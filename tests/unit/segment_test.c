@@ -602,6 +602,38 @@ IN_A_DIR(larger_than_a_file_may_be)
     myr_segment_leave(segment);
 }
 
+/* Returns the size of this process's address space (bytes). */
+static rlim_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A segment takes a sixteenth of a limited address space, because the program needs the rest. (With
+ * a sanitizer, a sixteenth is more than the segment's usual size.) */
+IN_A_DIR(in_a_limited_address_space)
+{
+    enum { USUAL = 8 * LIMIT, ROUNDED = 64 << 10 };
+    struct rlimit before, space;
+    getrlimit(RLIMIT_AS, &before);
+    space = before;
+    space.rlim_cur = address_space() + 4 * (rlim_t)USUAL;
+    if (before.rlim_cur < space.rlim_cur) {
+        skip();
+    }
+    assert_int_equal(setrlimit(RLIMIT_AS, &space), 0);
+    struct myr_segment *segment = join(dir, USUAL);
+    const size_t bytes = myr_segment_size(segment);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    const rlim_t part = space.rlim_cur / 16 / ROUNDED * ROUNDED;
+    assert_int_equal(bytes, part < USUAL ? part : USUAL);
+    myr_segment_leave(segment);
+}
+
 /* ---- invalid marker files ---- */
 
 static void expect_refused(const char *where, enum myr_status status, const char *what)
