@@ -197,10 +197,10 @@ typedef struct mca_coll_nicbarr_module {
     uint32_t pending; /* across nodes: bit mask of groups that the next blocking collective must set
                          up: size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
                          on), and NICBARR_PENDING_BARRIER */
-    /* For blocking calls on one node; their rounds are in the order of the program's calls. */
-    struct nicbarr_reducer reducer;
-    struct nicbarr_reducer wide; /* with a wide exchange, for payloads of several slots */
-    bool wide_decided;           /* the members have set `wide` up, or have no memory for it */
+    /* For blocking calls on one node, whose rounds are in the order of the program's calls. */
+    struct nicbarr_reducer reducers[MYR_SLOTS_KINDS];
+    bool slots_decided[MYR_SLOTS_KINDS]; /* wide, large: the members have set the reducer up, or
+                                            have no memory for it */
     struct nicbarr_streamer streamer;
     /* Non-blocking calls use separate rounds, because Open MPI issues some of them from within
      * progress (MPI_Comm_idup), at a different point of the program on each process. Protected by

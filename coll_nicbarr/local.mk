@@ -44,7 +44,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/data/data.h coll_nicbarr/data/data.c coll_nicbarr/data/data_across.c \
     coll_nicbarr/data/data_tune.c coll_nicbarr/data/data_watch.h coll_nicbarr/data/data_watch.c \
     coll_nicbarr/data/trial.h coll_nicbarr/data/trial.c coll_nicbarr/data/reduction.h \
-    coll_nicbarr/data/reduction.c coll_nicbarr/data/user_op.h coll_nicbarr/data/user_op.c \
+    coll_nicbarr/data/reduction.c coll_nicbarr/data/scattered.h coll_nicbarr/data/scattered.c \
+    coll_nicbarr/data/user_op.h coll_nicbarr/data/user_op.c \
     coll_nicbarr/data/packing.h coll_nicbarr/data/packing.c coll_nicbarr/data/stream.h \
     coll_nicbarr/data/stream.c coll_nicbarr/data/streamed.h coll_nicbarr/data/streamed.c \
     coll_nicbarr/data/classes.h coll_nicbarr/data/classes.c coll_nicbarr/data/memory.h \

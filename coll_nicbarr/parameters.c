@@ -98,7 +98,7 @@ static const struct {
          "debugging"),
     TEXT(allreduce, SHARED, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured for each size), "
-         "openmpi (Open MPI's own), exchange (through shared memory, up to 32 KiB; across nodes by "
+         "openmpi (Open MPI's own), exchange (through shared memory, up to 1 MiB; across nodes by "
          "the NICs, up to 4096 bytes), or rooted (as exchange, but across nodes one process "
          "combines)"),
     TEXT(reduce, SHARED, "auto", 2,

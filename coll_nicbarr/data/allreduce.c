@@ -9,6 +9,7 @@
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/data/scattered.h"
 #include "coll_nicbarr/requests.h"
 
 static __attribute__((noinline)) int reduce_packed(struct nicbarr_reducer *reducer,
@@ -37,6 +38,10 @@ static inline int reduce_blocking(struct nicbarr_reducer *reducer, const void *f
     }
     nicbarr_reduction_init(&reduction, from, to, count, type, op,
                            NICBARR_NO_ROOT == root || root == (int)reducer->exchange.rank);
+    if (NICBARR_NO_ROOT == root && nicbarr_scatters(reducer, reduction.extent * (size_t)count)) {
+        nicbarr_scattered_finish(reducer, &reduction);
+        return OMPI_SUCCESS;
+    }
     (void)nicbarr_reduction_begin(reducer, &reduction);
     nicbarr_reduction_finish(reducer, &reduction);
     return OMPI_SUCCESS;

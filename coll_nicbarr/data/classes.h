@@ -8,9 +8,9 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* The upper bounds of the size classes (bytes; if there are several blocks, of all blocks
- * together). Each class is measured separately. Collectives that use the ring of a node have all of
- * these classes. Collectives that use an exchange, or run across nodes, have only the first few.
+/* The upper bounds of the size classes, which are measured separately (bytes; of all blocks
+ * together if there are several). Broadcasts, scatters and reductions on one node have all of these
+ * classes. Gathers, and collectives across nodes, have the first few.
  *
  * The bounds are the sizes at which implementations change their behaviour:
  * - 8 bytes, one number, is the size of most calls, and Open MPI sends it in fewer steps than 12.
@@ -23,7 +23,6 @@ static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
 enum {
     NICBARR_ACROSS_CLASSES = 8,
     NICBARR_GATHER_CLASSES = NICBARR_ACROSS_CLASSES,
-    NICBARR_REDUCTION_CLASSES = 9,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last class of gathers */
     /* beyond this number, reading one cache line of each process is not the fastest way */
     NICBARR_DATA_PROCESSES = 128,
@@ -98,10 +97,9 @@ static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
 static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
 {
     const bool gathers = NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective;
-    return across                             ? NICBARR_ACROSS_CLASSES
-           : nicbarr_data_by_ring(collective) ? (uint32_t)NICBARR_SIZE_CLASSES
-           : gathers                          ? NICBARR_GATHER_CLASSES
-                                              : NICBARR_REDUCTION_CLASSES;
+    return across    ? NICBARR_ACROSS_CLASSES
+           : gathers ? NICBARR_GATHER_CLASSES
+                     : (uint32_t)NICBARR_SIZE_CLASSES;
 }
 
 /* Returns the upper bound of the last class of `collective` (bytes). */

@@ -36,17 +36,18 @@ static size_t most_of_each(ompi_communicator_t *comm, enum nicbarr_collective co
     return nicbarr_size_classes[size_class] / (gathers ? (size_t)ompi_comm_size(comm) : 1);
 }
 
-/* Returns whether this class can be carried by an exchange. Contributions that take several slots
- * use the wide exchange, which this function allocates. If there is no memory for it, contributions
- * of a few slots are still carried by the narrow exchange, and for larger ones all members use Open
- * MPI's own function. (Without the wide exchange, MPI_Allreduce of 1, 2 and 4 KiB between 2
- * processes was 0.17, 0.09 and 0.05 times as fast as Open MPI's function.) */
-static bool ensure_wide_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                 enum nicbarr_collective collective, uint32_t size_class)
+/* Returns whether this class can be carried by an exchange. Contributions of more than a cache line
+ * use wide or large slots, which this allocates. If there is no memory for them, only contributions
+ * of a few lines can be carried; larger ones use Open MPI's own function, on all members. (2
+ * processes, MPI_Allreduce of 1, 2 and 4 KiB without wide slots: 0.17, 0.09 and 0.05 times as fast
+ * as that.) */
+static bool ensure_slots(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, uint32_t size_class)
 {
     const size_t most = most_of_each(comm, collective, size_class);
-    if (nicbarr_data_by_ring(collective) || most <= MYR_SLOT_BYTES ||
-        nicbarr_data_widen(module, comm) || most <= NICBARR_LINES_MOST) {
+    const enum myr_slots slots = nicbarr_data_slots(most);
+    if (nicbarr_data_by_ring(collective) || MYR_SLOTS_LINE == slots ||
+        nicbarr_data_get_slots(module, comm, slots) || most <= NICBARR_LINES_MOST) {
         return true;
     }
     module->ways[collective][size_class].way = NICBARR_WAY_OPENMPI;
@@ -260,7 +261,7 @@ static void decide_class(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
     }
     if (!nicbarr_data_set_up(module, comm, collective) ||
         !ensure_chunks(module, comm, collective, size_class) ||
-        !ensure_wide_exchange(module, comm, collective, size_class)) {
+        !ensure_slots(module, comm, collective, size_class)) {
         return;
     }
     if (nicbarr_data_forced(collective)) {

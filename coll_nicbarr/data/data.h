@@ -52,12 +52,21 @@ static inline bool nicbarr_data_serves(mca_coll_nicbarr_module_t *module, ompi_c
     return nicbarr_data_process_call(module, comm, collective, size_class, root);
 }
 
+/* Returns the slots for blocking calls with `bytes` bytes from each process. Large slots are the
+ * faster ones from 16 KiB on. Many short calls can be under way in the more numerous wide ones. */
+static inline enum myr_slots nicbarr_data_slots(size_t bytes)
+{
+    return bytes <= MYR_SLOT_BYTES          ? MYR_SLOTS_LINE
+           : bytes <= NICBARR_EXCHANGE_MOST ? MYR_SLOTS_WIDE
+                                            : MYR_SLOTS_LARGE;
+}
+
 /* Returns the exchange for blocking calls with `bytes` bytes from each process. */
 static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_module_t *module,
                                                            size_t bytes)
 {
-    return bytes > MYR_SLOT_BYTES && NULL != module->wide.exchange.record ? &module->wide
-                                                                          : &module->reducer;
+    struct nicbarr_reducer *reducer = &module->reducers[nicbarr_data_slots(bytes)];
+    return NULL != reducer->exchange.record ? reducer : &module->reducers[MYR_SLOTS_LINE];
 }
 
 /* Returns whether nicbarr serves a collective that will be called often. This is decided

@@ -17,15 +17,16 @@
 /* Initialise a reducer with a record. Other members may already use the record, so this member can
  * no longer fall back to Open MPI. If it runs out of memory, the job is aborted. */
 static void init_reducer(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
-                         struct myr_record *record, bool wide)
+                         struct myr_record *record, enum myr_slots slots)
 {
-    /* Several processes' intermediate values must stay in the first-level cache. */
-    enum { WIDE_PIECE = 1024 };
+    /* The intermediate values of several processes must stay in the first-level cache. With two
+     * processes there are none. */
+    enum { PIECE = 1024, PIECE_OF_TWO = 4096 };
     const uint32_t size = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
     myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank,
-                      wide);
+                      slots);
     reducer->exchange.watch.owner = comm;
-    reducer->piece = !wide ? MYR_LINE : 2 == size ? MYR_WIDE_SLOT : WIDE_PIECE;
+    reducer->piece = MYR_SLOTS_LINE == slots ? MYR_LINE : 2 == size ? PIECE_OF_TWO : PIECE;
     reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * reducer->piece);
     if (NULL == reducer->parts) {
         char name[NICBARR_COMM_TEXT];
@@ -72,15 +73,16 @@ static bool join_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
     const struct myr_key key = nicbarr_record_key(module, comm, sequence + ring);
     const uint32_t size = module->shape.processes;
     struct myr_error error = {0};
-    struct myr_record *record = myr_record_join(
-        mca_coll_nicbarr_component.segment, &key, size,
-        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size), is_oversubscribed(), &error);
+    struct myr_record *record =
+        myr_record_join(mca_coll_nicbarr_component.segment, &key, size,
+                        ring ? myr_ring_bytes(size) : myr_exchange_bytes(size, MYR_SLOTS_LINE),
+                        is_oversubscribed(), &error);
     if (NULL == record) {
         warn_no_memory(comm, collective, &error);
     } else if (ring) {
         init_streamer(streamer, comm, record);
     } else {
-        init_reducer(reducer, comm, record, false);
+        init_reducer(reducer, comm, record, MYR_SLOTS_LINE);
     }
     return NULL != record;
 }
@@ -89,7 +91,8 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
                          enum nicbarr_collective collective)
 {
     const bool ring = nicbarr_data_by_ring(collective);
-    if (NULL != (ring ? module->streamer.ring.record : module->reducer.exchange.record)) {
+    if (NULL !=
+        (ring ? module->streamer.ring.record : module->reducers[MYR_SLOTS_LINE].exchange.record)) {
         return true;
     }
     const char *why = nicbarr_members_check(module, comm);
@@ -97,7 +100,8 @@ bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
         nicbarr_decline(module, comm, why);
         return false;
     }
-    if (!join_record(module, comm, collective, BLOCKING, &module->reducer, &module->streamer)) {
+    if (!join_record(module, comm, collective, BLOCKING, &module->reducers[MYR_SLOTS_LINE],
+                     &module->streamer)) {
         nicbarr_restore_data(module, collective);
         return false;
     }
@@ -135,8 +139,9 @@ void nicbarr_streamer_leave(struct nicbarr_streamer *streamer)
 
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module)
 {
-    nicbarr_reducer_leave(&module->reducer);
-    nicbarr_reducer_leave(&module->wide);
+    for (int slots = 0; slots < MYR_SLOTS_KINDS; ++slots) {
+        nicbarr_reducer_leave(&module->reducers[slots]);
+    }
     nicbarr_streamer_leave(&module->streamer);
     nicbarr_reducer_leave(&module->nonblocking.reducer);
     nicbarr_streamer_leave(&module->nonblocking.streamer);
@@ -160,7 +165,7 @@ static bool agree_on_plenty(mca_coll_nicbarr_module_t *module, ompi_communicator
     return plenty;
 }
 
-/* Join a record for one persistent collective, or for the wide exchange. Returns NULL on all
+/* Join a record for one persistent collective, or for wide or large slots. Returns NULL on all
  * members or on none. */
 static struct myr_record *join_own_record(mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm, size_t bytes)
@@ -178,13 +183,12 @@ static struct myr_record *join_own_record(mca_coll_nicbarr_module_t *module,
 }
 
 static bool join_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                              struct nicbarr_reducer *reducer, bool wide)
+                              struct nicbarr_reducer *reducer, enum myr_slots slots)
 {
     const uint32_t size = (uint32_t)ompi_comm_size(comm);
-    struct myr_record *record = join_own_record(
-        module, comm, wide ? myr_wide_exchange_bytes(size) : myr_exchange_bytes(size));
+    struct myr_record *record = join_own_record(module, comm, myr_exchange_bytes(size, slots));
     if (NULL != record) {
-        init_reducer(reducer, comm, record, wide);
+        init_reducer(reducer, comm, record, slots);
     }
     return NULL != record;
 }
@@ -192,16 +196,17 @@ static bool join_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicat
 bool nicbarr_data_own_exchange(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                struct nicbarr_reducer *reducer)
 {
-    return join_own_exchange(module, comm, reducer, false);
+    return join_own_exchange(module, comm, reducer, MYR_SLOTS_LINE);
 }
 
-bool nicbarr_data_widen(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+bool nicbarr_data_get_slots(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            enum myr_slots slots)
 {
-    if (!module->wide_decided) {
-        (void)join_own_exchange(module, comm, &module->wide, true);
-        module->wide_decided = true;
+    if (!module->slots_decided[slots]) {
+        (void)join_own_exchange(module, comm, &module->reducers[slots], slots);
+        module->slots_decided[slots] = true;
     }
-    return NULL != module->wide.exchange.record;
+    return NULL != module->reducers[slots].exchange.record;
 }
 
 bool nicbarr_data_own_ring(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -12,9 +12,10 @@
  * members restore Open MPI's own functions, print a message for the user, and return false. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
-/* Allocate a wide exchange for the blocking calls, at the first call of this function. Returns
- * false, on all members, if memory is short. */
-bool nicbarr_data_widen(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+/* Allocate the exchange with wide or large slots for the blocking calls, at the first call with
+ * this value. Returns false, on all members, if memory is short. */
+bool nicbarr_data_get_slots(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            enum myr_slots slots);
 /* Allocate the memory of a collective's non-blocking calls. Returns false if there is none; then
  * these calls use Open MPI's own functions from now on. Called with the requests' lock held. */
 bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

@@ -82,11 +82,9 @@ static void write_chunks(struct myr_exchange *x, struct nicbarr_reduction *reduc
 
 /* Returns the location where the value of a block of ranks that ends with `rank` is stored. The
  * value of the block of all ranks is the result. */
-static void *value_of(const struct nicbarr_reducer *reducer,
-                      const struct nicbarr_reduction *reduction, uint32_t rank)
+static void *value_of(const struct nicbarr_reducer *reducer, uint8_t *to, uint32_t rank)
 {
-    return rank + 1 == reducer->exchange.size ? reduction->to
-                                              : reducer->parts + (size_t)rank * reducer->piece;
+    return rank + 1 == reducer->exchange.size ? to : reducer->parts + (size_t)rank * reducer->piece;
 }
 
 /* Returns the elements of a rank from `offset` on in the round that is read. */
@@ -95,15 +93,16 @@ static void *part_of(const struct myr_exchange *x, uint32_t rank, size_t offset)
     return (uint8_t *)myr_exchange_payload(x, rank) + offset;
 }
 
-/* Combine `count` elements from `offset` on of all parts of a complete round. Of two operands, only
- * the right one is written. */
+/* Combine `count` elements of all ranks' parts of a complete round, from `offset` on, and store the
+ * result at `to`. Of the two operands, only the right one is written. */
 static void combine_piece(const struct nicbarr_reducer *reducer,
-                          const struct nicbarr_reduction *reduction, size_t offset, uint32_t count)
+                          const struct nicbarr_reduction *reduction, size_t offset, uint32_t count,
+                          uint8_t *to)
 {
     const struct myr_exchange *x = &reducer->exchange;
     for (uint32_t r = 0; r < x->size; r += 2) {
         const uint32_t right = r + 1 < x->size ? r + 1 : r;
-        void *value = value_of(reducer, reduction, right);
+        void *value = value_of(reducer, to, right);
         memcpy(value, part_of(x, right, offset), count * reduction->extent);
         if (right != r) {
             ompi_op_reduce(reduction->op, part_of(x, r, offset), value, (int)count,
@@ -113,14 +112,15 @@ static void combine_piece(const struct nicbarr_reducer *reducer,
     for (uint32_t block = 2; block < x->size; block *= 2) {
         for (uint32_t last = block - 1; last + 1 < x->size; last += 2 * block) {
             const uint32_t other = last + block < x->size ? last + block : x->size - 1;
-            ompi_op_reduce(reduction->op, value_of(reducer, reduction, last),
-                           value_of(reducer, reduction, other), (int)count, reduction->type);
+            ompi_op_reduce(reduction->op, value_of(reducer, to, last), value_of(reducer, to, other),
+                           (int)count, reduction->type);
         }
     }
 }
 
-static void combine_round(const struct nicbarr_reducer *reducer,
-                          struct nicbarr_reduction *reduction, uint32_t count)
+uint8_t *nicbarr_reduction_combine(const struct nicbarr_reducer *reducer,
+                                   const struct nicbarr_reduction *reduction, uint32_t first,
+                                   uint32_t count, uint8_t *to)
 {
     /* Avoid the division for short vectors. */
     const uint32_t most = count * reduction->extent <= reducer->piece
@@ -128,10 +128,11 @@ static void combine_round(const struct nicbarr_reducer *reducer,
                               : reducer->piece / (uint32_t)reduction->extent;
     for (uint32_t done = 0; done < count;) {
         const uint32_t next = count - done < most ? count - done : most;
-        combine_piece(reducer, reduction, done * reduction->extent, next);
-        reduction->to += next * reduction->extent;
+        combine_piece(reducer, reduction, (first + done) * reduction->extent, next, to);
+        to += next * reduction->extent;
         done += next;
     }
+    return to;
 }
 
 static bool has_consumer(const struct nicbarr_reduction *reduction)
@@ -168,7 +169,7 @@ static void read_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction
     if (has_consumer(reduction)) {
         reduction->consumer->consume(reduction->consumer, &reducer->exchange, bytes);
     } else {
-        combine_round(reducer, reduction, count);
+        reduction->to = nicbarr_reduction_combine(reducer, reduction, 0, count, reduction->to);
     }
     myr_exchange_pass(&reducer->exchange);
     reduction->unread -= count;

@@ -8,11 +8,12 @@
  * MPI_Reduce only the root reads. The other processes proceed to the next round as soon as they
  * have written their part, so they may be a window ahead of the root.
  *
- * Blocking reductions of long vectors use a second exchange with larger slots. The parts of its
- * rounds are combined piece by piece, so that intermediate values stay in the cache.
+ * Blocking reductions of long vectors use exchanges with larger slots. Their rounds are combined in
+ * pieces, so that intermediate values stay in the cache. In a long MPI_Allreduce, the processes
+ * share the work instead of combining everything each for itself (scattered.h).
  *
  * **Reproducibility.** Parts are combined along a fixed binary tree over the ranks: first pairs of
- * neighbours, then pairs of pairs, with the lower ranks on the left (combine_round()). The result
+ * neighbours, then pairs of pairs, with the lower ranks on the left (combine_piece()). The result
  * depends only on the data, the operation and the number of processes, and not on the order of
  * arrival. Non-commutative operations are executed correctly, too.
  *
@@ -97,6 +98,12 @@ void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_red
 /* Advance as far as possible. Returns whether the reduction is complete. */
 bool nicbarr_reduction_progress(struct nicbarr_reducer *reducer,
                                 struct nicbarr_reduction *reduction);
+
+/* Combine `count` elements of all ranks' parts in the round that is read, from element `first` on,
+ * and store the result at `to`. Returns the address behind it. */
+uint8_t *nicbarr_reduction_combine(const struct nicbarr_reducer *reducer,
+                                   const struct nicbarr_reduction *reduction, uint32_t first,
+                                   uint32_t count, uint8_t *to);
 
 /* Complete the reduction, blocking. No other reduction may be outstanding. */
 void nicbarr_reduction_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);

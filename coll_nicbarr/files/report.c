@@ -171,6 +171,15 @@ static const char *data_choice_name(const mca_coll_nicbarr_module_t *module,
         text);
 }
 
+static size_t reducers_bytes(const mca_coll_nicbarr_module_t *module)
+{
+    size_t bytes = 0;
+    for (int slots = 0; slots < MYR_SLOTS_KINDS; ++slots) {
+        bytes += record_bytes(module->reducers[slots].exchange.record);
+    }
+    return bytes;
+}
+
 static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
                          enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -178,8 +187,7 @@ static size_t data_bytes(const mca_coll_nicbarr_module_t *module,
     const bool ring = nicbarr_data_by_ring(collective) && NULL != module->streamer.ring.record;
     return NULL != carrier ? record_bytes(carrier->group.record)
            : ring          ? myr_ring_taken(&module->streamer.ring)
-                           : record_bytes(module->reducer.exchange.record) +
-                        record_bytes(module->wide.exchange.record);
+                           : reducers_bytes(module);
 }
 
 static json_t *data_json(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

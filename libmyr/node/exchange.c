@@ -7,32 +7,35 @@
  * The exact words are read only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
-static uint32_t part_bytes(uint32_t window, uint32_t slot)
+static const struct geometry {
+    uint32_t window, slot;
+} geometries[MYR_SLOTS_KINDS] = {
+    [MYR_SLOTS_LINE] = {MYR_EXCHANGE_WINDOW, MYR_LINE},
+    [MYR_SLOTS_WIDE] = {7, 36 * MYR_LINE},
+    [MYR_SLOTS_LARGE] = {3, 170 * MYR_LINE},
+};
+
+static uint32_t part_bytes(const struct geometry *geometry)
 {
-    return (uint32_t)sizeof(struct myr_passed) + window * slot;
+    return (uint32_t)sizeof(struct myr_passed) + geometry->window * geometry->slot;
 }
 
-size_t myr_exchange_bytes(uint32_t size)
+size_t myr_exchange_bytes(uint32_t size, enum myr_slots slots)
 {
-    return (size_t)size * part_bytes(MYR_EXCHANGE_WINDOW, MYR_LINE);
-}
-
-size_t myr_wide_exchange_bytes(uint32_t size)
-{
-    return (size_t)size * part_bytes(MYR_WIDE_WINDOW, MYR_WIDE_SLOT);
+    return (size_t)size * part_bytes(&geometries[slots]);
 }
 
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
-                       uint32_t size, uint32_t rank, bool wide)
+                       uint32_t size, uint32_t rank, enum myr_slots slots)
 {
-    const uint32_t window = wide ? MYR_WIDE_WINDOW : MYR_EXCHANGE_WINDOW;
-    const uint32_t slot = wide ? MYR_WIDE_SLOT : MYR_LINE;
+    const struct geometry *geometry = &geometries[slots];
+    const uint32_t stride = part_bytes(geometry);
     *x = (struct myr_exchange){
         .lines = (uint8_t *)record->slots,
-        .own = (uint8_t *)record->slots + (size_t)rank * part_bytes(window, slot),
-        .window = window,
-        .slot = slot,
-        .stride = part_bytes(window, slot),
+        .own = (uint8_t *)record->slots + (size_t)rank * stride,
+        .window = geometry->window,
+        .slot = geometry->slot,
+        .stride = stride,
         .write_at = sizeof(struct myr_passed),
         .read_at = sizeof(struct myr_passed),
         .size = size,

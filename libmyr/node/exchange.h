@@ -3,11 +3,13 @@
  * payloads of all processes.
  *
  * A process writes its payload of a round into one of its own slots (slot.h), without waiting for
- *    late processes. Several rounds may therefore be in progress; a process may be up to
- *    MYR_EXCHANGE_WINDOW rounds ahead of the slowest one. A process participates in each round with
- *    three steps, in this order, and in the order of rounds: if (myr_exchange_room(x))  { fill
- *    myr_exchange_next(x); myr_exchange_write(x); } if (myr_exchange_ready(x)) { read
- *    myr_exchange_payload(x, rank) of all; myr_exchange_pass(x); }
+ * late processes. Several rounds may therefore be in progress; a process may be up to the window
+ * ahead of the slowest one. A process participates in each round with three steps, in this order,
+ * and in the order of rounds:
+ *    if (myr_exchange_room(x))  { fill myr_exchange_next(x);
+ *                                 myr_exchange_write(x); }
+ *    if (myr_exchange_ready(x)) { read myr_exchange_payload(x, rank) of all;
+ *                                 myr_exchange_pass(x); }
  *
  * The functions with await in their names are the blocking versions.
  *
@@ -24,17 +26,17 @@
 #include "libmyr/node/sram.h"
 #include "libmyr/node/waiter.h"
 
-/* The number of rounds that a process may be ahead of the slowest one. Blocking calls need fewer.
- * If the number of processes is a power of two, the record, with its header and the cache lines for
- * `passed`, exactly fills its block. */
-enum { MYR_EXCHANGE_WINDOW = 14 };
-
-/* A wide exchange has fewer slots, whose payload continues behind their first line. Here, too, the
- * parts of all processes fill a block, with 32 KiB for each process. */
-enum {
-    MYR_WIDE_WINDOW = 7,
-    MYR_WIDE_SLOT = 36 * MYR_LINE, /* bytes */
+/* The slots of an exchange: their size, and the window, which is their number for each process, and
+ * therefore the number of rounds that a process may be ahead of the slowest one. The payload of a
+ * slot of several cache lines continues behind its first line. With the line for `passed` and the
+ * header of the record, the record of a power of two of processes fills its block. */
+enum myr_slots {
+    MYR_SLOTS_LINE,  /* of one cache line: 1 KiB for each process */
+    MYR_SLOTS_WIDE,  /* of 2304 bytes: 16 KiB */
+    MYR_SLOTS_LARGE, /* of 10,880 bytes, because each round costs a synchronisation: 32 KiB */
+    MYR_SLOTS_KINDS,
 };
+enum { MYR_EXCHANGE_WINDOW = 14 /* of slots of one line */ };
 
 struct myr_exchange {
     uint8_t *lines; /* by rank: struct myr_passed, then the slots */
@@ -53,12 +55,12 @@ struct myr_exchange {
     struct myr_record *record;
 };
 
-size_t myr_exchange_bytes(uint32_t size); /* size of the record's slots */
-size_t myr_wide_exchange_bytes(uint32_t size);
+/* Returns the size of the record's slots for `size` processes (bytes). */
+size_t myr_exchange_bytes(uint32_t size, enum myr_slots slots);
 
 /* Initialises an exchange from a joined record, which serves only this exchange. */
 void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct myr_waiter *waiter,
-                       uint32_t size, uint32_t rank, bool wide);
+                       uint32_t size, uint32_t rank, enum myr_slots slots);
 
 /* Returns the size of a payload (bytes). */
 static inline uint32_t myr_exchange_width(const struct myr_exchange *x)

@@ -317,11 +317,10 @@ static void open_comm(struct side *side, struct op *op)
         side->open = NULL;
     }
     for (uint32_t e = 0; e < 2; ++e) {
-        record =
-            join(side, op, BLOCKING + e,
-                 0 == e ? myr_exchange_bytes(side->size) : myr_wide_exchange_bytes(side->size));
+        const enum myr_slots slots = 0 == e ? MYR_SLOTS_LINE : MYR_SLOTS_LARGE;
+        record = join(side, op, BLOCKING + e, myr_exchange_bytes(side->size, slots));
         if (NULL != record) {
-            myr_exchange_init(&side->exchange[e], record, waiter, side->size, side->rank, 0 != e);
+            myr_exchange_init(&side->exchange[e], record, waiter, side->size, side->rank, slots);
         }
     }
     record = join(side, op, RING, myr_ring_bytes(side->size));

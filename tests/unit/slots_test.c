@@ -61,11 +61,12 @@ static void make_waiter(const struct crew *crew, uint32_t rank, struct myr_waite
     myr_waiter_init(waiter, crew->segment, no_progress, policy);
 }
 
-static void member_begin(struct member *member, uint32_t rank, const struct crew *crew, bool wide)
+static void member_begin(struct member *member, uint32_t rank, const struct crew *crew,
+                         enum myr_slots slots)
 {
     *member = (struct member){.crew = crew, .random = crew->seed ^ rank * 0x10001};
     make_waiter(crew, rank, &member->waiter);
-    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank, wide);
+    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank, slots);
     myr_ring_init(&member->ring, crew->record, &member->waiter, crew->size, rank);
     member->x.written = member->x.passed = member->x.all_passed = crew->start;
     member->ring.passed = member->ring.all_passed = crew->start;
@@ -145,10 +146,10 @@ static void await(struct myr_exchange *x, struct member *member)
 
 /* Write some rounds while slots are free, then read the available rounds, or wait for one. Some
  * members only poll, and some only wait. */
-static void exchange_of(uint32_t rank, const struct crew *crew, bool wide)
+static void exchange_of(uint32_t rank, const struct crew *crew, enum myr_slots slots)
 {
     struct member member;
-    member_begin(&member, rank, crew, wide);
+    member_begin(&member, rank, crew, slots);
     struct myr_exchange *x = &member.x;
     const uint32_t last = member.crew->start + member.crew->rounds;
     const uint32_t kind = crew_below(&member.random, 3);
@@ -174,14 +175,19 @@ static void exchange_of(uint32_t rank, const struct crew *crew, bool wide)
     }
 }
 
-static void exchange(uint32_t rank, void *context)
+static void line_exchange(uint32_t rank, void *context)
 {
-    exchange_of(rank, context, false);
+    exchange_of(rank, context, MYR_SLOTS_LINE);
 }
 
 static void wide_exchange(uint32_t rank, void *context)
 {
-    exchange_of(rank, context, true);
+    exchange_of(rank, context, MYR_SLOTS_WIDE);
+}
+
+static void large_exchange(uint32_t rank, void *context)
+{
+    exchange_of(rank, context, MYR_SLOTS_LARGE);
 }
 
 /* ---- rings ---- */
@@ -227,7 +233,7 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
 static void alternating_writers(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context, false);
+    member_begin(&member, rank, context, MYR_SLOTS_LINE);
     uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         crew_dawdle(&member.random);
@@ -240,7 +246,7 @@ static void alternating_writers(uint32_t rank, void *context)
 static void writer_runs_ahead(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context, false);
+    member_begin(&member, rank, context, MYR_SLOTS_LINE);
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         if (rank + 1 == member.crew->size && 0 != rank) {
             crew_dawdle(&member.random);
@@ -253,7 +259,7 @@ static void writer_runs_ahead(uint32_t rank, void *context)
 static void chunks(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context, false);
+    member_begin(&member, rank, context, MYR_SLOTS_LINE);
     play_round(&member, 0, 8, false);
     crew_dawdle(&member.random);
     CREW_CHECK(myr_ring_get_chunks(&member.ring, member.crew->segment), "rank %u has no chunks",
@@ -311,17 +317,29 @@ static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, size_t (*bytes)
     }
 }
 
-TEST(exchanges)
+static size_t line_bytes(uint32_t size)
 {
-    run_all(exchange, 300, 0, myr_exchange_bytes);
-    run_all(exchange, 60, UINT32_MAX - 30, myr_exchange_bytes);
-    run_all(exchange, 60, INT32_MAX - 30, myr_exchange_bytes);
+    return myr_exchange_bytes(size, MYR_SLOTS_LINE);
 }
 
-TEST(wide_exchanges)
+static size_t wide_bytes(uint32_t size)
 {
-    run_all(wide_exchange, 60, 0, myr_wide_exchange_bytes);
-    run_all(wide_exchange, 40, UINT32_MAX - 20, myr_wide_exchange_bytes);
+    return myr_exchange_bytes(size, MYR_SLOTS_WIDE);
+}
+
+static size_t large_bytes(uint32_t size)
+{
+    return myr_exchange_bytes(size, MYR_SLOTS_LARGE);
+}
+
+TEST(exchanges)
+{
+    run_all(line_exchange, 300, 0, line_bytes);
+    run_all(line_exchange, 60, UINT32_MAX - 30, line_bytes);
+    run_all(line_exchange, 60, INT32_MAX - 30, line_bytes);
+    run_all(wide_exchange, 60, 0, wide_bytes);
+    run_all(wide_exchange, 40, UINT32_MAX - 20, wide_bytes);
+    run_all(large_exchange, 20, UINT32_MAX - 10, large_bytes);
 }
 
 TEST(rings)
@@ -375,6 +393,12 @@ TEST(no_space_for_chunks)
 
 int main(void)
 {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exchanges),
+        cmocka_unit_test(rings),
+        cmocka_unit_test(chunks_beside_the_slots),
+        cmocka_unit_test(no_space_for_chunks),
+    };
     crew_watchdog();
     (void)crew_seed();
     return test_run(NULL);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Allreduce of long vectors on one node, by a reduce-scatter and an allgather of each chunk
+ * (Rabenseifner's algorithm).
+ *
+ * A plain reduction (reduction.h) costs one synchronisation, but each process reads and combines
+ * the parts of all others. Here each process combines only its share of a chunk, 1/P of it with P
+ * processes, and publishes the result. Per element, a process thereby reads two values instead of
+ * P, and combines one P-th. The parts are combined along the same tree, so the results have the
+ * same bits.
+ *
+ * Both steps use the same rounds of the exchange: the payload of a round contains a chunk of this
+ * process's vector, followed by its share of the result of the chunk `lag` rounds before. As twice
+ * `lag` is less than the window, no process waits for room in the window within a reduction.
+ *
+ * Threads: like a blocking reduction. */
+#ifndef NICBARR_SCATTERED_H
+#define NICBARR_SCATTERED_H
+
+#include "coll_nicbarr/data/reduction.h"
+
+/* Returns whether this is faster than a plain reduction for a vector of `bytes` bytes. With two
+ * processes both read the same number of values from the other one. */
+static inline bool nicbarr_scatters(const struct nicbarr_reducer *reducer, size_t bytes)
+{
+    enum { LEAST = 4097 };
+    return bytes >= LEAST && reducer->exchange.size > 2;
+}
+
+/* Perform a reduction that was initialised for all processes to read, with a predefined operation.
+ */
+void nicbarr_scattered_finish(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction);
+
+#endif
