@@ -14,12 +14,14 @@
  * bound on a network with many losses, where the duration depends on the timeout.
  *
  * The following files keep such a timeout, each with its own clock, and only for the duration of an
- *   epoch: collective.c (soft NIC)        learns, because it sees when each epoch begins and ends
+ * epoch:
+ *
+ *   collective.c (soft NIC)        learns, because it sees when each epoch begins and ends
  *   libmyr/kernel/kernel_group.c   a waiting host, for the kernel NIC. It does not learn: the NIC
- *   keeps no times, as reading a clock would slow each barrier kernel/program.bpf.c (timer)   for
- *   hosts that compute meanwhile. Its first request is one period later, because waiting hosts send
- *   their own requests myrd/kernel_groups.c           in place of that timer, on kernels without
- *   timers for programs
+ *                                  keeps no times, as reading a clock would slow each barrier
+ *   kernel/program.bpf.c (timer)   for hosts that compute meanwhile. Its first request is one
+ *                                  period later, because waiting hosts send their own requests
+ *   myrd/kernel_groups.c           in place of that timer, on kernels without timers for programs
  *
  * Messages between ports have a different retransmission timeout (recv.c), which is derived from
  * the RTT. */

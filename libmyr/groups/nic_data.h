@@ -3,11 +3,14 @@
  * all processes get the blocks of all nodes.
  *
  * The processes of a node write their parts side by side into shared memory. The process that finds
- *     all parts complete builds the block of the node and rings the NIC's doorbell. The NICs
- *     exchange the blocks along with the messages of a barrier (engine.h). The caller defines the
- *     contents of a block. memcpy(myr_nic_data_part(group), mine, bytes); epoch =
- *     myr_nic_data_arrive(group, unit, build, context); myr_nic_group_wait(group, epoch, ...); read
- *     myr_nic_data_block(group, epoch, unit, node) of all nodes;
+ * all parts complete builds the block of the node and rings the NIC's doorbell. The NICs exchange
+ * the blocks along with the messages of a barrier (engine.h). The caller defines the contents of a
+ * block.
+ *
+ *     memcpy(myr_nic_data_part(group), mine, bytes);
+ *     epoch = myr_nic_data_arrive(group, unit, build, context);
+ *     myr_nic_group_wait(group, epoch, ...);
+ *     read myr_nic_data_block(group, epoch, unit, node) of all nodes;
  *
  * A process may begin an epoch when the previous epoch is complete and the process no longer reads
  * the blocks of that epoch. All processes of the group must pass the same `unit`. If a program

@@ -3,12 +3,14 @@
  * of any length.
  *
  * Each process has one endpoint, which consists of a port, a matching table, and a rendezvous
- *   protocol. The latter moves long messages directly into the buffer of the receiver, which ports
- *   cannot do (Zhang, "MPI Collective Operations over Myrinet", section 2.4). bytes
- *   same node                         another node up to MYR_TAGGED_SHORT    through the receiver's
- *   inlet      one message of the port (eager), up to a buffer            a shared buffer
- *   as long as there are credits more                      the receiver reads the sender's   the
- *   receiver asks (PULL), the memory, if it may                 sender sends fragments (DATA)
+ * protocol. The latter moves long messages directly into the buffer of the receiver, which ports
+ * cannot do (Zhang, "MPI Collective Operations over Myrinet", section 2.4).
+ *
+ *   bytes                     same node                         another node
+ *   up to MYR_TAGGED_SHORT    through the receiver's inlet      one message of the port (eager),
+ *   up to a buffer            a shared buffer                   as long as there are credits
+ *   more                      the receiver reads the sender's   the receiver asks (PULL), the
+ *                             memory, if it may                 sender sends fragments (DATA)
  *
  * A synchronous send is always an offer (rendezvous), and completes when the offer is matched.
  *

@@ -8,11 +8,13 @@
  * nodes. Messages without envelopes may arrive in any order, because each refers to its request by
  * numbers that the two sides have exchanged.
  *
- *   EAGER   envelope, the message follows STORED  envelope; the message is in a buffer of the
- *   sender, at offset `at` of the segment OFFER   envelope; the message is in the sender's memory,
- *   at address `at` PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number
- *   `other` DATA    a fragment for number `there`, from offset `at` on; it follows DONE    the
- *   receiver of OFFER or STORED `there` has read it CREDIT  only credits and slots */
+ *   EAGER   envelope; the message follows
+ *   STORED  envelope; the message is in a buffer of the sender, at offset `at` of the segment
+ *   OFFER   envelope; the message is in the sender's memory, at address `at`
+ *   PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number `other`
+ *   DATA    a fragment for number `there`, from offset `at` on; it follows
+ *   DONE    the receiver of OFFER or STORED `there` has read it
+ *   CREDIT  only credits and slots */
 #ifndef MYR_TAGGED_INSIDE_H
 #define MYR_TAGGED_INSIDE_H
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The internal interface of the segment, shared by these files; see segment.h for the interface of
- *   its users. segment.c      attaching and leaving; the table of processes processors.c   the
- *   placement of processes blocks.c       the memory: growth, allocation of blocks, the lock
- *   records.c      the shared state of a group's processes, found by its key kv.c           words
- *   by key that the job's processes share */
+ * its users.
+ *
+ *   segment.c      attaching and leaving; the table of processes
+ *   processors.c   the placement of processes
+ *   blocks.c       the memory: growth, allocation of blocks, the lock
+ *   records.c      the shared state of a group's processes, found by its key
+ *   kv.c           words by key that the job's processes share */
 #ifndef MYR_SEGMENT_INSIDE_H
 #define MYR_SEGMENT_INSIDE_H
 
