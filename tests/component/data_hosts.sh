@@ -150,6 +150,7 @@ limits=(--calls 800 --most 0)
 check "without watching nothing is remeasured" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
 
 # ---- one host's interface takes short packets only: barriers pass, long blocks do not
+# With the switch, because the kernel's bridge lets one of some hundred long packets through.
 
 cat > "$scratch/short.sh" << 'EOS'
 #!/bin/bash
@@ -158,16 +159,16 @@ exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 draw() { "$srcdir/tests/programs/run.sh" draw "$scratch/short" "$seed" --length 100; }
 check "a program that also works with Open MPI alone is generated" draw
-check "one host accepts short packets only" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
+check "one host accepts short packets only" on_hosts --switch --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
     --mca coll_nicbarr_tune_after 0 "$builddir/tests/programs/player" --program "$scratch/short"
 short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 200)
-check "a size class is tested with its longest packets" on_hosts --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
+check "a size class is tested with its longest packets" on_hosts --switch --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
 check "the class is left to Open MPI" said "packets do not get through between all nodes"
 # The 12th barrier finds that no data get through, and its choice, Open MPI's own, is provisional with a portion due.
 written both < <(printf "1 %s\n" "coll what=barrier how=b c=0 times=11" \
     "coll what=allreduce how=i r=0 c=0 type=MPI_DOUBLE op=MPI_SUM n=128 times=1" "wait r=0" \
     "coll what=barrier how=b c=0 times=30")
-check "a barrier is declined when it is about to be measured" on_hosts --shell 2 1 bash "$scratch/short.sh" "${soft[@]}" \
+check "a barrier is declined when it is about to be measured" on_hosts --switch --shell 2 1 bash "$scratch/short.sh" "${soft[@]}" \
     --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 1 --mca coll_nicbarr_tune_share 99 "${both[@]}"
 check "a measurement was provisional before" said "openmpi (measured, provisional"
 check "the barrier is left to Open MPI" said "barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own"
