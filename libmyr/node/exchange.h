@@ -31,9 +31,9 @@
  * slot of several cache lines continues behind its first line. With the line for `passed` and the
  * header of the record, the record of a power of two of processes fills its block. */
 enum myr_slots {
-    MYR_SLOTS_LINE,  /* of one cache line: 1 KiB for each process */
-    MYR_SLOTS_WIDE,  /* of 2304 bytes: 16 KiB */
-    MYR_SLOTS_LARGE, /* of 10,880 bytes, because each round costs a synchronisation: 32 KiB */
+    MYR_SLOTS_LINE,  /* of one cache line (MYR_LINE): 2 KiB for each process */
+    MYR_SLOTS_WIDE,  /* of 4608 bytes: 32 KiB */
+    MYR_SLOTS_LARGE, /* of 21,760 bytes, because each round costs a synchronisation: 64 KiB */
     MYR_SLOTS_KINDS,
 };
 enum { MYR_EXCHANGE_WINDOW = 14 /* of slots of one line */ };
