@@ -61,12 +61,14 @@ static void copy_result(const struct myr_exchange *x, struct nicbarr_reduction *
                         const struct chunks *chunks, uint32_t number)
 {
     const uint32_t count = elements_of_chunk(chunks, number);
+    uint32_t first = 0;
     for (uint32_t rank = 0; rank < x->size; ++rank) {
-        const size_t bytes = (first_of_share(x, count, rank + 1) - first_of_share(x, count, rank)) *
-                             reduction->extent;
+        const uint32_t end = first_of_share(x, count, rank + 1);
+        const size_t bytes = (end - first) * reduction->extent;
         memcpy(reduction->to, (const uint8_t *)myr_exchange_payload(x, rank) + chunks->result_at,
                bytes);
         reduction->to += bytes;
+        first = end;
     }
 }
 

@@ -16,14 +16,14 @@
 #ifndef NICBARR_SCATTERED_H
 #define NICBARR_SCATTERED_H
 
+#include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/reduction.h"
 
 /* Returns whether this is faster than a plain reduction for a vector of `bytes` bytes. With two
  * processes both read the same number of values from the other one. */
 static inline bool nicbarr_scatters(const struct nicbarr_reducer *reducer, size_t bytes)
 {
-    enum { LEAST = 4097 };
-    return bytes >= LEAST && reducer->exchange.size > 2;
+    return bytes > NICBARR_EXCHANGE_MOST && reducer->exchange.size > 2;
 }
 
 /* Perform a reduction that was initialised for all processes to read, with a predefined operation.
