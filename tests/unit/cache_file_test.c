@@ -39,21 +39,13 @@ const struct myr_nic_kind *const nicbarr_kinds[] = {&soft, &kernel, NULL};
 
 enum { WRITERS = 6, WRITES = 8, VICTIMS = 12, OWN = 4, NOBODY = 65534, KEPT = NICBARR_CACHE_KEPT };
 
-static char dir[200], path[300];
-static struct nicbarr_cache_file file = {path, dir, "processor | versions", NULL};
+static char path[300];
+static struct nicbarr_cache_file file = {path, crew_dir, "processor | versions", NULL};
 
 static int set_up(void **state)
 {
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
-    snprintf(path, sizeof(path), "%s/tuning.jsonl", dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
+    (void)crew_dir_begin(state);
+    snprintf(path, sizeof(path), "%s/tuning.jsonl", crew_dir);
     return 0;
 }
 
@@ -154,7 +146,7 @@ static size_t get(char *text, size_t room)
 /* Count the files except the lock. */
 static int files_in_dir(void)
 {
-    DIR *directory = opendir(dir);
+    DIR *directory = opendir(crew_dir);
     int files = 0;
     assert_non_null(directory);
     for (const struct dirent *entry = readdir(directory); NULL != entry;
@@ -165,7 +157,7 @@ static int files_in_dir(void)
     return files;
 }
 
-#define CACHE_TEST(name) TEST_IN(name, set_up, tear_down)
+#define CACHE_TEST(name) TEST_IN(name, set_up, crew_dir_end)
 
 CACHE_TEST(missing)
 {
@@ -234,14 +226,14 @@ CACHE_TEST(not_ours)
 static void expect_dirs_made(void)
 {
     struct stat inner;
-    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
+    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", crew_dir);
     expect_count(shape_of(4), 0);
     expect_added(shape_of(4), 4);
     expect_count(shape_of(4), 1);
     assert_int_equal(unlink(path), 0);
     strcat(path, ".lock");
     assert_int_equal(unlink(path), 0);
-    snprintf(path, sizeof(path), "%s/a/b", dir);
+    snprintf(path, sizeof(path), "%s/a/b", crew_dir);
     assert_int_equal(stat(path, &inner), 0);
     assert_int_equal(inner.st_mode & 0777, 0700);
     assert_int_equal(rmdir(path), 0);
@@ -251,10 +243,10 @@ static void expect_dirs_made(void)
 
 CACHE_TEST(makes_dirs)
 {
-    char slashes[sizeof(dir) + 2];
+    char slashes[sizeof(crew_dir) + 2];
     const struct nicbarr_cache_file here = file;
     expect_dirs_made();
-    snprintf(slashes, sizeof(slashes), "%s//", dir);
+    snprintf(slashes, sizeof(slashes), "%s//", crew_dir);
     file.below = slashes;
     expect_dirs_made();
     file = here;
@@ -266,8 +258,8 @@ CACHE_TEST(makes_no_dirs)
 {
     char below[220];
     const struct nicbarr_cache_file here = file;
-    snprintf(path, sizeof(path), "%s/ab/c/tuning.jsonl", dir);
-    snprintf(below, sizeof(below), "%s/a", dir);
+    snprintf(path, sizeof(path), "%s/ab/c/tuning.jsonl", crew_dir);
+    snprintf(below, sizeof(below), "%s/a", crew_dir);
     for (int i = 0; i < 3; ++i) {
         file.below = 0 == i ? NULL : below;
         assert_true(i < 2 || 0 == mkdir(below, 0700)); /* .../ab is not inside .../a */
@@ -277,7 +269,7 @@ CACHE_TEST(makes_no_dirs)
     assert_int_equal(rmdir(below), 0);
     file = here;
     if (0 == getuid()) {
-        assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
+        assert_int_equal(chown(crew_dir, NOBODY, NOBODY), 0);
         expect_refused(shape_of(4), MYR_ERR_NOT_THERE, "its directory");
         assert_int_equal(files_in_dir(), 0);
     }
@@ -315,9 +307,9 @@ CACHE_TEST(no_dir)
 {
     crew_file_write(path, "", 0);
     /* a file as a directory */
-    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", dir);
+    snprintf(path, sizeof(path), "%s/tuning.jsonl/tuning.jsonl", crew_dir);
     expect_refused(shape_of(4), MYR_ERR_NOT_THERE, strerror(ENOTDIR));
-    snprintf(path, sizeof(path), "%s", dir); /* a directory as a file */
+    snprintf(path, sizeof(path), "%s", crew_dir); /* a directory as a file */
     expect_refused(shape_of(4), MYR_ERR_FOREIGN, "it is not a regular file");
     assert_int_equal(files_in_dir(), 1);
 }
@@ -350,7 +342,7 @@ CACHE_TEST(lock_elsewhere)
 {
     char name[400], elsewhere[400];
     snprintf(name, sizeof(name), "%s.lock", path);
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", crew_dir);
     assert_int_equal(symlink(elsewhere, name), 0);
     expect_refused(shape_of(4), MYR_ERR_SYSTEM, strerror(ELOOP));
     assert_int_equal(files_in_dir(), 0);
@@ -361,7 +353,7 @@ CACHE_TEST(locked_by_another_user)
 {
     char name[400];
     snprintf(name, sizeof(name), "%s.lock", path);
-    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(chmod(crew_dir, 0755), 0);
     expect_added(shape_of(4), 4);
     const int door = open(name, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(door, LOCK_EX), 0);
@@ -389,9 +381,9 @@ CACHE_TEST(read_only_dir)
 {
     expect_added(shape_of(4), 4);
     assert_int_equal(chmod(path, 0444), 0);
-    assert_int_equal(chmod(dir, 0555), 0);
+    assert_int_equal(chmod(crew_dir, 0555), 0);
     const bool succeeded = crew_join(crew_fork(read_only, 0, NULL));
-    assert_int_equal(chmod(dir, 0700), 0);
+    assert_int_equal(chmod(crew_dir, 0700), 0);
     assert_true(succeeded);
     expect_count(shape_of(4), 1);
     expect_count(shape_of(5), 0);
@@ -415,11 +407,11 @@ static void cannot_create(uint32_t rank, void *context)
 
 CACHE_TEST(uncreatable_dir)
 {
-    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", dir);
-    assert_true(0 != getuid() || 0 == chown(dir, NOBODY, NOBODY));
-    assert_int_equal(chmod(dir, 0555), 0);
+    snprintf(path, sizeof(path), "%s/a/b/tuning.jsonl", crew_dir);
+    assert_true(0 != getuid() || 0 == chown(crew_dir, NOBODY, NOBODY));
+    assert_int_equal(chmod(crew_dir, 0555), 0);
     const bool succeeded = crew_join(crew_fork(cannot_create, 0, NULL));
-    assert_int_equal(chmod(dir, 0700), 0);
+    assert_int_equal(chmod(crew_dir, 0700), 0);
     assert_true(succeeded);
     assert_int_equal(files_in_dir(), 0);
 }

@@ -327,6 +327,22 @@ void crew_dir_remove(const char *dir)
     rmdir(dir);
 }
 
+char crew_dir[200];
+
+int crew_dir_begin(void **state)
+{
+    (void)state;
+    crew_dir_make(crew_dir, sizeof(crew_dir));
+    return 0;
+}
+
+int crew_dir_end(void **state)
+{
+    (void)state;
+    crew_dir_remove(crew_dir);
+    return 0;
+}
+
 void crew_file_write(const char *path, const void *bytes, size_t count)
 {
     FILE *file = fopen(path, "we");

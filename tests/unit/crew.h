@@ -81,6 +81,11 @@ void crew_pretend_no_more(void);
 void crew_dir_make(char *dir, size_t bytes);
 void crew_dir_remove(const char *dir);
 
+/* What cmocka calls before and after a test that has such a directory, crew_dir. */
+extern char crew_dir[200];
+int crew_dir_begin(void **state);
+int crew_dir_end(void **state);
+
 /* Write the file at `path` with exactly these bytes. */
 void crew_file_write(const char *path, const void *bytes, size_t count);
 

@@ -15,12 +15,10 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
 
-static char dir[300];
-
 static const char *path_of(const char *name)
 {
     static char path[400];
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", crew_dir, name);
     return path;
 }
 
@@ -97,7 +95,7 @@ static void write_machine(const char *file, const char *name, const char *value)
 static void expect_machine(const char *name, struct nicsim_file *file)
 {
     capture_stderr();
-    const bool good = nicsim_read(dir, name, file);
+    const bool good = nicsim_read(crew_dir, name, file);
     expect_message(NULL, NULL);
     assert_true(good);
 }
@@ -109,26 +107,12 @@ static void expect_machine_error(const char *text, const char *why)
         write_file("bad.json", text);
     }
     capture_stderr();
-    const bool good = nicsim_read(dir, "bad", &file);
+    const bool good = nicsim_read(crew_dir, "bad", &file);
     expect_message("bad.json", why);
     assert_false(good);
 }
 
-static int make_dir(void **state)
-{
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
-    return 0;
-}
-
-#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+#define IN_A_DIR(name) TEST_IN(name, crew_dir_begin, crew_dir_end)
 
 IN_A_DIR(parameters_by_name)
 {
@@ -279,12 +263,12 @@ IN_A_DIR(circles)
     write_file("one.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"two\"}");
     write_file("two.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"one\"}");
     capture_stderr();
-    const bool good = nicsim_read(dir, "one", &file);
+    const bool good = nicsim_read(crew_dir, "one", &file);
     expect_message(".json", "\"like\" is circular");
     assert_false(good);
     write_file("bad.json", "{\"name\": \"x\", \"about\": \"x\", \"like\": \"nobody\"}");
     capture_stderr();
-    assert_false(nicsim_read(dir, "bad", &file));
+    assert_false(nicsim_read(crew_dir, "bad", &file));
     expect_message("nobody.json", "No such file");
 }
 
@@ -295,7 +279,7 @@ IN_A_DIR(a_path_too_long)
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     capture_stderr();
-    assert_false(nicsim_read(dir, name, &file));
+    assert_false(nicsim_read(crew_dir, name, &file));
     expect_message("xxx", "too long");
 }
 

@@ -24,22 +24,6 @@
 
 enum { LIMIT = 1 << 20, ROUNDS = 200, SLEEPS = 3 };
 
-static char dir[200];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
-    return 0;
-}
-
 /* ---- the system ---- */
 
 static bool refuse_shared_futexes(void)
@@ -84,7 +68,7 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 #endif
 }
 
-#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+#define IN_A_DIR(name) TEST_IN(name, crew_dir_begin, crew_dir_end)
 
 /* ---- tests ---- */
 
@@ -111,7 +95,7 @@ IN_A_DIR(contended_lock)
     struct myr_segment *segment = NULL;
     int status = 0;
     shared_sleeps = crew_memory(sizeof(*shared_sleeps));
-    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(crew_dir, LIMIT, &segment, NULL), MYR_OK);
     assert_true(myr_kv_set(segment, 5, 7));
     myr_segment_lock(segment);
     const pid_t other = crew_fork(read_a_value, 0, segment);
@@ -146,7 +130,7 @@ IN_A_DIR(waits_by_sleeping)
 {
     struct myr_segment *segment = NULL;
     myr_word *word = crew_memory(4096);
-    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, NULL), MYR_OK);
+    assert_int_equal(myr_segment_join(crew_dir, LIMIT, &segment, NULL), MYR_OK);
     scenario.word = word;
     scenario.publish_at = SLEEPS;
     wait_for(word, segment, 1);
@@ -161,7 +145,7 @@ static void reply(uint32_t rank, void *context)
 {
     myr_word *words = context;
     struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
     for (uint32_t round = 1; round <= ROUNDS; ++round) {
         myr_word *own = words + (size_t)rank * MYR_LINE, *other = words + (1 - rank) * MYR_LINE;
         if (1 == rank) {

@@ -18,7 +18,7 @@
 
 #define FORMAT "nicbarr report 1"
 
-static char dir[64], path[128];
+static char path[300];
 
 /* ---- entries ---- */
 
@@ -49,20 +49,12 @@ static json_int_t counted(const json_t *entries, size_t index)
 
 static int make_dir(void **state)
 {
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
-    snprintf(path, sizeof(path), "%s/report", dir);
+    (void)crew_dir_begin(state);
+    snprintf(path, sizeof(path), "%s/report", crew_dir);
     return 0;
 }
 
-static int remove_dir(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
-    return 0;
-}
-
-#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+#define IN_A_DIR(name) TEST_IN(name, make_dir, crew_dir_end)
 
 IN_A_DIR(counts_equal_entries)
 {
@@ -258,7 +250,7 @@ IN_A_DIR(reports_errors)
     struct myr_error error = {0};
     char kept[sizeof(path)];
     memcpy(kept, path, sizeof(path));
-    snprintf(path, sizeof(path), "%s/none/report", dir);
+    snprintf(path, sizeof(path), "%s/none/report", crew_dir);
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
@@ -267,7 +259,7 @@ IN_A_DIR(reports_errors)
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "No such file"));
     /* A pipe is neither read nor waited for. */
-    snprintf(path, sizeof(path), "%s/pipe", dir);
+    snprintf(path, sizeof(path), "%s/pipe", crew_dir);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_false(write_some("1", "a:0", (const char *const[]){"A", NULL}, &error));
     assert_non_null(strstr(error.text, path));

@@ -34,25 +34,17 @@
 
 enum { LIMIT = 1 << 20, SMALL = 0 /* the minimum */ };
 
-static char dir[200], the_sign[300];
+static char the_sign[300];
 
 static int make_dir(void **state)
 {
-    (void)state;
-    crew_dir_make(dir, sizeof(dir));
+    (void)crew_dir_begin(state);
     struct stat numbers, clock;
     if (0 != stat("/proc/self/ns/pid", &numbers) || 0 != stat("/proc/self/ns/time", &clock)) {
         return -1;
     }
-    snprintf(the_sign, sizeof(the_sign), "%s/nicbarr.%u.%lu.%lu", dir, (unsigned)getuid(),
+    snprintf(the_sign, sizeof(the_sign), "%s/nicbarr.%u.%lu.%lu", crew_dir, (unsigned)getuid(),
              (unsigned long)numbers.st_ino, (unsigned long)clock.st_ino);
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    crew_dir_remove(dir);
     return 0;
 }
 
@@ -178,7 +170,7 @@ static void join_and_compare(uint32_t rank, void *context)
     struct myr_error error = {0};
     uint64_t random = crew_seed() + rank;
     usleep(crew_below(&random, 2000));
-    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, &error), "%s", error.text);
+    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, &error), "%s", error.text);
     board->identity[rank] = myr_segment_identity(segment);
     board->index[rank] = myr_segment_index(segment);
     synchronize(0);
@@ -203,7 +195,7 @@ static void join_and_compare(uint32_t rank, void *context)
     myr_segment_leave(segment);
 }
 
-#define IN_A_DIR(name) TEST_IN(name, make_dir, remove_dir)
+#define IN_A_DIR(name) TEST_IN(name, make_dir, crew_dir_end)
 
 IN_A_DIR(many_processes)
 {
@@ -304,7 +296,7 @@ static void model_join(struct actor *actor)
     }
     crew_pretend(actor->pid);
     pretended = &actor->processors;
-    struct myr_segment *segment = join_self(dir, LIMIT);
+    struct myr_segment *segment = join_self(crew_dir, LIMIT);
     crew_pretend(0);
     const struct entry is = {
         myr_segment_identity(segment), myr_segment_index(segment), myr_segment_number(segment),
@@ -478,7 +470,7 @@ IN_A_DIR(processes_join_and_leave)
 
 IN_A_DIR(by_descriptor)
 {
-    struct myr_segment *one = join(dir, LIMIT), *other = NULL;
+    struct myr_segment *one = join(crew_dir, LIMIT), *other = NULL;
     struct myr_record *record = record_of(one, 5, 2, 100);
     const int fd = fcntl(myr_segment_fd(one), F_DUPFD_CLOEXEC, 0);
     crew_pretend_another();
@@ -513,16 +505,16 @@ IN_A_DIR(by_a_bad_descriptor)
 /* Reaping a dead process by PID frees its entry. */
 IN_A_DIR(reaped)
 {
-    struct myr_segment *one = join(dir, LIMIT), *dead = join_self(dir, LIMIT);
+    struct myr_segment *one = join(crew_dir, LIMIT), *dead = join_self(crew_dir, LIMIT);
     const uint32_t index = myr_segment_index(dead);
     const uint32_t before = myr_load_acquire(myr_segment_population(one));
     myr_segment_reap(one, (uint32_t)getpid() + 100000); /* no process */
-    struct myr_segment *next = join(dir, LIMIT);
+    struct myr_segment *next = join(crew_dir, LIMIT);
     assert_int_not_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_reap(one, (uint32_t)getpid());
     assert_int_not_equal(myr_load_acquire(myr_segment_population(one)), before);
-    next = join(dir, LIMIT);
+    next = join(crew_dir, LIMIT);
     assert_int_equal(myr_segment_index(next), index);
     myr_segment_leave(next);
     myr_segment_leave(one);
@@ -539,13 +531,13 @@ IN_A_DIR(too_many_processes)
     }
     struct myr_segment **segments = calloc(MYR_PROCESSES, sizeof(struct myr_segment *)), *more;
     for (int i = 0; i < MYR_PROCESSES; ++i) {
-        segments[i] = join(dir, SMALL);
+        segments[i] = join(crew_dir, SMALL);
     }
     struct myr_error error = {0};
-    assert_int_equal(myr_segment_join(dir, SMALL, &more, &error), MYR_ERR_FULL);
+    assert_int_equal(myr_segment_join(crew_dir, SMALL, &more, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "1024"));
     myr_segment_leave(segments[700]);
-    segments[700] = join(dir, SMALL);
+    segments[700] = join(crew_dir, SMALL);
     assert_int_equal(myr_segment_index(segments[700]), 700);
     for (int i = 0; i < MYR_PROCESSES; ++i) {
         myr_segment_leave(segments[i]);
@@ -558,7 +550,7 @@ IN_A_DIR(limits)
 {
     static const uint32_t asked[] = {0, 1, 4096, 1 << 20, 1u << 30, UINT32_MAX};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); ++i) {
-        struct myr_segment *segment = join(dir, asked[i]);
+        struct myr_segment *segment = join(crew_dir, asked[i]);
         struct stat about;
         assert_int_equal(fstat(myr_segment_fd(segment), &about), 0);
         assert_true(about.st_size <= 1 << 30);
@@ -576,7 +568,7 @@ IN_A_DIR(limits)
 IN_A_DIR(larger_than_a_file_may_be)
 {
     struct rlimit before, files;
-    struct myr_segment *segment = join(dir, SMALL);
+    struct myr_segment *segment = join(crew_dir, SMALL);
     const rlim_t least = myr_segment_size(segment);
     myr_segment_leave(segment);
     getrlimit(RLIMIT_FSIZE, &before);
@@ -584,14 +576,14 @@ IN_A_DIR(larger_than_a_file_may_be)
     files.rlim_cur = least - 1;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
     struct myr_error error = {0};
-    const enum myr_status refused = myr_segment_join(dir, LIMIT, &segment, &error);
+    const enum myr_status refused = myr_segment_join(crew_dir, LIMIT, &segment, &error);
     files.rlim_cur = LIMIT / 2 + 1;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
-    segment = join(dir, LIMIT);
+    segment = join(crew_dir, LIMIT);
     const size_t bytes = myr_segment_size(segment);
     files.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
-    struct myr_segment *other = join(dir, LIMIT);
+    struct myr_segment *other = join(crew_dir, LIMIT);
     struct myr_record *record = record_of(other, 1, 1, LIMIT / 8);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(refused, MYR_ERR_SYSTEM);
@@ -626,7 +618,7 @@ IN_A_DIR(in_a_limited_address_space)
         skip();
     }
     assert_int_equal(setrlimit(RLIMIT_AS, &space), 0);
-    struct myr_segment *segment = join(dir, USUAL);
+    struct myr_segment *segment = join(crew_dir, USUAL);
     const size_t bytes = myr_segment_size(segment);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     const rlim_t part = space.rlim_cur / 16 / ROUNDED * ROUNDED;
@@ -679,7 +671,7 @@ static int open_memory(void)
 static void expect_refused_sign(const char *target, enum myr_status status, const char *what)
 {
     make_sign(target);
-    expect_refused(dir, status, what);
+    expect_refused(crew_dir, status, what);
     assert_string_equal(read_sign(), target); /* a foreign marker file is not changed */
     assert_int_equal(unlink(the_sign), 0);
 }
@@ -691,7 +683,7 @@ static void expect_replaced_sign(const char *target, const char *what)
     if (NULL != target) {
         make_sign(target);
     }
-    struct myr_segment *one = join(dir, LIMIT), *other = join(dir, LIMIT);
+    struct myr_segment *one = join(crew_dir, LIMIT), *other = join(crew_dir, LIMIT);
     if (myr_segment_identity(one) != myr_segment_identity(other) ||
         0 != strncmp(read_sign(), "/proc/", 6) ||
         (NULL != target && 0 == strcmp(read_sign(), target))) {
@@ -717,9 +709,9 @@ IN_A_DIR(signs_of_other_files)
 {
     char pipe_path[300], file_path[300], socket_path[100];
     const int other = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", dir);
+    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", crew_dir);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
-    snprintf(file_path, sizeof(file_path), "%s/file", dir);
+    snprintf(file_path, sizeof(file_path), "%s/file", crew_dir);
     int fd = open(file_path, O_RDWR | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, LIMIT), 0);
     close(fd);
@@ -727,7 +719,7 @@ IN_A_DIR(signs_of_other_files)
     const char *const targets[] = {pipe_path,
                                    file_path,
                                    "/dev/null",
-                                   dir,
+                                   crew_dir,
                                    socket_path,
                                    the_sign,
                                    "/proc/999999999/fd/3",
@@ -747,7 +739,7 @@ IN_A_DIR(signs_of_other_files)
     expect_replaced_sign(NULL, "an empty sign of a killed process");
     close(fd);
     assert_int_equal(mkdir(the_sign, 0700), 0);
-    expect_refused(dir, MYR_ERR_SYSTEM, "a directory instead of the sign");
+    expect_refused(crew_dir, MYR_ERR_SYSTEM, "a directory instead of the sign");
     assert_int_equal(rmdir(the_sign), 0);
 }
 
@@ -802,14 +794,14 @@ IN_A_DIR(signs_of_other_memfds)
     expect_refused_sign(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
     close(fd);
 
-    struct myr_segment *segment = join(dir, LIMIT); /* works after all these cases */
+    struct myr_segment *segment = join(crew_dir, LIMIT); /* works after all these cases */
     myr_segment_leave(segment);
 }
 
 IN_A_DIR(no_dir)
 {
     char path[2 * PATH_MAX];
-    snprintf(path, sizeof(path), "%s/none", dir);
+    snprintf(path, sizeof(path), "%s/none", crew_dir);
     expect_refused(path, MYR_ERR_SYSTEM, "no such directory");
     const int fd = open(path, O_RDWR | O_CREAT, 0600);
     close(fd);
@@ -834,7 +826,7 @@ static void stop_with_lock(uint32_t rank, void *context)
     struct myr_segment *segment;
     (void)rank;
     (void)context;
-    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
     myr_segment_lock(segment);
     raise(SIGSTOP);
     myr_segment_unlock(segment);
@@ -845,7 +837,7 @@ static void wait_for_lock(uint32_t rank, void *context)
 {
     struct myr_segment *segment;
     (void)context;
-    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
     CREW_CHECK(myr_kv_add(segment, 77 + (uint64_t)rank, 1), "no entry");
     myr_segment_leave(segment);
 }
@@ -858,7 +850,7 @@ IN_A_DIR(holder_is_stopped)
     pid_t pids[WAITING];
     int status;
     const uint32_t usual = myr_lock_naps;
-    struct myr_segment *segment = join(dir, LIMIT);
+    struct myr_segment *segment = join(crew_dir, LIMIT);
     reported = crew_memory(sizeof(*reported));
     const pid_t stopped = crew_fork(stop_with_lock, 0, NULL);
     assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
@@ -890,14 +882,14 @@ IN_A_DIR(dir_kept_locked)
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
     const unsigned usual = myr_dir_lock_ms;
-    const int door = open(dir, O_RDONLY | O_DIRECTORY);
+    const int door = open(crew_dir, O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(door, LOCK_EX), 0);
     myr_dir_lock_ms = 10;
-    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, &error), MYR_ERR_SYSTEM);
+    assert_int_equal(myr_segment_join(crew_dir, LIMIT, &segment, &error), MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "another process keeps it locked"));
     myr_dir_lock_ms = usual;
     close(door);
-    segment = join(dir, LIMIT);
+    segment = join(crew_dir, LIMIT);
     myr_segment_leave(segment);
 }
 
@@ -916,7 +908,7 @@ IN_A_DIR(another_jobs)
     for (size_t i = 0; i < 2; ++i) {
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(segments[i]));
         make_sign(path);
-        struct myr_segment *own = join(dir, LIMIT), *again = join(dir, LIMIT);
+        struct myr_segment *own = join(crew_dir, LIMIT), *again = join(crew_dir, LIMIT);
         assert_true(myr_segment_identity(own) != myr_segment_identity(segments[i]));
         assert_true(myr_segment_identity(own) == myr_segment_identity(again));
         myr_segment_leave(own);
@@ -945,7 +937,7 @@ static void join_elsewhere(uint32_t rank, void *context)
     if (0 == pid) {
         struct myr_segment *segment;
         struct myr_error error = {.text = ""};
-        CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, &error), "%s", error.text);
+        CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, &error), "%s", error.text);
         CREW_CHECK(board->identity[0] != myr_segment_identity(segment), "it is the same segment");
         myr_segment_leave(segment);
         _exit(0);
@@ -958,11 +950,11 @@ IN_A_DIR(other_pid_namespace)
 {
     bool *unable = crew_memory(sizeof(*unable));
     board_begin(1);
-    struct myr_segment *segment = join(dir, LIMIT);
+    struct myr_segment *segment = join(crew_dir, LIMIT);
     board->identity[0] = myr_segment_identity(segment);
     *unable = false;
     assert_true(crew_join(crew_fork(join_elsewhere, 0, unable)));
-    struct myr_segment *late = join(dir, LIMIT);
+    struct myr_segment *late = join(crew_dir, LIMIT);
     assert_true(board->identity[0] == myr_segment_identity(late));
     myr_segment_leave(late);
     myr_segment_leave(segment);
@@ -1173,7 +1165,7 @@ IN_A_DIR(plenty)
 
 IN_A_DIR(full)
 {
-    struct myr_segment *segment = join(dir, SMALL), *other = join(dir, SMALL);
+    struct myr_segment *segment = join(crew_dir, SMALL), *other = join(crew_dir, SMALL);
     struct myr_record *records[200];
     uint32_t count = 0;
     assert_non_null(record_of(segment, 999, 1, 1)); /* so that the rest is not a whole block */
@@ -1197,7 +1189,7 @@ IN_A_DIR(full)
         myr_record_leave(segment, records[i]);
     }
     expect_none(other, 5, 4000); /* it stays full, although all memory is free */
-    struct myr_segment *late = join(dir, SMALL);
+    struct myr_segment *late = join(crew_dir, SMALL);
     expect_none(late, 5, 1);
     myr_kv_set(late, 1, 2); /* the key-value table still works */
     assert_int_equal(myr_kv_get(other, 1), 2);
@@ -1231,16 +1223,16 @@ IN_A_DIR(too_large)
 IN_A_DIR(system_out_of_memory)
 {
     memory_left = 0;
-    expect_refused(dir, MYR_ERR_FULL, "no memory for the header");
+    expect_refused(crew_dir, MYR_ERR_FULL, "no memory for the header");
     memory_left = offsetof(struct myr_sram, process);
     struct myr_segment *segment = NULL;
     struct myr_error error = {0};
-    assert_int_equal(myr_segment_join(dir, LIMIT, &segment, &error), MYR_ERR_FULL);
+    assert_int_equal(myr_segment_join(crew_dir, LIMIT, &segment, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, strerror(ENOSPC)));
 
     memory_left = -1;
     interruptions = 3;
-    segment = join(dir, LIMIT);
+    segment = join(crew_dir, LIMIT);
     assert_int_equal(interruptions, 0);
     struct myr_record *record = record_of(segment, 1, 1, 100);
     assert_non_null(record);
@@ -1271,7 +1263,7 @@ static void set_and_add(uint32_t rank, void *context)
 {
     _Atomic uint32_t *firsts = context;
     struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(dir, LIMIT, &segment, NULL), "cannot join");
+    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
     synchronize(0);
     /* All three processes add the first values; each of the others is set by one process. */
     for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
@@ -1293,7 +1285,7 @@ static void set_and_add(uint32_t rank, void *context)
  * lost. If several processes add the same key, one is the first. */
 IN_A_DIR(many_keys)
 {
-    struct myr_segment *segment = join(dir, LIMIT);
+    struct myr_segment *segment = join(crew_dir, LIMIT);
     _Atomic uint32_t *firsts = crew_memory((1 + ADDED) * sizeof(*firsts));
     pid_t pids[3];
     board_begin(3);
@@ -1370,7 +1362,7 @@ static void die_with_the_lock(uint32_t rank, void *context)
 IN_A_DIR(killed_with_the_lock)
 {
     skip_where_threads();
-    struct myr_segment *segment = join(dir, LIMIT), *other = join(dir, LIMIT);
+    struct myr_segment *segment = join(crew_dir, LIMIT), *other = join(crew_dir, LIMIT);
     struct myr_record *record = record_of(segment, 1, 2, 100);
     assert_non_null(record);
     for (int round = 0; round < 3; ++round) {
@@ -1384,7 +1376,7 @@ IN_A_DIR(killed_with_the_lock)
         expect_none(segment, 2, 1); /* the lists may be inconsistent */
         myr_kv_set(segment, 5, 6 + (uint64_t)round);
         assert_int_equal(myr_kv_get(other, 5), 6 + round);
-        struct myr_segment *late = join(dir, LIMIT);
+        struct myr_segment *late = join(crew_dir, LIMIT);
         assert_true(myr_segment_identity(late) == myr_segment_identity(segment));
         expect_none(late, 3, 1);
         myr_segment_leave(late);
@@ -1412,7 +1404,7 @@ static void work(uint32_t rank, void *context)
     while (!atomic_load(&arena->over)) {
         struct myr_segment *segment;
         struct myr_error error = {0};
-        if (MYR_OK != myr_segment_join(dir, 4 << 20, &segment, &error)) {
+        if (MYR_OK != myr_segment_join(crew_dir, 4 << 20, &segment, &error)) {
             CREW_CHECK('\0' != error.text[0], "no error message");
             atomic_fetch_add(&arena->refused, 1);
             atomic_fetch_add(&arena->beats[rank], 1);
@@ -1508,7 +1500,7 @@ static void create_and_leave(uint32_t rank, void *context)
 IN_A_DIR(one_segment_for_several_threads)
 {
     crew_seed();
-    shared = join(dir, LIMIT);
+    shared = join(crew_dir, LIMIT);
     assert_true(crew_run(THREADS, create_and_leave, NULL));
     myr_segment_leave(shared);
 }
