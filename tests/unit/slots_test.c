@@ -393,12 +393,6 @@ TEST(no_space_for_chunks)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exchanges),
-        cmocka_unit_test(rings),
-        cmocka_unit_test(chunks_beside_the_slots),
-        cmocka_unit_test(no_space_for_chunks),
-    };
     crew_watchdog();
     (void)crew_seed();
     return test_run(NULL);
