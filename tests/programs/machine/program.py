@@ -82,7 +82,7 @@ ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE",
 IN_ORDER, KEPT, MOST_RANKS = 1024, 512, 17  # bytes, bytes, and the most processes with `ours`
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 # Bytes at which something changes: chunks, blocks, pieces, limits, size classes.
-BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 262144, 1 << 20)
+BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 65536, 131072, 262144, 1 << 20)
 # Bytes of a message, and messages of a pair: a step is to take less than a second.
 MESSAGES = ((0, 400), (200, 400), (1000, 400), (5000, 300), (20000, 60), (70000, 10), (300000, 4))
 
