@@ -210,18 +210,23 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
         registry->names = more;
         registry->room = room;
     }
+    struct myr_nic_name *kept = NULL;
     if (NULL != name) {
-        struct myr_nic_name *kept = malloc(sizeof(*kept));
+        kept = malloc(sizeof(*kept));
         if (NULL == kept) {
             return 0;
         }
         *kept = *name;
         registry->names[registry->count] = kept;
     }
-    ++registry->count;
-    opal_hash_table_set_value_uint64(&registry->numbers, identity,
-                                     (void *)(uintptr_t)registry->count);
-    return registry->count;
+    const uint32_t number = registry->count + 1;
+    if (OPAL_SUCCESS !=
+        opal_hash_table_set_value_uint64(&registry->numbers, identity, (void *)(uintptr_t)number)) {
+        free(kept);
+        return 0;
+    }
+    registry->count = number;
+    return number;
 }
 
 /* Store the key of a segment when it is first read. If out of memory, the segment has no key, and
@@ -441,12 +446,6 @@ uint64_t nicbarr_job_identity(void)
 
 /* ---- opening and closing ---- */
 
-static int registry_open(struct registry *registry)
-{
-    OBJ_CONSTRUCT(&registry->numbers, opal_hash_table_t);
-    return opal_hash_table_init(&registry->numbers, 64);
-}
-
 static void registry_close(struct registry *registry)
 {
     for (uint32_t n = 0; NULL != registry->names && n < registry->count; ++n) {
@@ -469,17 +468,23 @@ void nicbarr_hello_renew(const struct nicbarr_hello *hello)
 
 int nicbarr_peers_open(const struct nicbarr_hello *hello, const struct myr_key_pair *keys)
 {
+    enum { FIRST = 64 /* entries of a hash table, which grows */ };
     uint8_t bytes[NICBARR_HELLO_BYTES];
     own = *hello;
     pair = *keys;
     OBJ_CONSTRUCT(&peers, opal_hash_table_t);
-    int rc = opal_hash_table_init(&peers, 256);
-    rc = OPAL_SUCCESS == rc ? registry_open(&segments) : rc;
-    for (uint32_t nic = 1; OPAL_SUCCESS == rc && nic < NICBARR_NICS_MOST; ++nic) {
-        rc = registry_open(&nics[nic]);
+    OBJ_CONSTRUCT(&segments.numbers, opal_hash_table_t);
+    for (uint32_t nic = 1; nic < NICBARR_NICS_MOST; ++nic) {
+        OBJ_CONSTRUCT(&nics[nic].numbers, opal_hash_table_t);
     }
-    ready = OPAL_SUCCESS == rc;
-    if (!ready) {
+    ready = true;
+    int rc = opal_hash_table_init(&peers, FIRST);
+    rc = OPAL_SUCCESS == rc ? opal_hash_table_init(&segments.numbers, FIRST) : rc;
+    for (uint32_t nic = 1; OPAL_SUCCESS == rc && nic < NICBARR_NICS_MOST; ++nic) {
+        rc = opal_hash_table_init(&nics[nic].numbers, FIRST);
+    }
+    if (OPAL_SUCCESS != rc) {
+        nicbarr_peers_close();
         return rc;
     }
     own_job_size = (uint32_t)ompi_process_info.num_procs;
