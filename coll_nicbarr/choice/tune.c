@@ -28,6 +28,7 @@
 #include "coll_nicbarr/choice/batches.h"
 #include "coll_nicbarr/choice/measuring.h"
 #include "coll_nicbarr/choice/tuning.h"
+#include "coll_nicbarr/declining.h"
 #include "coll_nicbarr/suspect_nics.h"
 #include "coll_nicbarr/candidate_groups.h"
 #include "coll_nicbarr/files/cache.h"
@@ -321,7 +322,13 @@ int nicbarr_tune_continue(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     nicbarr_expense_record(nicbarr_now_us() - start_us, false);
     tuner->tuning.spent_us += nicbarr_now_us() - start_us;
     module->group.plan = (struct myr_plan){.nsteps = 0}; /* the tuner owns the plan */
-    return OMPI_SUCCESS == rc ? install_result(tuner) : rc;
+    if (OMPI_SUCCESS != rc) { /* a member may have failed, and no candidate is installed */
+        module->tuner = NULL;
+        free_tuner(tuner);
+        nicbarr_decline(module, comm, "a call of Open MPI's function failed while measuring");
+        return rc;
+    }
+    return install_result(tuner);
 }
 
 /* The data about the shape that rank 0 broadcasts. */
