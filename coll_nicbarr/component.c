@@ -18,6 +18,7 @@
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache.h"
 #include "coll_nicbarr/files/cache_locations.h"
+#include "coll_nicbarr/files/json_functions.h"
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/failures.h"
 #include "coll_nicbarr/long_waits.h"
@@ -120,6 +121,19 @@ static void check_cache_list(char **given)
     }
 }
 
+/* Check that the tuning cache and the report can be read and written. */
+static void check_json(void)
+{
+    const char *file = NULL;
+    const char *name = nicbarr_json_check(&file);
+    if (NULL != name) {
+        nicbarr_complain("the tuning cache and the report are unavailable: %s defines %s(), and "
+                         "hides the function of libjansson. Link it without -rdynamic, or rename "
+                         "the function",
+                         file, name);
+    }
+}
+
 static void replace_text(char **text, char *by)
 {
     if (NULL != by) {
@@ -160,6 +174,7 @@ static void read_parameters(void)
             component->parameters.nic, nicbarr_nic_words(words, sizeof(words)));
     }
     check_cache_list(&component->parameters.cache);
+    check_json();
     make_paths_absolute(&component->parameters);
     component->forced_rooted = false;
     parse_algorithm();

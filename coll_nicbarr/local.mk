@@ -61,7 +61,8 @@ coll_nicbarr_sources = \
     coll_nicbarr/files/cache_file.c coll_nicbarr/files/cache_lines.h coll_nicbarr/files/cache_lines.c \
     coll_nicbarr/files/this_host.h coll_nicbarr/files/this_host.c \
     coll_nicbarr/files/report.h coll_nicbarr/files/report.c coll_nicbarr/files/report_file.h \
-    coll_nicbarr/files/report_file.c
+    coll_nicbarr/files/report_file.c coll_nicbarr/files/json_functions.h \
+    coll_nicbarr/files/json_functions.c
 coll_nicbarr_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(JANSSON_CFLAGS)
 coll_nicbarr_cflags = $(AM_CFLAGS) $(OMPI_CFLAGS)
 coll_nicbarr_ldflags = -module -avoid-version -no-undefined -Wl,-z,defs $(stay_loaded) $(OMPI_LDFLAGS) \

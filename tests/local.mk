@@ -149,7 +149,10 @@ tests_component_without_SOURCES = tests/component/without.c
 
 ## The time of day is set, for a program that this is preloaded into.
 check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la tests/component/other_structures.la \
-    tests/component/hung_file.la tests/component/few_threads.la tests/component/bound_unevenly.la
+    tests/component/hung_file.la tests/component/few_threads.la tests/component/bound_unevenly.la \
+    tests/component/json_names.la
+tests_component_json_names_la_SOURCES = tests/component/json_names.c
+tests_component_json_names_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_component_bound_unevenly_la_SOURCES = tests/component/bound_unevenly.c
 tests_component_bound_unevenly_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_component_few_threads_la_SOURCES = tests/component/few_threads.c

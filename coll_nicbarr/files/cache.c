@@ -18,6 +18,7 @@
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache_file.h"
 #include "coll_nicbarr/files/cache_writer.h"
+#include "coll_nicbarr/files/json_functions.h"
 #include "coll_nicbarr/files/network.h"
 #include "coll_nicbarr/files/node_cache.h"
 #include "coll_nicbarr/files/this_host.h"
@@ -130,7 +131,7 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
                         struct nicbarr_choice *choice, bool *sure)
 {
     char name[NICBARR_CHOICE_TEXT];
-    if (!read_name(shape, what, name, sure)) {
+    if (!nicbarr_json_usable() || !read_name(shape, what, name, sure)) {
         return false;
     }
     const bool known =
@@ -182,6 +183,9 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
                        const struct nicbarr_choice *choices, const struct nicbarr_contest *contest)
 {
     const bool doubtful = contest->provisional && contest->confidence > most_provisional;
+    if (!nicbarr_json_usable()) {
+        return;
+    }
     struct nicbarr_measurement measurement = {
         .when = time(NULL),
         .confidence = doubtful ? most_provisional : contest->confidence,

@@ -16,6 +16,7 @@
 #include "coll_nicbarr/choice/comparison.h"
 #include "coll_nicbarr/choice/tuning.h"
 #include "coll_nicbarr/data/carriers.h"
+#include "coll_nicbarr/files/json_functions.h"
 #include "coll_nicbarr/files/report_file.h"
 #include "coll_nicbarr/files/this_host.h"
 #include "coll_nicbarr/peers.h"
@@ -259,7 +260,7 @@ static json_t *record_entry(json_t *entry, bool measured, const json_t *before)
 bool nicbarr_report_wanted(void)
 {
     const char *path = mca_coll_nicbarr_component.parameters.report;
-    return NULL != path && '\0' != *path;
+    return NULL != path && '\0' != *path && nicbarr_json_usable();
 }
 
 /* ---- messages to the user ---- */

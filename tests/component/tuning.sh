@@ -139,6 +139,18 @@ check "the confidence in the cache can be raised" rewrite_cache "$cache" "$cache
 check "the next job reads the cache" with_cache "$cache.sure" 3
 check "the next job uses the cached choice" said "(cache)"
 check "the next job does not measure" bash -c "! grep -q measured '$scratch/out'"
+# A program that exports functions with names of jansson's: neither the cache nor the report can be used.
+symbols=$srcdir/coll_nicbarr/files/json_functions.c
+check "all functions of jansson that the component calls are checked" \
+    diff <(nm -D --undefined-only "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" | sed -n 's/.* \(json_[a-z_]*\).*/\1/p' | sort) \
+    <(sed -n 's/^ *{FUNCTION(\(json_[a-z_]*\)).*/\1/p' "$symbols" | sort)
+rm -f "$report"
+check "a program exports names of jansson's functions" works 3 --mca coll_nicbarr_cache "$cache.sure" --mca coll_nicbarr_verbose 1 \
+    --mca coll_nicbarr_report "$report" -x LD_PRELOAD="$LD_PRELOAD:$builddir/tests/component/.libs/json_names.so"
+check "a message names the function and the library" said "unavailable: .*json_names.so defines json_array(), and hides"
+check "the communicator is tuned nevertheless" said "(measured"
+check "no report is written" test ! -e "$report"
+
 check "a job of a different shape" with_cache "$cache.sure" 2
 check "the other shape is measured" said "(measured"
 check "the cache contains both shapes" test "$(grep -c '| MPI_Barrier"' "$cache.sure")" -ge 2

@@ -95,7 +95,7 @@ tests_unit_scale_test_SOURCES = tests/unit/scale_test.c $(unit_common) \
     coll_nicbarr/openmpi.c coll_nicbarr/peers.c coll_nicbarr/sharing.c coll_nicbarr/choice/known.c \
     coll_nicbarr/choice/measuring.c coll_nicbarr/failures.c coll_nicbarr/files/cache.c coll_nicbarr/files/cache_file.c \
     coll_nicbarr/files/cache_lines.c coll_nicbarr/files/cache_writer.c coll_nicbarr/files/node_cache.c \
-    coll_nicbarr/files/this_host.c
+    coll_nicbarr/files/json_functions.c coll_nicbarr/files/this_host.c
 tests_unit_scale_test_CPPFLAGS = $(coll_nicbarr_cppflags)
 tests_unit_scale_test_CFLAGS = $(unit_cflags) $(OMPI_CFLAGS)
 ## It counts who reads the tuning cache.

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks that the JSON functions that this component calls are those of jansson.
+ *
+ * A program, or a library whose symbols have no versions (json-glib, for example), may export
+ * functions of the same names, to which the dynamic linker then binds the component's calls. In
+ * such a process the tuning cache and the report are unavailable.
+ *
+ * Depends on jansson and the dynamic linker only. */
+#ifndef NICBARR_JSON_FUNCTIONS_H
+#define NICBARR_JSON_FUNCTIONS_H
+
+#include <stdbool.h>
+
+/* Check all functions. Returns the name of one that is not jansson's, with the path of the program
+ * or library that defines it in `file`, or NULL if all are jansson's. Called before other threads
+ * call nicbarr_json_usable(). */
+const char *nicbarr_json_check(const char **file);
+
+/* Returns whether the last check, if there was any, has found jansson's functions only. Any thread.
+ */
+bool nicbarr_json_usable(void);
+
+#endif
