@@ -13,7 +13,8 @@ These steps are legal in MPI, but not drawn because plain Open MPI fails with th
   free-outstanding  MPI_Comm_free while a non-blocking collective is outstanding: coll/libnbc plays
                     it on a freed communicator, and crashes.
   persistent-freed  MPI_Type_free of the type of a persistent collective: the next start crashes.
-  reduce-bottom     MPI_Reduce takes MPI_BOTTOM as a null buffer: the result is lost.
+  reduce-bottom     MPI_Reduce takes MPI_BOTTOM as a null buffer: the result is lost. So does MPI_Allreduce on an
+                    intercommunicator, which also overwrites the send buffer.
   nonblocking-negative  A non-blocking reduction of a type with a negative lower bound writes before
                     its memory.
   inter-nonblocking  MPI_Ibarrier on an intercommunicator may end before all of the other group have
@@ -162,7 +163,8 @@ class Legal:
             return False
         if s.how == "i" and place["inter"] and "inter-nonblocking" not in self.beyond:
             return False
-        if s.what == "reduce" and s.send == "A" and "reduce-bottom" not in self.beyond:
+        reduces = s.what == "reduce" or (s.what == "allreduce" and place["inter"])
+        if reduces and s.send == "A" and "reduce-bottom" not in self.beyond:
             return False
         if (s.what in REDUCTIONS and s.how != "b" and s.send == "N"
                 and "nonblocking-negative" not in self.beyond):
