@@ -27,6 +27,7 @@
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/sharing.h"
 #include "libmyr/groups/secrets.h"
@@ -98,7 +99,7 @@ static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_
     uint8_t mine[sizeof(uint16_t) + NICBARR_HELLO_BYTES] = {0};
     uint8_t *all = malloc((size_t)size * sizeof(mine));
     if (NULL == all) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        nicbarr_end_without_memory(comm);
     }
     nicbarr_open_nics_now(&own);
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));

@@ -144,7 +144,7 @@ static void print_calls(ompi_communicator_t *comm, const struct signature *all,
 static bool all_compare(ompi_communicator_t *comm)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
-    bool alike = NULL != peers;
+    bool alike = true;
     for (int r = 0; alike && r < ompi_comm_size(comm); ++r) {
         alike = NICBARR_NO_COMPONENT != peers[r]->trouble &&
                 NICBARR_OTHER_PARAMETERS != peers[r]->trouble;

@@ -17,7 +17,7 @@
  *   module.c                a communicator's module
  *   fallback.c              the communicator's table of functions, and the previous ones in it
  *   openmpi.c               calls of Open MPI's own functions
- *   declining.c             leaving the communicator to Open MPI
+ *   declining.c             leaving the communicator to Open MPI; no_memory.c: ending the job
  *   members.c               whether a communicator can be served
  *   setup.c                 setup at the first collective, on one node
  *   layout.c                slots and plan of a choice in a record

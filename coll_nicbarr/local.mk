@@ -32,7 +32,7 @@ coll_nicbarr_sources = \
     coll_nicbarr/across.c coll_nicbarr/sharing.h coll_nicbarr/sharing.c coll_nicbarr/groups.h \
     coll_nicbarr/groups.c coll_nicbarr/candidate_groups.h coll_nicbarr/candidate_groups.c coll_nicbarr/checking.h coll_nicbarr/checking.c \
     coll_nicbarr/failures.h coll_nicbarr/failures.c coll_nicbarr/surviving.h coll_nicbarr/surviving.c \
-    coll_nicbarr/dead_members.h coll_nicbarr/dead_members.c \
+    coll_nicbarr/dead_members.h coll_nicbarr/dead_members.c coll_nicbarr/no_memory.h coll_nicbarr/no_memory.c \
     coll_nicbarr/long_waits.h \
     coll_nicbarr/long_waits.c coll_nicbarr/overdue.h coll_nicbarr/overdue.c coll_nicbarr/barrier.h coll_nicbarr/barrier.c coll_nicbarr/ibarrier.c \
     coll_nicbarr/requests.h coll_nicbarr/requests.c \

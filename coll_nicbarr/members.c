@@ -13,19 +13,31 @@
 
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/nics.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/peers.h"
 #include "ompi/exits.h"
 #include "ompi/node.h"
 
 enum { WHY_BYTES = 300 };
 
-/* Replace the homes by consecutive numbers from 0, in the order of ranks. Returns the number of
- * different homes. */
-static uint32_t number_homes(uint32_t *homes, uint32_t size)
+/* Returns memory for a number of each member, which the caller frees. If out of memory, ends the
+ * job. */
+static uint32_t *numbers_of_members(ompi_communicator_t *comm)
+{
+    uint32_t *numbers = malloc((size_t)ompi_comm_size(comm) * sizeof(*numbers));
+    if (NULL == numbers) {
+        nicbarr_end_without_memory(comm);
+    }
+    return numbers;
+}
+
+/* Replace the first `size` homes by consecutive numbers from 0. Returns the number of different
+ * homes. */
+static uint32_t number_homes(uint32_t *homes, uint32_t size, ompi_communicator_t *comm)
 {
     uint32_t count = 0;
-    uint32_t *seen = malloc(size * sizeof(*seen));
-    for (uint32_t r = 0; NULL != seen && r < size; ++r) {
+    uint32_t *seen = numbers_of_members(comm);
+    for (uint32_t r = 0; r < size; ++r) {
         uint32_t h = 0;
         while (h < count && seen[h] != homes[r]) {
             ++h;
@@ -74,7 +86,7 @@ bool nicbarr_is_across(ompi_communicator_t *comm)
     const int size = ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     int r = 0;
-    while (NULL != peers && r < size && peers[r]->segment == peers[ompi_comm_rank(comm)]->segment) {
+    while (r < size && peers[r]->segment == peers[ompi_comm_rank(comm)]->segment) {
         ++r;
     }
     free(peers);
@@ -91,8 +103,8 @@ static const char *check_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     uint64_t digest = 0;
     free(module->homes); /* allocated by an attempt that failed */
-    module->homes = malloc(size * sizeof(*module->homes));
-    const char *why = NULL == module->homes || NULL == peers ? "out of memory" : NULL;
+    module->homes = numbers_of_members(comm);
+    const char *why = NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)r);
         if (excludes_process(peers[r]->trouble)) {
@@ -113,7 +125,7 @@ static const char *check_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     if (NULL == why) {
         module->members_digest = digest;
         module->shape = (struct nicbarr_shape){.nodes = 1, .players = 1};
-        fill_shape(&module->shape, size, number_homes(module->homes, size));
+        fill_shape(&module->shape, size, number_homes(module->homes, size, comm));
     }
     return why;
 }
@@ -145,19 +157,18 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 
 /* ---- across nodes ---- */
 
-/* Returns the number of different affinity masks of the processes in our segment, or 0 if out of
- * memory. */
-static uint32_t count_homes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank)
+/* Returns the number of different affinity masks of the processes in our segment. */
+static uint32_t count_homes(const struct nicbarr_peer *const *peers, ompi_communicator_t *comm)
 {
     uint32_t neighbours = 0;
-    uint32_t *homes = malloc(size * sizeof(*homes));
-    for (uint32_t r = 0; NULL != homes && r < size; ++r) {
-        if (peers[r]->segment == peers[rank]->segment) {
+    uint32_t *homes = numbers_of_members(comm);
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        if (peers[r]->segment == peers[ompi_comm_rank(comm)]->segment) {
             homes[neighbours++] =
                 myr_segment_home(mca_coll_nicbarr_component.segment, peers[r]->number);
         }
     }
-    const uint32_t count = NULL == homes ? 0 : number_homes(homes, neighbours);
+    const uint32_t count = number_homes(homes, neighbours, comm);
     free(homes);
     return count;
 }
@@ -198,25 +209,23 @@ static const char *describe_missing_nic(char *text, size_t bytes)
 const char *nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     static char text[WHY_BYTES];
-    const int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm);
+    const int size = ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
-    enum nicbarr_census_result counted = NICBARR_NO_MEMORY;
-    uint32_t homes = 0;
-    if (NULL != peers) {
-        const int odd = first_in_trouble(peers, size);
-        if (odd >= 0) {
-            const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, odd);
-            const char *why = nicbarr_peer_trouble(&name, peers[odd], text, sizeof(text));
-            free(peers);
-            return why;
-        }
-        counted = nicbarr_peers_census(peers, comm, segment_sharing_nics(), &module->nodes);
-        homes = NICBARR_COUNTED == counted ? count_homes(peers, (uint32_t)size, (uint32_t)rank) : 0;
+    const int odd = first_in_trouble(peers, size);
+    if (odd >= 0) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, odd);
+        const char *why = nicbarr_peer_trouble(&name, peers[odd], text, sizeof(text));
+        free(peers);
+        return why;
     }
+    const enum nicbarr_census_result counted =
+        nicbarr_peers_census(peers, comm, segment_sharing_nics(), &module->nodes);
+    const uint32_t homes = NICBARR_COUNTED == counted ? count_homes(peers, comm) : 0;
     free(peers);
     switch (counted) {
     case NICBARR_NO_MEMORY:
-        return "out of memory";
+        nicbarr_end_without_memory(comm);
+        break;
     case NICBARR_NO_COMMON_NIC:
         return describe_missing_nic(text, sizeof(text));
     case NICBARR_MIXED:
@@ -235,7 +244,7 @@ const char *nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_comm
 bool nicbarr_members_lack_nics(ompi_communicator_t *comm)
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
-    bool later = false, good = NULL != peers;
+    bool later = false, good = true;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
         /* Such a member may have sent a second hello, which not all members have read. */

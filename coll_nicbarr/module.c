@@ -21,6 +21,7 @@
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/surviving.h"
 
 /* Install the module's functions. If there are no functions to fall back to, the module does not
@@ -158,7 +159,7 @@ mca_coll_base_module_t *nicbarr_comm_query(ompi_communicator_t *comm, int *prior
     }
     mca_coll_nicbarr_module_t *module = OBJ_NEW(mca_coll_nicbarr_module_t);
     if (NULL == module) {
-        return NULL;
+        nicbarr_end_without_memory(comm);
     }
     module->super.coll_module_enable = module_enable;
     module->super.coll_module_disable = module_disable;

@@ -10,6 +10,7 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/no_memory.h"
 #include "ompi/modex.h"
 #include "opal/class/opal_hash_table.h"
 
@@ -394,14 +395,15 @@ const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm), first = first_to_query(size);
     const struct nicbarr_peer **list = malloc((size_t)size * sizeof(*list));
-    for (int asked = 0; NULL != list && asked < size; ++asked) {
+    bool complete = NULL != list;
+    for (int asked = 0; complete && asked < size; ++asked) {
         const int r = (first + asked) % size;
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
         list[r] = nicbarr_peer(&name);
-        if (NULL == list[r]) {
-            free(list);
-            list = NULL;
-        }
+        complete = NULL != list[r];
+    }
+    if (!complete) {
+        nicbarr_end_without_memory(comm);
     }
     return list;
 }

@@ -52,8 +52,8 @@ bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
                                  char *text, size_t bytes);
 
-/* Returns the members of `comm`, by rank, which the caller frees with free(), or NULL if out of
- * memory. */
+/* Returns the members of `comm`, by rank, which the caller frees with free(). If out of memory,
+ * ends the job. */
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm);
 
 /* Performs nicbarr_census() for the members of `comm`, with all known NICs. */

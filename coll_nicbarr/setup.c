@@ -15,6 +15,7 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/layout.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/no_memory.h"
 
 /* Returns the number of bytes that `choice` needs, or that all candidates need if another candidate
  * may replace it later. */
@@ -85,9 +86,7 @@ bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm
         !nicbarr_layout_plan(module, module->choice, &module->group.plan)) {
         /* Other members may already be in the barrier, so this member can no longer fall back to
          * Open MPI. */
-        char name[NICBARR_COMM_TEXT];
-        opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
-        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+        nicbarr_end_without_memory(comm);
     }
     nicbarr_report_record(module, comm, NULL, NULL);
     nicbarr_barrier_event(module, NICBARR_EVENT_CHOSEN);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "coll_nicbarr/coll_nicbarr.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/peers.h"
 #include "libmyr/groups/secrets.h"
 #include "libmyr/seal.h"
@@ -102,7 +103,7 @@ static int broadcast_message(mca_coll_nicbarr_module_t *module, ompi_communicato
     const size_t bytes = message_bytes(nodes);
     struct secret_message *message = calloc(1, bytes);
     if (NULL == message) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        nicbarr_end_without_memory(comm);
     }
     if (0 == ompi_comm_rank(comm)) {
         write_message(nodes, words, &module->secret, message);
@@ -123,12 +124,12 @@ int nicbarr_share_secret(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     struct addressees nodes = {NULL};
-    int rc = OMPI_ERR_OUT_OF_RESOURCE;
-    if (NULL != peers && number_nodes(peers, (uint32_t)ompi_comm_size(comm),
-                                      (uint32_t)ompi_comm_rank(comm), &nodes)) {
-        module->sealed = nodes.all_have;
-        rc = broadcast_message(module, comm, &nodes, words);
+    if (!number_nodes(peers, (uint32_t)ompi_comm_size(comm), (uint32_t)ompi_comm_rank(comm),
+                      &nodes)) {
+        nicbarr_end_without_memory(comm);
     }
+    module->sealed = nodes.all_have;
+    const int rc = broadcast_message(module, comm, &nodes, words);
     free(nodes.first);
     free(peers);
     return rc;

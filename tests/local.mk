@@ -150,13 +150,15 @@ tests_component_without_SOURCES = tests/component/without.c
 ## The time of day is set, for a program that this is preloaded into.
 check_LTLIBRARIES = tests/component/clock_jumps.la tests/component/wrong_results.la tests/component/other_structures.la \
     tests/component/hung_file.la tests/component/few_threads.la tests/component/bound_unevenly.la \
-    tests/component/json_names.la
+    tests/component/json_names.la tests/component/no_memory.la
 tests_component_json_names_la_SOURCES = tests/component/json_names.c
 tests_component_json_names_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_component_bound_unevenly_la_SOURCES = tests/component/bound_unevenly.c
 tests_component_bound_unevenly_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_component_few_threads_la_SOURCES = tests/component/few_threads.c
 tests_component_few_threads_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+tests_component_no_memory_la_SOURCES = tests/component/no_memory.c
+tests_component_no_memory_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_component_hung_file_la_SOURCES = tests/component/hung_file.c
 tests_component_hung_file_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_component_clock_jumps_la_SOURCES = tests/component/clock_jumps.c

@@ -80,14 +80,15 @@ static int enter_barrier(void *context, int candidate, int number)
 
 /* ---- candidates ---- */
 
-static int make_plans(struct nicbarr_tuner *tuner)
+/* Returns false if out of memory. */
+static bool make_plans(struct nicbarr_tuner *tuner)
 {
     const struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     bool made = true;
     for (int c = 1; made && c < contenders->count; ++c) { /* Open MPI's barrier needs no plan */
         made = nicbarr_layout_plan(tuner->module, contenders->choice[c], &tuner->plans[c]);
     }
-    return made ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    return made;
 }
 
 /* Join the candidates' groups. Candidates whose group cannot be joined are removed. */
@@ -184,16 +185,15 @@ static int run_batch(struct nicbarr_tuner *tuner, double start_us)
     return rc;
 }
 
-/* Prepare the candidates, and run the first batch. */
+/* Join the candidates' groups across nodes, and run the first batch. */
 static int begin_tuning(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    struct nicbarr_candidate_groups *contenders = &tuner->contenders;
+    const struct nicbarr_candidate_groups *contenders = &tuner->contenders;
     const double start_us = nicbarr_now_us();
 
-    contenders->count = nicbarr_candidates(&module->shape, contenders->choice);
     struct myr_plan before = module->group.plan;
-    int rc = module->across ? make_groups(tuner) : make_plans(tuner);
+    int rc = module->across ? make_groups(tuner) : OMPI_SUCCESS;
     nicbarr_contest_begin(&tuner->contest, contenders->count);
     rc = OMPI_SUCCESS == rc ? run_batch(tuner, start_us) : rc;
     if (contenders->count > 1) {
@@ -364,6 +364,21 @@ static int get_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicato
     return nicbarr_openmpi_bcast(stored, 3, MPI_UINT64_T, 0, comm, &module->openmpi);
 }
 
+/* Agree on whether all members have memory for what follows. *has is this member's own answer, and
+ * becomes the common one. Collective, with the effect of a barrier; returns Open MPI's error. */
+static int agree_on_memory(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, bool *has)
+{
+    double lacking = !*has;
+    const int rc = nicbarr_maximum(module, comm, &lacking, 1);
+    *has = OMPI_SUCCESS == rc && 0 == lacking;
+    return rc;
+}
+
+static void decline_without_memory(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    nicbarr_decline(module, comm, "a process is out of memory");
+}
+
 /* Set the module's choice to `known`. Returns false if out of memory. */
 static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
 {
@@ -397,9 +412,11 @@ static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
 static int adopt_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         uint64_t known)
 {
-    int rc = set_choice(module, known) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
-    rc = OMPI_SUCCESS == rc ? nicbarr_synchronise(module, comm) : rc;
-    if (OMPI_SUCCESS == rc && module->across) {
+    bool has_memory = set_choice(module, known);
+    int rc = agree_on_memory(module, comm, &has_memory);
+    if (OMPI_SUCCESS == rc && !has_memory) {
+        decline_without_memory(module, comm);
+    } else if (OMPI_SUCCESS == rc && module->across) {
         nicbarr_barrier_event(module, NICBARR_EVENT_SHAPE_KNOWN);
     } else if (OMPI_SUCCESS == rc) {
         rc = nicbarr_install_choice(module, comm);
@@ -420,13 +437,15 @@ static double first_batch_us(void)
            (nicbarr_expense_limited() ? PARTS : 1);
 }
 
-/* Measure all candidates, because there is no stored choice for the shape. */
-static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+/* Create a tuner with its candidates and, on one node, their plans. Returns NULL if out of
+ * memory. */
+static struct nicbarr_tuner *make_tuner(mca_coll_nicbarr_module_t *module,
+                                        ompi_communicator_t *comm)
 {
     const struct nicbarr_parameters *parameters = &mca_coll_nicbarr_component.parameters;
     struct nicbarr_tuner *tuner = calloc(1, sizeof(*tuner));
     if (NULL == tuner) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
     tuner->module = module;
     tuner->comm = comm;
@@ -436,7 +455,30 @@ static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicat
                                             .budget_ms = parameters->tune_budget};
     nicbarr_batches_begin(&tuner->batches, first_batch_us(), parameters->tune_after,
                           nicbarr_expense_limited());
-    const int rc = begin_tuning(tuner);
+    tuner->contenders.count = nicbarr_candidates(&module->shape, tuner->contenders.choice);
+    if (!module->across && !make_plans(tuner)) {
+        free_tuner(tuner);
+        return NULL;
+    }
+    return tuner;
+}
+
+/* Measure all candidates, because there is no stored choice for the shape. */
+static int measure_candidates(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+{
+    struct nicbarr_tuner *tuner = make_tuner(module, comm);
+    bool has_memory = NULL != tuner;
+    int rc = agree_on_memory(module, comm, &has_memory);
+    if (!has_memory) {
+        if (NULL != tuner) {
+            free_tuner(tuner);
+        }
+        if (OMPI_SUCCESS == rc) {
+            decline_without_memory(module, comm);
+        }
+        return rc;
+    }
+    rc = begin_tuning(tuner);
     nicbarr_expense_record(tuner->tuning.spent_us, false);
     if (OMPI_SUCCESS == rc && 1 < tuner->contenders.count) {
         return install_result(tuner);

@@ -8,6 +8,7 @@
 #include "coll_nicbarr/declining.h"
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/no_memory.h"
 
 /* Sequence numbers in the keys of records. Each constant denotes an exchange, and the number after
  * it a ring. Records of persistent collectives are numbered from 1. */
@@ -29,9 +30,7 @@ static void init_reducer(struct nicbarr_reducer *reducer, ompi_communicator_t *c
     reducer->piece = MYR_SLOTS_LINE == slots ? MYR_LINE : 2 == size ? PIECE_OF_TWO : PIECE;
     reducer->parts = aligned_alloc(MYR_LINE, (size_t)size * reducer->piece);
     if (NULL == reducer->parts) {
-        char name[NICBARR_COMM_TEXT];
-        opal_output(0, "nicbarr: out of memory while setting up %s", nicbarr_comm_name(comm, name));
-        ompi_mpi_abort(comm, OMPI_ERR_OUT_OF_RESOURCE);
+        nicbarr_end_without_memory(comm);
     }
 }
 

@@ -64,6 +64,23 @@ for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
 done
 check "one process with little address space" odd "$address_space"
 
+# Each allocation fails once, on one of the processes: either they all fall back to Open MPI, or the job ends with a
+# message. The second communicator, which was set up before the first one was tuned, adopts that one's choice.
+written scarce < <(printf '%s\n' "1 dup c=0 d=1" "2 coll what=barrier how=b times=2 c=1" \
+    "3 coll what=barrier how=b times=60 c=0" "4 coll what=barrier how=b times=20 c=1" \
+    "5 coll what=allreduce type=MPI_DOUBLE op=MPI_SUM n=4 how=b times=20 c=1")
+no_memory=$builddir/tests/component/.libs/no_memory.so
+ends_or_works() { # NUMBER-OF-THE-ALLOCATION
+    NO_MEMORY=$1 watchdog=60 works 3 --mca coll_nicbarr_tune_after 3 \
+        "$scratch/odd.sh" LD_PRELOAD="$no_memory" "${scarce[@]}" || said "nicbarr: out of memory"
+}
+number=0
+while ends_or_works "$number" && said "an allocation fails"; do
+    number=$((number + 1))
+done
+! said "an allocation fails" && [ "$number" -gt 20 ]
+verdict $? "each allocation of one process fails: number $number"
+
 # No memory left: further communicators keep Open MPI's own functions, on all members.
 written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
 check "hundreds of communicators in 1 MiB of shared memory" works 4 --mca coll_nicbarr_memory 1 "${many[@]}"

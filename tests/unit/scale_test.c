@@ -26,6 +26,7 @@
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/peers.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/overdue.h"
 #include "libmyr/groups/group_player.h"
 #include "ompi/exits.h"
@@ -200,6 +201,12 @@ char *__wrap_nicbarr_cache_file_text(const char *path, size_t *bytes, struct myr
 {
     __atomic_add_fetch(&cache_reads, 1, __ATOMIC_SEQ_CST);
     return __real_nicbarr_cache_file_text(path, bytes, error);
+}
+
+void nicbarr_end_without_memory(ompi_communicator_t *comm)
+{
+    (void)comm;
+    fail();
 }
 
 void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
