@@ -25,6 +25,11 @@ played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS SCATTER
         "--mca coll_nicbarr_allgather $4 --mca coll_nicbarr_gather $4" \
         "--mca coll_nicbarr_scatter $5"
 }
+# Long vectors, whose parts are combined by different processes: more than a wide slot, a large one, and two of them.
+written long_in_order < <(for n in 514 2719 5000 20000; do
+    printf "$n coll how=b c=0 type=MPI_DOUBLE op=MPI_SUM bits=1 n=$n what=%s\n" allreduce \
+        "allreduce users=1" "allreduce inplace=1" "reduce root=1"
+done)
 read -ra ours < <(played_by exchange exchange ring exchange ring)
 read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
@@ -34,6 +39,7 @@ passes() { job "$@" && said "^ok"; }
 
 for processes in 1 2 3 4 5 6 7 8 12 16 17; do
     check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${in_order[@]}"
+    check "long vectors" passes "$processes" "${ours[@]}" "${long_in_order[@]}"
     check "operations of the program" passes "$processes" "${ours[@]}" "${operations[@]}"
     check "persistent collectives" passes "$processes" "${ours[@]}" "${persistent_kept[@]}"
 done

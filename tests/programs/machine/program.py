@@ -80,7 +80,9 @@ TYPES = {
 }
 MIXED = [name for name, (_, ops) in TYPES.items() if ops == LOCATED] + ["a-structure-with-gaps"]
 ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE", "MPI_C_DOUBLE_COMPLEX", "MPI_COMPLEX")
-IN_ORDER, KEPT, MOST_RANKS = 1024, 512, 17  # bytes, bytes, and the most processes with `ours`
+# The longest reductions that are combined in order: non-blocking or between hosts, and blocking ones on one node;
+# the longest persistent requests that are kept (all bytes), and the most processes with `ours`.
+IN_ORDER, IN_ORDER_HERE, KEPT, MOST_RANKS = 1024, 1 << 20, 512, 17
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 # Bytes at which something changes: chunks, blocks, pieces, limits, size classes.
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 65536, 131072, 262144, 1 << 20)
@@ -518,11 +520,12 @@ class Generator:
         self._layouts(words, what, words["n"], size)
 
     def _ours(self, words, what, how):
-        """There is no promise for MPI_Ireduce between hosts, long vectors, and intercommunicators."""
+        """There is no promise for MPI_Ireduce between hosts, longer vectors, and intercommunicators."""
         lot, here = self.lot, self.ours == "node"
         reduces, own = what in REDUCTIONS, words.get("op") in OWN
         bytes_ = words.get("n", 1) * TYPES[words["type"]][0] if "type" in words else 1
-        if (reduces and words["type"] in ROUNDED and bytes_ <= IN_ORDER and lot.random() < 0.8
+        in_order = IN_ORDER_HERE if here and how == "b" else IN_ORDER
+        if (reduces and words["type"] in ROUNDED and bytes_ <= in_order and lot.random() < 0.8
                 and (here or what == "allreduce" or how == "b") and not self.state.places[words["c"]]["inter"]):
             words["bits"] = 1
             if (words["type"], words["op"]) == ("MPI_DOUBLE", "MPI_SUM") and here and lot.random() < 0.5:
