@@ -30,9 +30,9 @@ static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 /* abandons() of struct myr_waiter, whose owner is the communicator. */
 bool nicbarr_abandons(const struct myr_watch *watch);
 
-/* Returns the error of a collective on one node that has ended or has not begun yet: OMPI_SUCCESS,
- * MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED. Returns NICBARR_FAILURE_UNKNOWN if another member has
- * abandoned a wait and this process does not know the reason yet. */
+/* Returns the error of the communicator's collectives on one node, while none is in progress:
+ * OMPI_SUCCESS, MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED. Returns NICBARR_FAILURE_UNKNOWN if another
+ * member has given up waiting, and this process does not know the reason yet. */
 enum { NICBARR_FAILURE_UNKNOWN = -1 };
 int nicbarr_failure_of(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 

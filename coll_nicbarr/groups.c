@@ -15,10 +15,10 @@
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/groups/secrets.h"
 
-/* The time (milliseconds) for which a node may be silent in the test barrier, which all members
- * enter at the same time, before its packets are considered lost. A busy host may be late, but its
- * NIC should answer at least one of several retransmission requests (ASK). At a load of 70, only
- * one of 20,000 communicators took more than 2 s. */
+/* How long (milliseconds) a node may be silent in the test barrier before its packets are
+ * considered lost. All members enter this barrier at the same time. A busy host may be late, but
+ * its NIC should answer at least one of several retransmission requests (ASK). At a load of 70,
+ * only one of 20,000 communicators needed more than 2 s for the test. */
 enum { TRY_MS = 5000 };
 
 static uint32_t blob_bytes(const struct nicbarr_joining *joining)

@@ -3,8 +3,8 @@
  *
  * It is a list of steps, each of which means *send to these peers, then wait for those peers*
  * (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", section 4: the host computes the
- * list, and the NIC executes it). NICs and the processes of a node, which communicate through
- * shared memory, execute the same schedules, and need no other description of the collective.
+ * list, and the NIC executes it). NICs execute schedules, and so do the processes of a node through
+ * shared memory. Neither needs any other description of the collective.
  *
  * The k-th message that p sends to q is the k-th message from p that q waits for. */
 #ifndef MYR_SCHEDULE_H

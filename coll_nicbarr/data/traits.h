@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traits of a collective are the part of a trial across nodes that is specific to this
- * collective: the kind of group that it needs, and how it is called by Open MPI's own function and
- * by a carrier.
+/* What a trial across nodes has to know about a collective: the kind of group that the collective
+ * needs, and how to run it by Open MPI's function and by a carrier.
  *
  * Called by data_across.c. */
 #ifndef NICBARR_TRAITS_H

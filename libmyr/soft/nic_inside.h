@@ -112,10 +112,9 @@ struct myr_soft_lingering {
 };
 struct myr_soft_lingering *myr_soft_lingering(struct myr_soft_nic *nic);
 
-/* For the inspection of a group. The functions return the key of its record, and the number of
- * bytes in the record's slots that precede the group of the NIC. These bytes contain words of the
- * processes: first the epochs in which they have arrived, then their pids (0 if a process has not
- * joined yet, or has left). */
+/* Used to inspect a group. These functions return the key of the group's record, and the offset
+ * (bytes) of the NIC's group in the record's slots. The words of the processes precede it: first
+ * the epoch in which each has arrived, then its pid (0 if it has not joined yet, or has left). */
 struct myr_key myr_soft_group_record_key(uint64_t key);
 size_t myr_soft_group_before(uint32_t locals);
 const myr_word *myr_soft_group_words(const void *copy);
