@@ -7,7 +7,6 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Does not return. */
-void nicbarr_end_without_memory(ompi_communicator_t *comm);
+__attribute__((noreturn)) void nicbarr_end_without_memory(ompi_communicator_t *comm);
 
 #endif

@@ -190,8 +190,8 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
 
 /* ---- known identities ---- */
 
-/* Returns the number of an identity, or 0 if there is none, or if out of memory. If the identity
- * belongs to a NIC, a copy of its name is kept. */
+/* Returns the number of an identity, or 0 if there is none. If the identity belongs to a NIC, a
+ * copy of its name is kept. If out of memory, ends the job. */
 static uint32_t number_of(struct registry *registry, uint64_t identity,
                           const struct myr_nic_name *name)
 {
@@ -206,25 +206,22 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
         const uint32_t room = 0 == registry->room ? 16 : 2 * registry->room;
         void *more = realloc(registry->names, room * sizeof(*registry->names));
         if (NULL == more) {
-            return 0;
+            nicbarr_end_without_memory(&ompi_mpi_comm_world.comm);
         }
         registry->names = more;
         registry->room = room;
     }
-    struct myr_nic_name *kept = NULL;
-    if (NULL != name) {
-        kept = malloc(sizeof(*kept));
-        if (NULL == kept) {
-            return 0;
-        }
+    struct myr_nic_name *kept = NULL == name ? NULL : malloc(sizeof(*kept));
+    if (NULL != kept) {
         *kept = *name;
         registry->names[registry->count] = kept;
+    } else if (NULL != name) {
+        nicbarr_end_without_memory(&ompi_mpi_comm_world.comm);
     }
     const uint32_t number = registry->count + 1;
     if (OPAL_SUCCESS !=
         opal_hash_table_set_value_uint64(&registry->numbers, identity, (void *)(uintptr_t)number)) {
-        free(kept);
-        return 0;
+        nicbarr_end_without_memory(&ompi_mpi_comm_world.comm);
     }
     registry->count = number;
     return number;

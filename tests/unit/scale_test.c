@@ -207,6 +207,7 @@ void nicbarr_end_without_memory(ompi_communicator_t *comm)
 {
     (void)comm;
     fail();
+    abort();
 }
 
 void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, const char *why)
