@@ -14,17 +14,22 @@
  * its words what osc/rdma does with its locks. But no word of the program precedes a list of
  * attached memory, so the process that executes the compare-and-swap checks that one follows.
  *
- * Only the lock that was acquired last is remembered, until the next addition. */
+ * A process may hold several such locks, because several of its threads may access windows. Each is
+ * remembered until the next addition to it. */
 #include "btl_myr/btl_myr.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t ALONE = UINT64_C(1) << 63;
 
-static struct {
-    const struct mca_btl_base_endpoint_t *endpoint; /* NULL: no lock is held */
+/* A lock that this process holds. */
+struct held {
+    struct held *next;
+    const struct mca_btl_base_endpoint_t *endpoint;
     uint64_t address;
-} held; /* protected by the component's `lock` */
+};
+static struct held *first; /* the list is protected by the component's `lock` */
 
 /* The beginning of osc/rdma's record of a process (ompi_osc_rdma_state_t), from the lock on. */
 struct regions {
@@ -54,15 +59,38 @@ bool mca_btl_myr_locks_regions(uint64_t address)
            regions.first.bytes == regions.first.handle.bytes;
 }
 
+/* Removes a lock from the list. Returns false if it is not in the list. Called with the component's
+ * `lock`. */
+static bool forget_lock(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address)
+{
+    struct held **at = &first;
+    while (NULL != *at && ((*at)->endpoint != endpoint || (*at)->address != address)) {
+        at = &(*at)->next;
+    }
+    struct held *held = *at;
+    if (NULL == held) {
+        return false;
+    }
+    *at = held->next;
+    free(held);
+    return true;
+}
+
+/* If memory is exhausted, the process will wait forever. */
+static void remember_lock(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address)
+{
+    struct held *held = malloc(sizeof(*held));
+    if (NULL != held) {
+        *held = (struct held){.next = first, .endpoint = endpoint, .address = address};
+        first = held;
+    }
+}
+
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic)
 {
-    bool waits = false;
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
-    if (held.endpoint == endpoint && held.address == address && !atomic->swaps) {
-        held.endpoint = NULL;
-        waits = 1 == atomic->operand;
-    }
+    const bool waits = !atomic->swaps && forget_lock(endpoint, address) && 1 == atomic->operand;
     OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
     return waits;
 }
@@ -72,8 +100,7 @@ uint64_t mca_btl_myr_found(const struct mca_btl_base_endpoint_t *endpoint, uint6
 {
     if (result->locks_regions) {
         OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
-        held.endpoint = endpoint;
-        held.address = address;
+        remember_lock(endpoint, address);
         OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
     }
     return waits_for_itself ? result->operand & ~ALONE : result->operand;

@@ -23,6 +23,7 @@ mpi_programs = \
     tests/mpi/absent tests/mpi/mistakes tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/late_receiver \
+    tests/mpi/attached \
     tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
 mpi_common = tests/mpi/common.h tests/mpi/common.c
@@ -98,6 +99,9 @@ tests_mpi_sessions_LDADD = $(MPI_LIBS)
 tests_mpi_late_receiver_SOURCES = tests/mpi/late_receiver.c $(mpi_common)
 tests_mpi_late_receiver_CFLAGS = $(mpi_cflags)
 tests_mpi_late_receiver_LDADD = $(MPI_LIBS)
+tests_mpi_attached_SOURCES = tests/mpi/attached.c $(mpi_common)
+tests_mpi_attached_CFLAGS = $(mpi_cflags)
+tests_mpi_attached_LDADD = $(MPI_LIBS)
 
 tests_mpi_spawned_SOURCES = tests/mpi/spawned.c $(mpi_common)
 tests_mpi_spawned_CFLAGS = $(mpi_cflags)

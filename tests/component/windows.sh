@@ -31,6 +31,7 @@ done
 spoilt() { ! play 2 "--spoil" && said "FAIL windows"; }
 check "a corrupted window is detected" spoilt
 check "several threads" over_myr 3 "$programs/progress"
+check "threads with dynamic windows" over_myr 3 "$programs/attached"
 
 export NPS="3" MODES="windows" MPIRUN="mpirun $myr"
 killed_over_myr 3
@@ -44,6 +45,7 @@ if there_are_hosts; then
     check "3 hosts" hosts 3 1 "--windows 6"
     check "2 hosts with 2 processes each" hosts 2 2 "--windows 6"
     myr=$beside check "beside other BTLs, 2 hosts with 2 processes each" hosts 2 2 "--windows 6"
+    check "threads with dynamic windows, 3 hosts" on_hosts 3 1 "$programs/attached"
     check "2 hosts, losses" hosts --loss 10 --reorder 5 --seed 7 2 1 \
         "--windows 6 --rounds 3 --largest 60000"
     check "3 hosts, losses and duplicates" hosts --loss 5 --duplicate 5 --seed 8 3 1 \
