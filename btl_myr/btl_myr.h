@@ -8,7 +8,8 @@
  *   fragment.c   descriptors with memory, of two sizes
  *   send.c       short messages to peers' inlets, fragments to the port and back
  *   progress.c   received messages, and completed fragments
- *   direct.c     reading and writing another process's memory
+ *   direct.c     reading another process's memory
+ *   courier.c    a thread that passes messages to the NIC while the process waits elsewhere
  *   onesided.c   windows: requests for puts, gets and atomic operations, and their replies
  *   held.c       locks of osc/rdma that this process holds
  *
@@ -41,10 +42,9 @@
  * callback, and the next callback may be the one for another receiver that is stuck.
  *
  * A process that has communicated with other jobs may wait in MPI_Comm_disconnect without calling
- * this component. By then all its messages, including those to its own job, must have been passed
- * to the NIC, which other processes and the watch continue to run. Such a process therefore has no
- * overflow fragments, except for control packets when a pool is used up and cannot grow. For the
- * same reason direct.c delays gets.
+ * this component. Its messages, including those to its own job, must be passed to the NIC
+ * nevertheless, which other processes and the watch continue to run. Such a process therefore hands
+ * its overflow fragments to a thread (courier.c).
  *
  * Threads: `lock` protects the port and the lists of fragments. It is not held while ob1 is called,
  * because ob1 calls back into this component. */
@@ -109,12 +109,21 @@ enum mca_btl_myr_reach {
     MCA_BTL_MYR_ITSELF,
 };
 
+/* Messages to an endpoint that the courier has; they are protected by its lock. */
+struct mca_btl_myr_parcels {
+    struct mca_btl_myr_parcel *first, **last;      /* those that wait */
+    struct mca_btl_base_endpoint_t *next_endpoint; /* the next one with such messages */
+    uint32_t sending;                              /* number of those that the port sends */
+};
+
 /* An endpoint. A process may have two: one for messages, and one for windows (`module` is
  * MCA_BTL_MYR_ONESIDED). */
 struct mca_btl_base_endpoint_t {
     opal_list_item_t super;               /* in the list of endpoints with a nonempty `waiting` */
     struct mca_btl_base_endpoint_t *next; /* next endpoint in the same bucket */
     opal_list_t waiting;                  /* overflow fragments in order; for windows: tasks */
+    struct mca_btl_myr_parcels parcels;   /* for courier.c */
+    _Atomic uint32_t carried;             /* number of messages that the courier has */
     _Atomic uint32_t overflow;            /* number of overflow fragments that are not sent */
     _Atomic uint32_t held[MCA_BTL_MYR_POOLS]; /* fragments of each pool */
     uint32_t in_flight;                       /* fragments from btl_send to their callback */
@@ -181,7 +190,6 @@ typedef struct mca_btl_myr_component {
     opal_mutex_t lock;
     opal_list_t waiting; /* endpoints with overflow fragments */
     opal_list_t sent;    /* fragments whose callback is due */
-    opal_list_t gets;    /* delayed; direct.c */
     opal_list_t asking;  /* for windows: endpoints with requests that are not sent completely */
     opal_free_list_t spare_tasks;
     uint32_t asked;      /* number of outstanding operations at other processes */
@@ -288,12 +296,6 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
                                                  bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags);
 
-/* Returns whether a control packet to the endpoint would get a fragment now. If the endpoint has no
- * fragment and none is left, a fragment is added. Returns true even if this fails, because all
- * fragments may be held by processes that make no calls, and these must not delay others. Called
- * with the lock held. */
-bool mca_btl_myr_may_answer(const struct mca_btl_base_endpoint_t *endpoint);
-
 /* Copies an overflow fragment into a fragment of its pool. Returns false if there is none for its
  * endpoint. */
 bool mca_btl_myr_register(mca_btl_myr_fragment_t *fragment);
@@ -339,8 +341,16 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
                     void *data);
 
-/* Executes a get that was delayed. Returns false if there is none that can be executed. */
-bool mca_btl_myr_get_delayed(void);
+/* ---- courier.c ---- */
+
+/* Hands a copy of a fragment to the courier. Returns false if that is impossible, because memory or
+ * the NIC's ports are exhausted. */
+bool mca_btl_myr_carry(const mca_btl_myr_fragment_t *fragment);
+
+/* Returns whether the courier has messages to the endpoint that it may still deliver (port.h). */
+bool mca_btl_myr_carries_to(const struct mca_btl_base_endpoint_t *endpoint);
+
+void mca_btl_myr_courier_close(void);
 
 /* ---- onesided.c ---- */
 

@@ -166,7 +166,6 @@ static int component_open(void)
     OBJ_CONSTRUCT(&component->table_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->waiting, opal_list_t);
     OBJ_CONSTRUCT(&component->sent, opal_list_t);
-    OBJ_CONSTRUCT(&component->gets, opal_list_t);
     OBJ_CONSTRUCT(&component->asking, opal_list_t);
     OBJ_CONSTRUCT(&component->spare_tasks, opal_free_list_t);
     component->asked_for = true;
@@ -279,6 +278,7 @@ static int component_close(void)
     if (NULL != component->port) {
         mca_btl_myr_drain();
     }
+    mca_btl_myr_courier_close();
     mca_btl_myr_onesided_close();
     mca_btl_myr_endpoints_free();
     mca_btl_myr_memory_close();
@@ -299,7 +299,6 @@ static int component_close(void)
     component->segment = NULL;
     OBJ_DESTRUCT(&component->spare_tasks);
     OBJ_DESTRUCT(&component->asking);
-    OPAL_LIST_DESTRUCT(&component->gets);
     OBJ_DESTRUCT(&component->sent);
     OBJ_DESTRUCT(&component->waiting);
     OBJ_DESTRUCT(&component->table_lock);

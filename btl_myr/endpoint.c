@@ -93,6 +93,14 @@ static struct mca_btl_base_endpoint_t *make_own_endpoint(opal_proc_t *proc)
     return endpoint;
 }
 
+/* Passes on what waited for a fragment before this process has met another job. */
+static void hand_over_waiting(void)
+{
+    OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
+    mca_btl_myr_send_waiting();
+    OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
+}
+
 static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for_windows)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -123,8 +131,10 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
         free_endpoint(endpoint);
         return NULL;
     }
-    component->has_other_jobs =
-        component->has_other_jobs || nicbarr_is_of_other_job(&endpoint->name);
+    if (nicbarr_is_of_other_job(&endpoint->name) && !component->has_other_jobs) {
+        component->has_other_jobs = true;
+        hand_over_waiting();
+    }
     if (!endpoint->remote.same_nic && nicbarr_is_of_other_job(&endpoint->name)) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_JOBS);
         myr_port_met_other_job(component->port);
@@ -237,10 +247,17 @@ const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
 
 static bool is_in_flight(const struct mca_btl_base_endpoint_t *endpoint, uint32_t other_job)
 {
-    return 0 != endpoint->in_flight &&
-           (!other_job || (nicbarr_is_of_other_job(&endpoint->name) &&
-                           !myr_port_undeliverable(mca_btl_myr_component.port, &endpoint->remote,
-                                                   MYR_DRAIN_SILENCE)));
+    const bool carried = 0 != atomic_load_explicit(&endpoint->carried, memory_order_acquire);
+    if (!other_job) {
+        return 0 != endpoint->in_flight || carried;
+    }
+    if (!nicbarr_is_of_other_job(&endpoint->name)) {
+        return false;
+    }
+    return (carried && mca_btl_myr_carries_to(endpoint)) ||
+           (0 != endpoint->in_flight &&
+            !myr_port_undeliverable(mca_btl_myr_component.port, &endpoint->remote,
+                                    MYR_DRAIN_SILENCE));
 }
 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_in_flight(bool of_other_job)

@@ -28,7 +28,6 @@ enum {
     OVERFLOW_MOST = 256, /* overflow fragments of an endpoint */
     CONTROL_BYTES = 256, /* ob1's control packets have at most this size */
     ADDED_LEAST = 64,    /* limits of the fragments that can be added */
-    ADDED_USUAL = 1024,  /* sufficient for the ACKs to hundreds of synchronous sends */
     ADDED_MOST = 1 << 15,
     TOKEN_BYTES = 256, /* size of a send token in the port's rings, which are powers of two */
 };
@@ -129,14 +128,12 @@ static int least_halvings(void)
 }
 
 /* Returns how many fragments can be added: one of each size for each process of the job, so that no
- * number of busy receivers delays messages to others, and a number for control packets. An eighth
- * of the process's share of the memory limits it, because the port has a token for each of them
- * from the start. */
+ * number of busy receivers delays messages to others. An eighth of the process's share of the
+ * memory limits it, because the port has a token for each of them from the start. */
 static uint32_t added_most(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
-    const size_t each = 2 * (size_t)ompi_process_info.num_procs, fit = share / 8 / TOKEN_BYTES;
-    const size_t wanted = each < ADDED_USUAL ? ADDED_USUAL : each;
+    const size_t wanted = 2 * (size_t)ompi_process_info.num_procs, fit = share / 8 / TOKEN_BYTES;
     const size_t most = wanted < fit ? wanted : fit;
     return most < ADDED_LEAST ? ADDED_LEAST : most > ADDED_MOST ? ADDED_MOST : (uint32_t)most;
 }
@@ -282,21 +279,6 @@ static void grow_pool(enum mca_btl_myr_pools which)
     opal_free_list_return(&pool->list, &fragment->base.super);
 }
 
-bool mca_btl_myr_may_answer(const struct mca_btl_base_endpoint_t *endpoint)
-{
-    if (0 != atomic_load_explicit(&endpoint->overflow, memory_order_relaxed)) {
-        return false;
-    }
-    if (may_have_fragment(endpoint, MCA_BTL_MYR_EAGER)) {
-        return true;
-    }
-    if (0 != fragments_held_by(endpoint, MCA_BTL_MYR_EAGER)) {
-        return false;
-    }
-    grow_pool(MCA_BTL_MYR_EAGER);
-    return true;
-}
-
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools which,
                                                   struct mca_btl_base_endpoint_t *endpoint,
                                                   size_t size, uint8_t order, uint32_t flags)
@@ -345,34 +327,16 @@ static void free_overflow(mca_btl_myr_fragment_t *fragment)
     OBJ_RELEASE(fragment);
 }
 
-/* Returns a fragment for a control packet of a process that may wait in MPI_Comm_disconnect without
- * sending what is left (btl_myr.h), or NULL if the pool is used up and cannot grow. */
-static mca_btl_myr_fragment_t *get_control_fragment(enum mca_btl_myr_pools which,
-                                                    struct mca_btl_base_endpoint_t *endpoint,
-                                                    size_t size, uint8_t order, uint32_t flags)
-{
-    mca_btl_myr_fragment_t *fragment = get_fragment(which, endpoint, size, order, flags);
-    if (NULL == fragment) {
-        OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);
-        grow_pool(which);
-        OPAL_THREAD_UNLOCK(&mca_btl_myr_component.lock);
-        fragment = get_fragment(which, endpoint, size, order, flags);
-    }
-    return fragment;
-}
-
 mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
                                                  bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags)
 {
     const struct mca_btl_myr_pool *pools = mca_btl_myr_component.pool;
-    const bool has_other_jobs = mca_btl_myr_component.has_other_jobs;
     const uint32_t overflow = atomic_load_explicit(&endpoint->overflow, memory_order_relaxed);
+    const uint32_t carried = atomic_load_explicit(&endpoint->carried, memory_order_relaxed);
     const enum mca_btl_myr_pools pool =
         size <= pools[MCA_BTL_MYR_EAGER].payload ? MCA_BTL_MYR_EAGER : MCA_BTL_MYR_LARGE;
-    const uint32_t most = is_control        ? UINT32_MAX
-                          : !has_other_jobs ? OVERFLOW_MOST
-                                            : 0 == fragments_held_by(endpoint, pool);
+    const uint32_t most = is_control ? UINT32_MAX : OVERFLOW_MOST;
     mca_btl_myr_fragment_t *fragment = NULL;
     if (size > pools[pool].payload) {
         return NULL;
@@ -380,10 +344,7 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
     if (0 == overflow) {
         fragment = get_fragment_if_fair(pool, endpoint, size, order, flags);
     }
-    if (NULL == fragment && is_control && has_other_jobs) {
-        fragment = get_control_fragment(pool, endpoint, size, order, flags);
-    }
-    if (NULL == fragment && overflow < most) {
+    if (NULL == fragment && overflow + carried < most) {
         fragment = make_overflow(pool, endpoint, size, order, flags);
     }
     return fragment;

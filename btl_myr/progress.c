@@ -178,9 +178,6 @@ int mca_btl_myr_progress(void)
     while (steps < last && step_port()) {
         ++steps;
     }
-    while (!opal_list_is_empty(&mca_btl_myr_component.gets) && mca_btl_myr_get_delayed()) {
-        ++steps;
-    }
     if (myr_pace_polls(&mca_btl_myr_component.pace, (uint32_t)steps)) {
         if (myr_soft_knocked(mca_btl_myr_component.nic)) {
             connect_strangers();

@@ -97,8 +97,21 @@ check "one-sided" scarce 10 --window --messages 100
 check "the sender has met another job" scarce 10 --met --rounds 1
 check "... and receives long messages" scarce 10 --met --rounds 1 --bytes 5000 --unasked --probe
 
+# A process that waits in MPI_Comm_disconnect makes no progress, but its acknowledgements must arrive.
+acknowledges="--acknowledge --file $scratch/go --bytes 4"
+acknowledged() { # PROGRAM-OPTION...
+    rm -f "$scratch/go"
+    # shellcheck disable=SC2086 # options
+    over_myr 1 "$programs/late_receiver" $acknowledges "$@"
+}
+check "thousands of acknowledgements by a process that disconnects" acknowledged --messages 5000
+
 if there_are_hosts; then
     messages_on_hosts
+    rm -f "$scratch/go"
+    # shellcheck disable=SC2086 # options
+    check "acknowledgements to another host by a process that disconnects" late_from_host "--loss 20" \
+        --mca coll ^nicbarr -- $acknowledges --messages 3000
     check "one-sided: a receiver that makes no calls delays no others, 3 hosts" away_on_hosts 3 --window
     for coll in ^nicbarr ^monitoring; do
         check "barriers, 2 hosts with 2 processes each, coll $coll" on_hosts 2 2 --mca coll $coll \

@@ -12,6 +12,9 @@
  *   late_receiver --file F --met      the same after rank 0 has received messages of another job
  *   late_receiver --file F --unasked  the same, but rank 0 sends nothing to the last rank
  *   late_receiver --file F --probe    the same, but each message makes progress before the next one
+ *   late_receiver --file F --acknowledge  rank 0 spawns a process and sends synchronous messages to
+ *                         it, which are all unexpected. Then it makes no calls until the process
+ *                         has received them, created the file F and called MPI_Comm_disconnect.
  *
  * Every message has other contents, which are checked. The time for which the receiver stays away
  * (--late) only determines how likely a defect is found.
@@ -34,6 +37,7 @@ static long window;
 static long met;
 static long unasked;
 static long probe;
+static long acknowledge;
 static const char *hosts = "";
 static const char *file = "";
 static const char *then = "";
@@ -47,6 +51,8 @@ static const struct test_option options[] = {
     {"--disconnect", OPTION_FLAG, &disconnect, "spawned processes call MPI_Comm_disconnect"},
     {"--unasked", OPTION_FLAG, &unasked, "rank 0 sends nothing to the last rank"},
     {"--probe", OPTION_FLAG, &probe, "call MPI_Iprobe after each message"},
+    {"--acknowledge", OPTION_FLAG, &acknowledge,
+     "synchronous sends to a process that disconnects as soon as it has received them"},
     {"--hosts", OPTION_TEXT, &hosts, "where they are spawned: the info key \"host\""},
     {"--file", OPTION_TEXT, &file, "the file for which processes wait"},
     {"--then", OPTION_TEXT, &then,
@@ -128,14 +134,21 @@ static void send_and_end(MPI_Comm parents)
     MPI_Finalize();
 }
 
-static MPI_Comm spawn(const char *program)
+static MPI_Comm spawn(const char *program, long processes)
 {
     char number[2][24];
     snprintf(number[0], sizeof(number[0]), "%ld", messages);
     snprintf(number[1], sizeof(number[1]), "%ld", bytes);
-    const char *arguments[] = {
-        "--messages", number[0], "--bytes", number[1], disconnect ? "--disconnect" : NULL, NULL};
-    return test_spawn(program, arguments, (int)spawned, hosts, MPI_COMM_SELF);
+    const char *arguments[9] = {"--messages", number[0], "--bytes", number[1]};
+    int count = 4;
+    if (disconnect)
+        arguments[count++] = "--disconnect";
+    if (acknowledge) {
+        arguments[count++] = "--acknowledge";
+        arguments[count++] = "--file";
+        arguments[count++] = file;
+    }
+    return test_spawn(program, arguments, (int)processes, hosts, MPI_COMM_SELF);
 }
 
 static void receive_from_children(const char *program)
@@ -143,7 +156,7 @@ static void receive_from_children(const char *program)
     unsigned char *buffer = malloc((size_t)bytes);
     for (long round = 0; round < rounds; round++) {
         test_phase("spawns");
-        MPI_Comm children = spawn(program);
+        MPI_Comm children = spawn(program, spawned);
         usleep((useconds_t)late_ms * 1000);
         test_phase("receives");
         for (int child = 0; child < spawned; child++)
@@ -241,6 +254,44 @@ static void exchange(void)
     free(buffer);
 }
 
+/* ---- acknowledgements of a process that disconnects ---- */
+
+static void send_synchronously(const char *program)
+{
+    unsigned char *buffers = malloc((size_t)(messages * bytes));
+    MPI_Request *requests = malloc((size_t)messages * sizeof(*requests));
+    MPI_Comm receiver = spawn(program, 1);
+    test_phase("sends synchronously");
+    for (long message = 0; message < messages; message++) {
+        fill(buffers + message * bytes, 0, message);
+        MPI_Issend(buffers + message * bytes, (int)bytes, MPI_BYTE, 0, (int)message, receiver,
+                   &requests[message]);
+    }
+    MPI_Ssend(NULL, 0, MPI_BYTE, 0, (int)messages, receiver); /* is received first */
+    test_phase("waits for the file");
+    while (access(file, F_OK) != 0)
+        usleep(1000);
+    test_phase("completes its sends");
+    MPI_Waitall((int)messages, requests, MPI_STATUSES_IGNORE);
+    MPI_Comm_disconnect(&receiver);
+    free(requests);
+    free(buffers);
+}
+
+static void receive_and_disconnect(MPI_Comm parent)
+{
+    unsigned char *buffer = malloc((size_t)bytes);
+    test_phase("receives the last message first");
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, (int)messages, parent, MPI_STATUS_IGNORE);
+    test_phase("receives the others");
+    receive_all(buffer, 0, parent);
+    free(buffer);
+    create_file(file);
+    test_phase("disconnects");
+    MPI_Comm_disconnect(&parent);
+    MPI_Finalize();
+}
+
 /* ---- one-sided communication ---- */
 
 /* In the first operation on a process, Open MPI asks that process for addresses, and waits. */
@@ -302,13 +353,18 @@ int main(int argc, char **argv)
     test_begin(argc, argv, "late_receiver", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     MPI_Comm_get_parent(&parents);
     if (parents != MPI_COMM_NULL) {
-        send_and_end(parents);
+        if (acknowledge)
+            receive_and_disconnect(parents);
+        else
+            send_and_end(parents);
         return 0;
     }
-    TEST_CHECK(!*file || test.size >= 3, "start", "--file takes 3 processes");
+    TEST_CHECK(!*file || acknowledge || test.size >= 3, "start", "--file takes 3 processes");
     if (test.rank == 0 && (!*file || met))
         receive_from_children(argv[0]);
-    if (*file && window)
+    if (acknowledge)
+        send_synchronously(argv[0]);
+    else if (*file && window)
         exchange_in_window();
     else if (*file)
         exchange();
