@@ -22,6 +22,8 @@
 #include "tests/unit/nics_fake.h"
 #include "tests/unit/test.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
 static struct myr_port *open_port(struct myr_soft_nic *nic, uint32_t tokens)
 {
     const struct myr_port_options options = {MYR_ANY_PORT, tokens, tokens, .inlet = true};
@@ -87,104 +89,123 @@ static void await_completions(struct myr_port *port, const struct completed *com
     assert_int_equal(completed->count, count);
 }
 
+/* ---- two ports ---- */
+
+/* A port on the first NIC, which is connected to another port. */
+struct pair {
+    struct nics_fake *w;
+    struct myr_port *a, *b;
+    struct myr_remote remote; /* b */
+    uint8_t *out, *in;        /* a buffer of a, and one of b */
+    struct completed completed;
+};
+
+static struct pair pair_on(struct nics_fake *w, int to, uint32_t tokens, uint32_t its_tokens,
+                           size_t bytes)
+{
+    struct pair p = {.w = w, .a = open_port(&w->nics[0], tokens)};
+    p.b = open_port(&w->nics[to], its_tokens);
+    p.remote = connect_ports(p.a, p.b);
+    p.out = myr_port_alloc(p.a, bytes);
+    p.in = myr_port_alloc(p.b, bytes);
+    return p;
+}
+
+static struct pair pair_begin(int to, uint32_t tokens, uint32_t its_tokens, size_t bytes)
+{
+    return pair_on(nics_begin(crew_seed()), to, tokens, its_tokens, bytes);
+}
+
+static void pair_end(struct pair *p)
+{
+    myr_port_close(p->a);
+    myr_port_close(p->b);
+    nics_end(p->w);
+}
+
+static enum myr_status send_bytes(struct pair *p, const void *data, size_t bytes)
+{
+    return myr_port_send(p->a, &p->remote, data, bytes, record_completion, &p->completed);
+}
+
 /* ---- tests ---- */
 
 TEST(send_and_receive)
 {
-    struct nics_fake *w = nics_begin(crew_seed());
+    static const size_t sizes[] = {0, 1, 8, 5000, 100000};
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
-        struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
-        const struct myr_remote remote = connect_ports(a, b);
-        assert_int_equal(remote.same_nic, 0 == to);
+        struct pair p = pair_begin(to, 4, 4, 100000);
         struct myr_port_name name;
-        myr_port_get_name(a, &name);
-        const size_t sizes[] = {0, 1, 8, 5000, 100000};
-        uint8_t *out = myr_port_alloc(a, 100000), *in = myr_port_alloc(b, 100000);
-        struct completed completed = {0};
+        assert_int_equal(p.remote.same_nic, 0 == to);
+        myr_port_get_name(p.a, &name);
         for (uint32_t i = 0; i < 5; ++i) {
-            memset(in, 0, 100000);
-            for (size_t byte = 0; byte < sizes[i]; ++byte) {
-                out[byte] = (uint8_t)(byte * 7 + i);
-            }
-            assert_int_equal(myr_port_provide(b, in, 100000), MYR_OK);
-            assert_int_equal(myr_port_receive_tokens(b), 3);
-            assert_int_equal(
-                myr_port_send(a, &remote, out, sizes[i], record_completion, &completed), MYR_OK);
-            assert_int_equal(myr_port_send_tokens(a), 3);
             struct myr_received received;
-            assert_true(receive_soon(b, &received));
-            assert_ptr_equal(received.buffer, in);
+            memset(p.in, 0, 100000);
+            for (size_t byte = 0; byte < sizes[i]; ++byte) {
+                p.out[byte] = (uint8_t)(byte * 7 + i);
+            }
+            assert_int_equal(myr_port_provide(p.b, p.in, 100000), MYR_OK);
+            assert_int_equal(myr_port_receive_tokens(p.b), 3);
+            assert_int_equal(send_bytes(&p, p.out, sizes[i]), MYR_OK);
+            assert_int_equal(myr_port_send_tokens(p.a), 3);
+            assert_true(receive_soon(p.b, &received));
+            assert_ptr_equal(received.buffer, p.in);
             assert_int_equal(received.bytes, sizes[i]);
             assert_int_equal(received.from_port, name.number);
             assert_true(received.from_nic == name.nic.key);
-            assert_memory_equal(in, out, sizes[i]);
-            assert_int_equal(myr_port_receive_tokens(b), 4);
-            await_completions(a, &completed, i + 1);
-            assert_ptr_equal(completed.buffer, out);
-            assert_int_equal(completed.status, MYR_OK);
-            assert_int_equal(myr_port_send_tokens(a), 4);
+            assert_memory_equal(p.in, p.out, sizes[i]);
+            assert_int_equal(myr_port_receive_tokens(p.b), 4);
+            await_completions(p.a, &p.completed, i + 1);
+            assert_ptr_equal(p.completed.buffer, p.out);
+            assert_int_equal(p.completed.status, MYR_OK);
+            assert_int_equal(myr_port_send_tokens(p.a), 4);
         }
-        myr_port_close(a);
-        myr_port_close(b);
+        pair_end(&p);
     }
-    nics_end(w);
 }
 
 /* Ports of the same NIC need no polling, and myr_port_check() does not lock the NIC. */
 TEST(check_without_polling)
 {
-    struct nics_fake *w = nics_begin(crew_seed());
-    struct myr_soft_nic *nic = &w->nics[0];
-    struct myr_port *a = open_port(nic, 4), *b = open_port(nic, 4);
-    const struct myr_remote remote = connect_ports(a, b);
-    void *out = myr_port_alloc(a, 8), *in = myr_port_alloc(b, 8);
-    struct completed completed = {0};
+    struct pair p = pair_begin(0, 4, 4, 8);
+    const struct myr_soft_nic *nic = &p.w->nics[0];
     for (uint32_t i = 0; i < 1000; ++i) { /* the rings wrap around many times */
         struct myr_received received;
-        assert_false(myr_port_check(b, &received));
-        assert_int_equal(myr_port_provide(b, in, 8), MYR_OK);
-        memcpy(out, &i, sizeof(i));
+        assert_false(myr_port_check(p.b, &received));
+        assert_int_equal(myr_port_provide(p.b, p.in, 8), MYR_OK);
+        memcpy(p.out, &i, sizeof(i));
         const uint32_t entries = nic->entries;
-        assert_int_equal(myr_port_send(a, &remote, out, 8, record_completion, &completed), MYR_OK);
-        assert_true(myr_port_check(b, &received));
-        assert_memory_equal(in, &i, sizeof(i));
-        assert_false(myr_port_check(a, &received));
-        assert_int_equal(completed.count, i + 1);
+        assert_int_equal(send_bytes(&p, p.out, 8), MYR_OK);
+        assert_true(myr_port_check(p.b, &received));
+        assert_memory_equal(p.in, &i, sizeof(i));
+        assert_false(myr_port_check(p.a, &received));
+        assert_int_equal(p.completed.count, i + 1);
         assert_int_equal(nic->entries, entries + 1);
     }
     assert_int_equal(nic->polls, 0);
-    myr_port_close(a);
-    myr_port_close(b);
-    nics_end(w);
+    pair_end(&p);
 }
 
 TEST(tokens)
 {
-    struct nics_fake *w = nics_begin(crew_seed());
-    struct myr_port *a = open_port(&w->nics[0], 5), *b = open_port(&w->nics[1], 3);
-    const struct myr_remote remote = connect_ports(a, b);
-    uint8_t *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 3 * 64);
-    struct completed completed = {0};
+    struct pair p = pair_begin(1, 5, 3, 3 * 64);
     for (uint32_t i = 0; i < 5; ++i) {
-        assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed), MYR_OK);
+        assert_int_equal(send_bytes(&p, p.out, 64), MYR_OK);
     }
-    assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed),
-                     MYR_ERR_FULL);
+    assert_int_equal(send_bytes(&p, p.out, 64), MYR_ERR_FULL);
     for (uint32_t i = 0; i < 3; ++i) {
-        assert_int_equal(myr_port_provide(b, in + 64 * i, 64), MYR_OK);
+        assert_int_equal(myr_port_provide(p.b, p.in + 64 * i, 64), MYR_OK);
     }
-    assert_int_equal(myr_port_provide(b, in, 64), MYR_ERR_FULL);
-    struct myr_received received;
+    assert_int_equal(myr_port_provide(p.b, p.in, 64), MYR_ERR_FULL);
     for (uint32_t i = 0; i < 5; ++i) { /* buffers are used in the order of provision */
-        assert_true(receive_soon(b, &received));
-        assert_ptr_equal(received.buffer, in + 64 * (i % 3));
-        assert_int_equal(myr_port_provide(b, received.buffer, 64), MYR_OK);
+        struct myr_received received;
+        assert_true(receive_soon(p.b, &received));
+        assert_ptr_equal(received.buffer, p.in + 64 * (i % 3));
+        assert_int_equal(myr_port_provide(p.b, received.buffer, 64), MYR_OK);
     }
-    await_completions(a, &completed, 5);
-    assert_int_equal(myr_port_send_tokens(a), 5);
-    myr_port_close(a);
-    myr_port_close(b);
-    nics_end(w);
+    await_completions(p.a, &p.completed, 5);
+    assert_int_equal(myr_port_send_tokens(p.a), 5);
+    pair_end(&p);
 }
 
 /* Callbacks send their buffer again. */
@@ -207,99 +228,91 @@ static void send_again(struct myr_port *port, void *context, void *buffer, enum 
 
 TEST(callbacks_send)
 {
-    struct nics_fake *w = nics_begin(crew_seed());
     for (int to = 0; to < NICS; ++to) {
-        struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[to], 2);
-        struct resend resend = {connect_ports(a, b), 50};
+        struct pair p = pair_begin(to, 1, 2, 100);
+        struct resend resend = {p.remote, 50};
         struct myr_received one;
         uint32_t received = 0;
-        send_again(a, &resend, myr_port_alloc(a, 100), MYR_OK);
-        void *in = myr_port_alloc(b, 100);
+        send_again(p.a, &resend, p.out, MYR_OK);
         for (int polls = 0; polls < 10000 && received < 50; ++polls) {
-            if (2 == myr_port_receive_tokens(b)) {
-                assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
+            if (2 == myr_port_receive_tokens(p.b)) {
+                assert_int_equal(myr_port_provide(p.b, p.in, 100), MYR_OK);
             }
-            received += myr_port_receive(b, &one);
-            assert_false(myr_port_receive(a, &one));
+            received += myr_port_receive(p.b, &one);
+            assert_false(myr_port_receive(p.a, &one));
         }
         assert_int_equal(received, 50);
-        myr_port_close(a);
-        myr_port_close(b);
+        pair_end(&p);
     }
-    nics_end(w);
 }
 
 TEST(errors)
 {
-    struct nics_fake *w = nics_begin(crew_seed());
-    struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
-    const struct myr_remote remote = connect_ports(a, b);
-    uint8_t *out = myr_port_alloc(a, 200), *in = myr_port_alloc(b, 100);
-    struct completed completed = {0};
+    struct pair p = pair_begin(1, 4, 4, 200);
     uint8_t elsewhere[8];
-    const size_t size = myr_segment_size(w->nics[0].segment);
-    assert_int_equal(myr_port_send(a, &remote, elsewhere, 8, record_completion, &completed),
-                     MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_send(a, &remote, out, size, record_completion, &completed),
-                     MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_send(a, &remote, NULL, 0, record_completion, &completed),
-                     MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_provide(b, elsewhere, 8), MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_provide(b, in, SIZE_MAX), MYR_ERR_UNREGISTERED);
-    assert_int_equal(myr_port_send_tokens(a) + myr_port_receive_tokens(b), 8);
-    assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
-    assert_int_equal(myr_port_send(a, &remote, out, 101, record_completion, &completed), MYR_OK);
-    await_completions(a, &completed, 1);
-    assert_int_equal(completed.status, MYR_ERR_TOO_LONG);
+    const size_t size = myr_segment_size(p.w->nics[0].segment);
+    assert_int_equal(send_bytes(&p, elsewhere, 8), MYR_ERR_UNREGISTERED);
+    assert_int_equal(send_bytes(&p, p.out, size), MYR_ERR_UNREGISTERED);
+    assert_int_equal(send_bytes(&p, NULL, 0), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_provide(p.b, elsewhere, 8), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_provide(p.b, p.in, SIZE_MAX), MYR_ERR_UNREGISTERED);
+    assert_int_equal(myr_port_send_tokens(p.a) + myr_port_receive_tokens(p.b), 8);
+    assert_int_equal(myr_port_provide(p.b, p.in, 100), MYR_OK);
+    assert_int_equal(send_bytes(&p, p.out, 101), MYR_OK);
+    await_completions(p.a, &p.completed, 1);
+    assert_int_equal(p.completed.status, MYR_ERR_TOO_LONG);
     struct myr_port_name name;
     struct myr_remote other;
     struct myr_error error;
-    myr_port_get_name(b, &name);
+    myr_port_get_name(p.b, &name);
     name.nic.key += 100;
     name.nic.count = 0;
-    assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_ERR_NOT_THERE);
+    assert_int_equal(myr_port_connect(p.a, &name, &other, &error), MYR_ERR_NOT_THERE);
     name.nic.count = 1;
     for (uint32_t i = 1; i < WIRE_CONNECTIONS; ++i) {
         ++name.nic.key;
-        assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_OK);
+        assert_int_equal(myr_port_connect(p.a, &name, &other, &error), MYR_OK);
     }
     ++name.nic.key;
-    assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_ERR_FULL);
+    assert_int_equal(myr_port_connect(p.a, &name, &other, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "16"));
-    myr_port_close(a);
-    myr_port_close(b);
-    nics_end(w);
+    pair_end(&p);
 }
 
 /* An unreachable node is reported, and its messages are not lost. */
 TEST(unresponsive_node)
 {
-    struct nics_fake *w = nics_begin(crew_seed());
-    struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[1], 4);
-    const struct myr_remote remote = connect_ports(a, b);
-    uint8_t *out = myr_port_alloc(a, 100), *in = myr_port_alloc(b, 100);
-    struct completed completed = {0};
+    struct pair p = pair_begin(1, 4, 4, 100);
     struct myr_unresponsive unresponsive;
-    w->wire.nics[1].unplugged = true;
-    assert_int_equal(myr_port_provide(b, in, 100), MYR_OK);
-    assert_int_equal(myr_port_send(a, &remote, out, 100, record_completion, &completed), MYR_OK);
-    wire_pass(&w->wire, UINT64_C(29) * 1000000000);
-    assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
-    wire_pass(&w->wire, UINT64_C(2) * 1000000000);
-    assert_true(myr_port_unresponsive(a, 1, 30, &unresponsive));
-    assert_int_equal(unresponsive.connection, remote.connection);
+    p.w->wire.nics[1].unplugged = true;
+    assert_int_equal(myr_port_provide(p.b, p.in, 100), MYR_OK);
+    assert_int_equal(send_bytes(&p, p.out, 100), MYR_OK);
+    wire_pass(&p.w->wire, 29 * SECOND_NS);
+    assert_false(myr_port_unresponsive(p.a, 1, 30, &unresponsive));
+    wire_pass(&p.w->wire, 2 * SECOND_NS);
+    assert_true(myr_port_unresponsive(p.a, 1, 30, &unresponsive));
+    assert_int_equal(unresponsive.connection, p.remote.connection);
     assert_in_range(unresponsive.silence_s, 30, 31);
     assert_string_equal(unresponsive.address, "link 2");
-    assert_false(myr_port_unresponsive(a, 1, 30, &unresponsive));
-    assert_false(myr_port_unresponsive(b, 1, 1, &unresponsive));
-    assert_int_equal(completed.count, 0);
-    w->wire.nics[1].unplugged = false;
-    await_completions(a, &completed, 1);
-    assert_int_equal(completed.status, MYR_OK);
-    assert_false(myr_port_unresponsive(a, 2, 1, &unresponsive));
-    myr_port_close(a);
-    myr_port_close(b);
-    nics_end(w);
+    assert_false(myr_port_unresponsive(p.a, 1, 30, &unresponsive));
+    assert_false(myr_port_unresponsive(p.b, 1, 1, &unresponsive));
+    assert_int_equal(p.completed.count, 0);
+    p.w->wire.nics[1].unplugged = false;
+    await_completions(p.a, &p.completed, 1);
+    assert_int_equal(p.completed.status, MYR_OK);
+    assert_false(myr_port_unresponsive(p.a, 2, 1, &unresponsive));
+    pair_end(&p);
+}
+
+/* Send up to two messages to a port, and check a second later whether they are undeliverable. */
+static void expect_undeliverable(struct pair *p, const struct myr_remote *remote,
+                                 bool undeliverable)
+{
+    for (uint32_t i = 0; i < 2 && myr_port_send_tokens(p->a) > 0; ++i) {
+        assert_int_equal(myr_port_send(p->a, remote, p->out, 100, NULL, NULL), MYR_OK);
+    }
+    wire_pass(&p->w->wire, SECOND_NS);
+    assert_int_equal(myr_port_undeliverable(p->a, remote, 600), undeliverable);
 }
 
 /* Messages can be delivered as long as their port is open and its node responds, whether or not the
@@ -307,28 +320,19 @@ TEST(unresponsive_node)
 TEST(undeliverable_messages)
 {
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
-        struct nics_fake *w = nics_begin(crew_seed());
-        struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
-        struct myr_port *c = open_port(&w->nics[to], 4);
-        const struct myr_remote closes = connect_ports(a, b), stays = connect_ports(a, c);
-        uint8_t *out = myr_port_alloc(a, 100);
-        assert_int_equal(myr_port_send(a, &closes, out, 100, NULL, NULL), MYR_OK);
-        assert_int_equal(myr_port_send(a, &closes, out, 100, NULL, NULL), MYR_OK);
-        assert_int_equal(myr_port_send(a, &stays, out, 100, NULL, NULL), MYR_OK);
-        wire_pass(&w->wire, UINT64_C(1000000000));
-        assert_false(myr_port_undeliverable(a, &closes, 600));
-        myr_port_close(b);
-        assert_int_equal(myr_port_send(a, &closes, out, 100, NULL, NULL), MYR_OK);
-        wire_pass(&w->wire, UINT64_C(1000000000));
-        assert_true(myr_port_undeliverable(a, &closes, 600));
-        assert_false(myr_port_undeliverable(a, &stays, 600));
-        w->wire.nics[1].unplugged = true;
-        wire_pass(&w->wire, UINT64_C(31) * 1000000000);
-        assert_int_equal(myr_port_undeliverable(a, &stays, 30), 0 != to);
-        assert_false(myr_port_undeliverable(a, &stays, 600));
-        myr_port_close(a);
-        myr_port_close(c);
-        nics_end(w);
+        struct pair p = pair_begin(to, 8, 4, 100);
+        struct myr_port *closed = open_port(&p.w->nics[to], 4);
+        const struct myr_remote closes = connect_ports(p.a, closed);
+        expect_undeliverable(&p, &p.remote, false);
+        expect_undeliverable(&p, &closes, false);
+        myr_port_close(closed);
+        expect_undeliverable(&p, &closes, true);
+        expect_undeliverable(&p, &p.remote, false);
+        p.w->wire.nics[1].unplugged = true;
+        wire_pass(&p.w->wire, 31 * SECOND_NS);
+        assert_int_equal(myr_port_undeliverable(p.a, &p.remote, 30), 0 != to);
+        assert_false(myr_port_undeliverable(p.a, &p.remote, 600));
+        pair_end(&p);
     }
 }
 
@@ -354,31 +358,22 @@ static void open_and_die(uint32_t rank, void *context)
 TEST(messages_to_a_dead_process)
 {
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
-        struct nics_fake *w = nics_begin(crew_seed());
+        struct pair p = pair_begin(to, 2, 4, 100);
         struct short_lived *lived = crew_memory(sizeof(*lived));
-        lived->nic = &w->nics[to];
+        struct myr_remote remote;
+        lived->nic = &p.w->nics[to];
         const pid_t pid = crew_fork(open_and_die, 0, lived);
         while (0 == myr_load_acquire(&lived->is_open)) {
             sched_yield();
         }
-        struct myr_port *a = open_port(&w->nics[0], 4), *b = open_port(&w->nics[to], 4);
-        struct myr_remote remote;
-        (void)connect_ports(a, b);
-        assert_int_equal(myr_port_connect(a, &lived->name, &remote, NULL), MYR_OK);
-        uint8_t *out = myr_port_alloc(a, 100);
-        assert_int_equal(myr_port_send(a, &remote, out, 100, NULL, NULL), MYR_OK);
-        assert_int_equal(myr_port_send(a, &remote, out, 100, NULL, NULL), MYR_OK);
-        wire_pass(&w->wire, UINT64_C(1000000000));
-        assert_false(myr_port_undeliverable(a, &remote, 600));
+        assert_int_equal(myr_port_connect(p.a, &lived->name, &remote, NULL), MYR_OK);
+        expect_undeliverable(&p, &remote, false);
         myr_store_release(&lived->go, 1);
         assert_true(crew_join(pid));
-        wire_pass(&w->wire, UINT64_C(1000000000));
-        assert_true(myr_port_undeliverable(a, &remote, 600));
-        assert_int_equal(myr_ports_reap(&w->nics[to], (uint32_t)pid), 1);
-        myr_port_close(a);
-        myr_port_close(b);
+        expect_undeliverable(&p, &remote, true);
+        assert_int_equal(myr_ports_reap(&p.w->nics[to], (uint32_t)pid), 1);
         crew_memory_free(lived, sizeof(*lived));
-        nics_end(w);
+        pair_end(&p);
     }
 }
 
@@ -437,22 +432,17 @@ TEST(no_keys)
 {
     struct nics_fake *w = nics_begin(crew_seed());
     w->nics[0].below->mcp->messages.known_only = false;
-    struct myr_port *a = open_port(&w->nics[0], 1), *b = open_port(&w->nics[1], 1);
+    struct pair p = pair_on(w, 1, 1, 1, 64);
     struct myr_port_name name;
-    myr_port_get_name(a, &name);
-    assert_false(myr_has_key(&name.public));
-    assert_false(connect_ports(a, b).is_signed);
-    struct completed completed = {0};
     struct myr_received received;
-    void *out = myr_port_alloc(a, 64), *in = myr_port_alloc(b, 64);
-    const struct myr_remote remote = connect_ports(a, b);
-    assert_int_equal(myr_port_provide(b, in, 64), MYR_OK);
-    assert_int_equal(myr_port_send(a, &remote, out, 64, record_completion, &completed), MYR_OK);
-    assert_true(receive_soon(b, &received));
-    await_completions(a, &completed, 1);
-    myr_port_close(a);
-    myr_port_close(b);
-    nics_end(w);
+    myr_port_get_name(p.a, &name);
+    assert_false(myr_has_key(&name.public));
+    assert_false(p.remote.is_signed);
+    assert_int_equal(myr_port_provide(p.b, p.in, 64), MYR_OK);
+    assert_int_equal(send_bytes(&p, p.out, 64), MYR_OK);
+    assert_true(receive_soon(p.b, &received));
+    await_completions(p.a, &p.completed, 1);
+    pair_end(&p);
 }
 
 TEST(numbers)
