@@ -79,8 +79,8 @@ tools_tests_status_subject_LDADD = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr
 if HAVE_CMOCKA
 check_PROGRAMS += tools/tests/tools_test
 TESTS += tools/tests/tools_test
-tools_tests_tools_test_SOURCES = tools/tests/tools_test.c $(tools_report_sources) \
+tools_tests_tools_test_SOURCES = tools/tests/tools_test.c $(unit_common) $(tools_report_sources) \
     tools/probe/tournament.h tools/probe/tournament.c tools/findings.h tools/findings.c
-tools_tests_tools_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+tools_tests_tools_test_CFLAGS = $(unit_cflags) $(JANSSON_CFLAGS)
 tools_tests_tools_test_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
 endif

@@ -42,15 +42,16 @@ static int end(void **state)
     return 0;
 }
 
+#define IN_SEGMENTS(name) TEST_IN(name, begin, end)
+
 static bool sodium(void)
 {
     return myr_has_key(&pair[0].public);
 }
 
-static void a_pair_for_each_node(void **state)
+IN_SEGMENTS(a_pair_for_each_node)
 {
     struct myr_key_pair again;
-    (void)state;
     for (int n = 0; n < NODES; ++n) {
         myr_key_pair_of(segment[n], &again);
         assert_memory_equal(&again, &pair[n], sizeof(again));
@@ -62,13 +63,12 @@ static void a_pair_for_each_node(void **state)
     }
 }
 
-static void only_the_other_can_open(void **state)
+IN_SEGMENTS(only_the_other_can_open)
 {
     struct myr_agreed_key here, there, elsewhere;
     struct myr_nonce nonce;
     struct myr_sealed sealed, again;
     struct mcp_secret secret, opened = {{0, 0}};
-    (void)state;
     if (!sodium()) {
         assert_false(myr_agree(&pair[0], &pair[1].public, &here));
         return;
@@ -104,11 +104,10 @@ static void only_the_other_can_open(void **state)
 }
 
 /* The secret that authenticates messages: equal on both nodes, and different for each pair. */
-static void connections(void **state)
+IN_SEGMENTS(connections)
 {
     struct myr_agreed_key key;
     struct mcp_secret secret[NODES][NODES];
-    (void)state;
     for (int n = 0; sodium() && n < NODES; ++n) {
         for (int other = 0; other < NODES; ++other) {
             assert_true(myr_agree(&pair[n], &pair[other].public, &key));
@@ -127,24 +126,12 @@ static void connections(void **state)
 }
 
 /* An all-zero key means that there is none, and agreeing on it fails. */
-static void no_key(void **state)
+IN_SEGMENTS(no_key)
 {
     static const struct myr_public_key none;
     static const struct myr_key_pair nobody;
     struct myr_agreed_key key;
-    (void)state;
     assert_false(myr_has_key(&none));
     assert_false(myr_agree(&pair[0], &none, &key));
     assert_false(myr_agree(&nobody, &pair[0].public, &key));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pair_for_each_node),
-        cmocka_unit_test(only_the_other_can_open),
-        cmocka_unit_test(connections),
-        cmocka_unit_test(no_key),
-    };
-    return cmocka_run_group_tests_name("seal", tests, begin, end);
 }

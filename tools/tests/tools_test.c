@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests the parts of the tool `nicbarr` with cmocka: text, tables, the reader of reports, the
  * script of the plot, and the findings and the tournament of hosts of `nicbarr doctor`. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/unit/test.h"
 #include "tools/findings.h"
 #include "tools/plot.h"
 #include "tools/report_file.h"
@@ -27,9 +19,8 @@ static void expect_printable(const char *text, size_t most, const char *expected
     free(printable);
 }
 
-static void printable_keeps_letters_only(void **state)
+TEST(printable_keeps_letters_only)
 {
-    (void)state;
     expect_printable("", 10, "");
     expect_printable("plain \xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80", 20,
                      "plain \xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80");
@@ -40,18 +31,16 @@ static void printable_keeps_letters_only(void **state)
     expect_printable("cut \xe2\x9c", 20, "cut ??");
 }
 
-static void printable_cuts_between_characters(void **state)
+TEST(printable_cuts_between_characters)
 {
-    (void)state;
     expect_printable("12345", 5, "12345");
     expect_printable("123456", 5, "12...");
     expect_printable("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5, "\xc3\xa9\xc3\xa9...");
     expect_printable("1234", 3, "...");
 }
 
-static void columns_are_characters(void **state)
+TEST(columns_are_characters)
 {
-    (void)state;
     assert_int_equal(text_columns(""), 0);
     assert_int_equal(text_columns("\xc3\xa9\xe2\x9c\x93!"), 3);
 }
@@ -69,9 +58,8 @@ static void columns_are_characters(void **state)
         printed_text;                                                                              \
     })
 
-static void wrapping_indents(void **state)
+TEST(wrapping_indents)
 {
-    (void)state;
     char *text = PRINTED(out, text_wrap(out, "one two  three incomprehensibilities x", 4, 12));
     assert_string_equal(text, "one two\n    three\n    incomprehensibilities\n    x\n");
     free(text);
@@ -93,9 +81,8 @@ static void wrapping_indents(void **state)
 
 /* ---- table ---- */
 
-static void tables_align(void **state)
+TEST(tables_align)
 {
-    (void)state;
     static const struct table_column columns[] = {
         {"name", "", false}, {"time", "us", true}, {"", "", false}};
     struct table table;
@@ -116,9 +103,8 @@ static void tables_align(void **state)
     table_end(&table);
 }
 
-static void tables_grow(void **state)
+TEST(tables_grow)
 {
-    (void)state;
     static const struct table_column columns[] = {{"n", "", true}};
     struct table table;
     table_begin(&table, columns, 1);
@@ -162,9 +148,8 @@ static char *read_text(const char *text, struct report *report)
     return why;
 }
 
-static void reading_sorts_and_compares(void **state)
+TEST(reading_sorts_and_compares)
 {
-    (void)state;
     struct report report;
     assert_null(read_text(HEAD ENTRY CANDIDATE("openmpi", 6) "," CANDIDATE(
                               "flags:4", 3) "," CANDIDATE("pairwise", 3) "," CANDIDATE("tree:2", 2)
@@ -183,9 +168,8 @@ static void reading_sorts_and_compares(void **state)
     report_free(&report);
 }
 
-static void a_report_without_open_mpi_has_no_gain(void **state)
+TEST(a_report_without_open_mpi_has_no_gain)
 {
-    (void)state;
     struct report report;
     assert_null(read_text(HEAD ENTRY CANDIDATE("tree:2", 0) TAIL, &report));
     assert_null(report_own(&report.entries[0]));
@@ -197,9 +181,8 @@ static void a_report_without_open_mpi_has_no_gain(void **state)
     report_free(&report);
 }
 
-static void reading_says_where_it_is_wrong(void **state)
+TEST(reading_says_where_it_is_wrong)
 {
-    (void)state;
     struct report report;
     char *why =
         read_text(HEAD ENTRY CANDIDATE("openmpi", 6) "," CANDIDATE("tree:2", -2) TAIL, &report);
@@ -210,9 +193,8 @@ static void reading_says_where_it_is_wrong(void **state)
     free(why);
 }
 
-static void decimals_leave_three_digits(void **state)
+TEST(decimals_leave_three_digits)
 {
-    (void)state;
     assert_int_equal(report_decimals(0.024), 4);
     assert_int_equal(report_decimals(0.24), 3);
     assert_int_equal(report_decimals(2.4), 2);
@@ -222,9 +204,8 @@ static void decimals_leave_three_digits(void **state)
 
 /* ---- plot ---- */
 
-static void plots_have_a_kind(void **state)
+TEST(plots_have_a_kind)
 {
-    (void)state;
     enum plot_kind kind;
     assert_true(plot_kind_of("a.svg", &kind) && PLOT_SVG == kind);
     assert_true(plot_kind_of("a.b/c.Png", &kind) && PLOT_PNG == kind);
@@ -235,9 +216,8 @@ static void plots_have_a_kind(void **state)
     assert_false(plot_kind_of("", &kind));
 }
 
-static void scales_are_logarithmic_beyond_ten_times(void **state)
+TEST(scales_are_logarithmic_beyond_ten_times)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool logarithmic;
@@ -261,9 +241,8 @@ static void scales_are_logarithmic_beyond_ten_times(void **state)
     }
 }
 
-static void unmeasured_candidates_are_last_and_have_no_figures(void **state)
+TEST(unmeasured_candidates_are_last_and_have_no_figures)
 {
-    (void)state;
     struct report report;
     assert_null(
         read_text(HEAD ENTRY CANDIDATE("openmpi", 0) "," CANDIDATE("flags:4", 5) TAIL, &report));
@@ -287,9 +266,8 @@ static void unmeasured_candidates_are_last_and_have_no_figures(void **state)
 
 /* ---- the doctor's findings ---- */
 
-static void findings_of_several_hosts_are_one_line(void **state)
+TEST(findings_of_several_hosts_are_one_line)
 {
-    (void)state;
     json_t *list = json_array();
     json_array_append_new(list, finding("a", "this", FINDING_OK, NULL, "seen"));
     json_array_append_new(list, finding("a", "that", FINDING_NOTE, "do it", "number %d", 1));
@@ -323,9 +301,8 @@ static void findings_of_several_hosts_are_one_line(void **state)
 
 /* ---- the tournament ---- */
 
-static void each_host_meets_each_other_host_once(void **state)
+TEST(each_host_meets_each_other_host_once)
 {
-    (void)state;
     enum { MOST = 33 };
     for (int hosts = 1; hosts <= MOST; ++hosts) {
         int met[MOST][MOST] = {{0}};
@@ -346,26 +323,4 @@ static void each_host_meets_each_other_host_once(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(printable_keeps_letters_only),
-        cmocka_unit_test(printable_cuts_between_characters),
-        cmocka_unit_test(columns_are_characters),
-        cmocka_unit_test(wrapping_indents),
-        cmocka_unit_test(tables_align),
-        cmocka_unit_test(tables_grow),
-        cmocka_unit_test(reading_sorts_and_compares),
-        cmocka_unit_test(a_report_without_open_mpi_has_no_gain),
-        cmocka_unit_test(reading_says_where_it_is_wrong),
-        cmocka_unit_test(decimals_leave_three_digits),
-        cmocka_unit_test(plots_have_a_kind),
-        cmocka_unit_test(scales_are_logarithmic_beyond_ten_times),
-        cmocka_unit_test(unmeasured_candidates_are_last_and_have_no_figures),
-        cmocka_unit_test(findings_of_several_hosts_are_one_line),
-        cmocka_unit_test(each_host_meets_each_other_host_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
