@@ -176,54 +176,6 @@ static struct myr_nic_members members_of(const struct world *world, uint32_t gro
     };
 }
 
-/* Execute both phases of joining. Returns false if a member has no memory; then no member has
- * joined. */
-static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
-{
-    const struct group_context group_context = {choice, world->nodes};
-    struct myr_verbs_blob blobs[MOST_NODES];
-    struct myr_error error = {0};
-    bool failed[MOST_NODES][MOST_LOCALS], good = true;
-    world->choice[g] = choice;
-    for (uint32_t n = 0; n < world->nodes; ++n) {
-        for (uint32_t l = 0; l < world->locals; ++l) {
-            struct member *member = &world->member[n][l];
-            struct myr_verbs_blob blob;
-            const struct myr_nic_members members = members_of(world, g, n, l);
-            failed[n][l] =
-                MYR_OK != myr_verbs_prepare(member->nic, NULL, &members, schedule_of,
-                                            &group_context, &member->group[g], &blob, &error);
-            good = good && !failed[n][l];
-            member->arrived[g] = member->ended[g] = 0;
-            member->at[g] = BETWEEN;
-            member->left[g] = false;
-            if (0 == l) {
-                blobs[n] = blob;
-            }
-        }
-    }
-    const bool prepared = good;
-    for (uint32_t n = 0; n < world->nodes; ++n) {
-        for (uint32_t l = 0; prepared && l < world->locals; ++l) {
-            struct member *member = &world->member[n][l];
-            const struct myr_nic_members members = members_of(world, g, n, l);
-            failed[n][l] =
-                MYR_OK != myr_verbs_join(member->nic, &members, schedule_of, &group_context, blobs,
-                                         &member->group[g], &error);
-            good = good && !failed[n][l];
-        }
-    }
-    for (uint32_t n = 0; !good && n < world->nodes; ++n) {
-        for (uint32_t l = 0; l < world->locals; ++l) {
-            if (!failed[n][l]) {
-                myr_nic_group_leave(&world->member[n][l].group[g]);
-            }
-        }
-    }
-    assert_true(good || '\0' != error.text[0]);
-    return good;
-}
-
 static void leave(struct world *world, uint32_t g)
 {
     for (uint32_t n = 0; n < world->nodes; ++n) {
@@ -233,6 +185,45 @@ static void leave(struct world *world, uint32_t g)
             }
         }
     }
+}
+
+/* Execute both phases of joining. Returns false if a member has no memory; then no member has
+ * joined. */
+static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
+{
+    const struct group_context group_context = {choice, world->nodes};
+    struct myr_verbs_blob blobs[MOST_NODES], blob;
+    struct myr_error error = {0};
+    bool good = true;
+    world->choice[g] = choice;
+    for (uint32_t n = 0; n < world->nodes; ++n) {
+        for (uint32_t l = 0; l < world->locals; ++l) {
+            struct member *member = &world->member[n][l];
+            const struct myr_nic_members members = members_of(world, g, n, l);
+            member->left[g] = MYR_OK != myr_verbs_prepare(member->nic, NULL, &members, schedule_of,
+                                                          &group_context, &member->group[g],
+                                                          0 == l ? &blobs[n] : &blob, &error);
+            good = good && !member->left[g];
+            member->arrived[g] = member->ended[g] = 0;
+            member->at[g] = BETWEEN;
+        }
+    }
+    const bool prepared = good;
+    for (uint32_t n = 0; n < world->nodes; ++n) {
+        for (uint32_t l = 0; prepared && l < world->locals; ++l) {
+            struct member *member = &world->member[n][l];
+            const struct myr_nic_members members = members_of(world, g, n, l);
+            member->left[g] =
+                MYR_OK != myr_verbs_join(member->nic, &members, schedule_of, &group_context, blobs,
+                                         &member->group[g], &error);
+            good = good && !member->left[g];
+        }
+    }
+    if (!good) {
+        leave(world, g);
+        assert_true('\0' != error.text[0]);
+    }
+    return good;
 }
 
 /* ---- random runs ---- */
@@ -452,6 +443,20 @@ static bool is_over(const struct world *world, uint32_t epochs)
     return over;
 }
 
+/* Have all processes execute barriers in group 0. */
+static void play_barriers(struct world *world, uint32_t epochs)
+{
+    world->groups = 1;
+    while (!is_over(world, epochs)) {
+        move(world, epochs);
+    }
+}
+
+static struct nicbarr_choice dissemination(uint32_t ways)
+{
+    return (struct nicbarr_choice){NICBARR_DISSEMINATION, ways, 1};
+}
+
 static struct nicbarr_choice any_choice(uint64_t *random, uint32_t nodes)
 {
     static const enum nicbarr_algorithm algorithms[] = {NICBARR_TREE, NICBARR_DISSEMINATION,
@@ -488,7 +493,7 @@ static void play_game(uint64_t *random, uint32_t unit_most, bool broadcasts)
     for (uint32_t g = 0; g < world->groups; ++g) {
         struct nicbarr_choice choice = any_choice(random, nodes);
         if (broadcasts) {
-            choice = (struct nicbarr_choice){NICBARR_DISSEMINATION, 1 + crew_below(random, 3), 1};
+            choice = dissemination(1 + crew_below(random, 3));
         } else if (0 != unit_most && nodes > 2 && 0 == crew_below(random, 4)) {
             choice = (struct nicbarr_choice){NICBARR_ROOTED, nodes - 1, 1};
         }
@@ -553,13 +558,9 @@ TEST(test_two_threads_load)
 TEST(test_pairs_are_shared)
 {
     struct world *world = world_new(4, 2, crew_seed());
-    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 3, 1};
-    world->groups = 1;
     for (uint32_t round = 0; round < 1000; ++round) {
-        assert_true(join(world, 0, choice));
-        while (!is_over(world, 1)) {
-            move(world, 1);
-        }
+        assert_true(join(world, 0, dissemination(3)));
+        play_barriers(world, 1);
         leave(world, 0);
         assert_int_equal(verbs_fake_pairs(), 4 * 3);
     }
@@ -618,7 +619,7 @@ TEST(test_root_is_late_or_gone)
         uint32_t know = 0;
         world->unit_most = 64;
         world->broadcasts = true;
-        assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+        assert_true(join(world, 0, dissemination(1)));
         for (uint32_t n = 0; n < nodes; ++n) {
             myr_nic_bcast_begin(&world->member[n][0].group[0], root);
         }
@@ -654,7 +655,7 @@ TEST(test_last_writes)
     for (uint32_t game = 0; game < 100; ++game) {
         struct world *world = world_new(2, 1, crew_random(&random));
         struct member *first = &world->member[0][0], *second = &world->member[1][0];
-        assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+        assert_true(join(world, 0, dissemination(1)));
         (void)myr_nic_group_arrive(&second->group[0]);
         while (verbs_fake_step()) {
         }
@@ -681,7 +682,7 @@ TEST(test_failure_after_leaving)
         struct myr_nic_group *waits = &world->member[1][0].group[0];
         world->groups = 1;
         world->unit_most = 0 == game % 2 ? 0 : 64;
-        assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 1}));
+        assert_true(join(world, 0, dissemination(2)));
         for (uint32_t n = 0; n < 3; ++n) {
             (void)myr_nic_group_arrive(&world->member[n][0].group[0]);
         }
@@ -700,7 +701,7 @@ TEST(test_failure_after_leaving)
             words->taken = words->given - 1;
         }
         myr_nic_group_fail(waits, 2);
-        assert_true(join(world, 1, (struct nicbarr_choice){NICBARR_DISSEMINATION, 2, 1}));
+        assert_true(join(world, 1, dissemination(2)));
         for (uint32_t n = 0; n < 3; ++n) {
             (void)myr_nic_group_arrive(&world->member[n][0].group[1]);
         }
@@ -722,13 +723,9 @@ TEST(test_failure_after_leaving)
 TEST(test_the_next_process)
 {
     struct world *world = world_new(2, 1, crew_seed());
-    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, 1};
-    world->groups = 1;
     for (uint32_t round = 0; round < 3; ++round) {
-        assert_true(join(world, 0, choice));
-        while (!is_over(world, 3)) {
-            move(world, 3);
-        }
+        assert_true(join(world, 0, dissemination(1)));
+        play_barriers(world, 3);
         leave(world, 0);
         const int kept = dup(myr_segment_fd(world->segment[1]));
         const uint32_t index = myr_segment_index(world->segment[1]);
@@ -751,7 +748,7 @@ TEST(test_late_processes_respond)
     struct myr_nic_group *group = &world->member[0][0].group[0];
     struct mcp_missing missing = {0};
     uint64_t now_us = 1000000;
-    assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+    assert_true(join(world, 0, dissemination(1)));
     (void)myr_nic_group_arrive(group);
     assert_int_equal(myr_nic_group_missing(group, &missing, 1), 1);
     assert_int_equal(missing.heard_ms, 0);
@@ -762,13 +759,12 @@ TEST(test_late_processes_respond)
         assert_int_equal(missing.node, 1);
     }
     (void)myr_nic_group_arrive(&world->member[1][0].group[0]);
-    while (1 != *group->done) {
-        (void)verbs_fake_step();
-        (void)group->player->poll(group);
-    }
-    while (1 != *world->member[1][0].group[0].done) {
-        (void)verbs_fake_step();
-        (void)world->member[1][0].group[0].player->poll(&world->member[1][0].group[0]);
+    for (uint32_t n = 0; n < 2; ++n) {
+        group = &world->member[n][0].group[0];
+        while (1 != *group->done) {
+            (void)verbs_fake_step();
+            (void)group->player->poll(group);
+        }
     }
     leave(world, 0);
     world_free(world);
@@ -783,16 +779,13 @@ TEST(test_lack_of_resources)
     uint32_t worked = 0;
     for (uint32_t call = 1; refused; ++call) {
         struct world *world = world_new(3, 2, crew_seed());
-        world->groups = 1;
         verbs_fake_refuse(call);
         refused = !join(world, 0, choice);
         if (!refused) {
             verbs_fake_refuse(0);
             leave(world, 0);
         } else if (join(world, 0, choice)) {
-            while (!is_over(world, 3)) {
-                move(world, 3);
-            }
+            play_barriers(world, 3);
             leave(world, 0);
             ++worked;
         }
@@ -928,16 +921,16 @@ TEST(test_fastest_device)
     enum { COUNT = sizeof(from_slow_to_fast) / sizeof(from_slow_to_fast[0]) };
     for (int first = 0; first < COUNT; ++first) {
         for (int second = 0; second < COUNT; ++second) {
-            struct verbs_fake_device devices[] = {
-                {.name = "a", .port = {{.active = true, .mtu = IBV_MTU_4096, .gids = {"ib"}}}},
-                {.name = "b", .port = {{.active = true, .mtu = IBV_MTU_4096, .gids = {"ib"}}}},
-                {.name = NULL},
-            };
+            struct verbs_fake_device devices[] = {{.name = "a"}, {.name = "b"}, {.name = NULL}};
             struct myr_verbs_device device;
-            devices[0].port[0].speed = from_slow_to_fast[first].speed;
-            devices[0].port[0].width = from_slow_to_fast[first].width;
-            devices[1].port[0].speed = from_slow_to_fast[second].speed;
-            devices[1].port[0].width = from_slow_to_fast[second].width;
+            for (int d = 0; d < 2; ++d) {
+                const int is = 0 == d ? first : second;
+                devices[d].port[0] = (struct verbs_fake_port){.active = true,
+                                                              .mtu = IBV_MTU_4096,
+                                                              .gids = {"ib"},
+                                                              .speed = from_slow_to_fast[is].speed,
+                                                              .width = from_slow_to_fast[is].width};
+            }
             const struct myr_verbs_calls *calls = verbs_fake(devices, 1);
             assert_int_equal(myr_verbs_device_open(calls, NULL, 0, &device, NULL), MYR_OK);
             assert_string_equal(device.name, first >= second ? "a" : "b");
@@ -1137,15 +1130,12 @@ static struct verbs_fake_way route_between(const char *first, const char *second
 {
     const char *const wanted[] = {first, second};
     struct world *world = world_on(fabric, 2, 1, crew_seed(), routed, wanted);
-    world->groups = 1;
     verbs_fake_network((struct verbs_fake_network){.mtu = IBV_MTU_512});
-    assert_true(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+    assert_true(join(world, 0, dissemination(1)));
     const struct myr_verbs *nic = world->member[0][0].nic;
     const struct verbs_fake_way way = *verbs_fake_way(nic->link[0]->qp->qp_num);
     assert_int_equal(nic->shown->routed, 3 == routed && 0 != strcmp(second, "roce:2"));
-    while (!is_over(world, 3)) {
-        move(world, 3);
-    }
+    play_barriers(world, 3);
     leave(world, 0);
     world_free(world);
     return way;
@@ -1212,10 +1202,9 @@ TEST(test_no_route)
     struct world *world = world_on(one_card, 2, 1, crew_seed(), 3, NULL);
     struct myr_verbs_address address;
     struct myr_verbs *nic = world->member[0][0].nic;
-    world->groups = 1;
     myr_verbs_device_address(&nic->device, &address);
     verbs_fake_network((struct verbs_fake_network){.unreachable = true});
-    assert_false(join(world, 0, (struct nicbarr_choice){NICBARR_DISSEMINATION, 1, 1}));
+    assert_false(join(world, 0, dissemination(1)));
     struct myr_verbs_link *link = myr_verbs_link(nic, 1, 2, &error);
     assert_non_null(link);
     assert_int_equal(myr_verbs_connect(nic, link, &address, 77, &error), MYR_ERR_NOT_THERE);
