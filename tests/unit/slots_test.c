@@ -32,7 +32,8 @@ struct crew {
     struct myr_record *record;
     const struct myr_wait_policy *policy; /* NULL: members have different ones */
     uint32_t size, rounds;
-    uint32_t start; /* the round before the first one */
+    uint32_t start;       /* the round before the first one */
+    enum myr_slots slots; /* of an exchange */
     uint64_t seed;
     /* Written by a member before it passes a round, and read by members that reuse its slot. */
     struct ledger {
@@ -61,12 +62,11 @@ static void make_waiter(const struct crew *crew, uint32_t rank, struct myr_waite
     myr_waiter_init(waiter, crew->segment, no_progress, policy);
 }
 
-static void member_begin(struct member *member, uint32_t rank, const struct crew *crew,
-                         enum myr_slots slots)
+static void member_begin(struct member *member, uint32_t rank, const struct crew *crew)
 {
     *member = (struct member){.crew = crew, .random = crew->seed ^ rank * 0x10001};
     make_waiter(crew, rank, &member->waiter);
-    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank, slots);
+    myr_exchange_init(&member->x, crew->record, &member->waiter, crew->size, rank, crew->slots);
     myr_ring_init(&member->ring, crew->record, &member->waiter, crew->size, rank);
     member->x.written = member->x.passed = member->x.all_passed = crew->start;
     member->ring.passed = member->ring.all_passed = crew->start;
@@ -146,10 +146,10 @@ static void await(struct myr_exchange *x, struct member *member)
 
 /* Write some rounds while slots are free, then read the available rounds, or wait for one. Some
  * members only poll, and some only wait. */
-static void exchange_of(uint32_t rank, const struct crew *crew, enum myr_slots slots)
+static void exchange(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, crew, slots);
+    member_begin(&member, rank, context);
     struct myr_exchange *x = &member.x;
     const uint32_t last = member.crew->start + member.crew->rounds;
     const uint32_t kind = crew_below(&member.random, 3);
@@ -173,21 +173,6 @@ static void exchange_of(uint32_t rank, const struct crew *crew, enum myr_slots s
             sched_yield();
         }
     }
-}
-
-static void line_exchange(uint32_t rank, void *context)
-{
-    exchange_of(rank, context, MYR_SLOTS_LINE);
-}
-
-static void wide_exchange(uint32_t rank, void *context)
-{
-    exchange_of(rank, context, MYR_SLOTS_WIDE);
-}
-
-static void large_exchange(uint32_t rank, void *context)
-{
-    exchange_of(rank, context, MYR_SLOTS_LARGE);
 }
 
 /* ---- rings ---- */
@@ -233,7 +218,7 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
 static void alternating_writers(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context, MYR_SLOTS_LINE);
+    member_begin(&member, rank, context);
     uint64_t random = member.crew->seed; /* the same sequence on all members */
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         crew_dawdle(&member.random);
@@ -246,7 +231,7 @@ static void alternating_writers(uint32_t rank, void *context)
 static void writer_runs_ahead(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context, MYR_SLOTS_LINE);
+    member_begin(&member, rank, context);
     for (uint32_t r = 0; r < member.crew->rounds; ++r) {
         if (rank + 1 == member.crew->size && 0 != rank) {
             crew_dawdle(&member.random);
@@ -259,7 +244,7 @@ static void writer_runs_ahead(uint32_t rank, void *context)
 static void chunks(uint32_t rank, void *context)
 {
     struct member member;
-    member_begin(&member, rank, context, MYR_SLOTS_LINE);
+    member_begin(&member, rank, context);
     play_round(&member, 0, 8, false);
     crew_dawdle(&member.random);
     CREW_CHECK(myr_ring_get_chunks(&member.ring, member.crew->segment), "rank %u has no chunks",
@@ -275,15 +260,18 @@ static void chunks(uint32_t rank, void *context)
 
 /* ---- tests ---- */
 
-static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t start, size_t bytes)
+static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t start,
+                enum myr_slots slots)
 {
     static uint64_t runs;
+    const size_t bytes = exchange == fn ? myr_exchange_bytes(size, slots) : myr_ring_bytes(size);
     const struct myr_key key = {1, 2, 3, 4};
     struct crew crew = {
         .policy = way < 3 ? &policies[way] : NULL,
         .size = size,
         .rounds = rounds,
         .start = start,
+        .slots = slots,
         .seed = crew_seed() + 1000 * ++runs,
         .ledger = crew_memory(sizeof(*crew.ledger)),
     };
@@ -308,51 +296,36 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     crew_dir_remove(crew.dir);
 }
 
-static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, size_t (*bytes)(uint32_t))
+static void run_all(crew_fn fn, uint32_t rounds, uint32_t start, enum myr_slots slots)
 {
     for (int way = 0; way < POLICIES; ++way) {
         for (uint32_t size = 1; size <= MOST; size += 1 + size / 3) { /* 1, 2, 3, 5, 7 */
-            run(fn, way, size, rounds, start, bytes(size));
+            run(fn, way, size, rounds, start, slots);
         }
     }
 }
 
-static size_t line_bytes(uint32_t size)
-{
-    return myr_exchange_bytes(size, MYR_SLOTS_LINE);
-}
-
-static size_t wide_bytes(uint32_t size)
-{
-    return myr_exchange_bytes(size, MYR_SLOTS_WIDE);
-}
-
-static size_t large_bytes(uint32_t size)
-{
-    return myr_exchange_bytes(size, MYR_SLOTS_LARGE);
-}
-
 TEST(exchanges)
 {
-    run_all(line_exchange, 300, 0, line_bytes);
-    run_all(line_exchange, 60, UINT32_MAX - 30, line_bytes);
-    run_all(line_exchange, 60, INT32_MAX - 30, line_bytes);
-    run_all(wide_exchange, 60, 0, wide_bytes);
-    run_all(wide_exchange, 40, UINT32_MAX - 20, wide_bytes);
-    run_all(large_exchange, 20, UINT32_MAX - 10, large_bytes);
+    run_all(exchange, 300, 0, MYR_SLOTS_LINE);
+    run_all(exchange, 60, UINT32_MAX - 30, MYR_SLOTS_LINE);
+    run_all(exchange, 60, INT32_MAX - 30, MYR_SLOTS_LINE);
+    run_all(exchange, 60, 0, MYR_SLOTS_WIDE);
+    run_all(exchange, 40, UINT32_MAX - 20, MYR_SLOTS_WIDE);
+    run_all(exchange, 20, UINT32_MAX - 10, MYR_SLOTS_LARGE);
 }
 
 TEST(rings)
 {
-    run_all(alternating_writers, 200, 0, myr_ring_bytes);
-    run_all(alternating_writers, 100, UINT32_MAX - 50, myr_ring_bytes);
-    run_all(writer_runs_ahead, 300, 0, myr_ring_bytes);
-    run_all(writer_runs_ahead, 100, INT32_MAX - 50, myr_ring_bytes);
+    run_all(alternating_writers, 200, 0, MYR_SLOTS_LINE);
+    run_all(alternating_writers, 100, UINT32_MAX - 50, MYR_SLOTS_LINE);
+    run_all(writer_runs_ahead, 300, 0, MYR_SLOTS_LINE);
+    run_all(writer_runs_ahead, 100, INT32_MAX - 50, MYR_SLOTS_LINE);
 }
 
 TEST(chunks_beside_the_slots)
 {
-    run_all(chunks, 80, 0, myr_ring_bytes);
+    run_all(chunks, 80, 0, MYR_SLOTS_LINE);
 }
 
 /* Rings of a single process are created in a segment that has memory for the chunks of only some
@@ -389,11 +362,4 @@ TEST(no_space_for_chunks)
         }
     }
     myr_segment_leave(crew.segment);
-}
-
-int main(void)
-{
-    crew_watchdog();
-    (void)crew_seed();
-    return test_run(NULL);
 }
