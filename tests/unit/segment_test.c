@@ -148,12 +148,12 @@ static void board_end(void)
 }
 
 /* Run processes even if other tests use threads. */
-static bool run_processes(uint32_t size, crew_fn fn)
+static bool run_processes(uint32_t size, crew_fn fn, void *context)
 {
     pid_t pids[MOST];
     bool succeeded = true;
     for (uint32_t r = 0; r < size; ++r) {
-        pids[r] = crew_fork(fn, r, NULL);
+        pids[r] = crew_fork(fn, r, context);
     }
     for (uint32_t r = 0; r < size; ++r) {
         succeeded = crew_join(pids[r]) && succeeded;
@@ -204,7 +204,7 @@ IN_A_DIR(many_processes)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same directory */
             board_begin(sizes[i]);
-            assert_true(run_processes(sizes[i], join_and_compare));
+            assert_true(run_processes(sizes[i], join_and_compare, NULL));
             board_end();
         }
     }
@@ -1287,14 +1287,8 @@ IN_A_DIR(many_keys)
 {
     struct myr_segment *segment = join(crew_dir, LIMIT);
     _Atomic uint32_t *firsts = crew_memory((1 + ADDED) * sizeof(*firsts));
-    pid_t pids[3];
     board_begin(3);
-    for (uint32_t r = 0; r < 3; ++r) {
-        pids[r] = crew_fork(set_and_add, r, (void *)firsts);
-    }
-    for (uint32_t r = 0; r < 3; ++r) {
-        assert_true(crew_join(pids[r]));
-    }
+    assert_true(run_processes(3, set_and_add, (void *)firsts));
     for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
         assert_true(value_of(key_of(n)) == myr_kv_get(segment, key_of(n)));
         assert_int_equal(myr_kv_get(segment, key_of(n + MORE_KEYS)), 0); /* uses no memory */
