@@ -333,22 +333,6 @@ TEST(every_size)
     }
 }
 
-/* Sizes that are too large for exhaustive tests: near powers, and those of large machines. */
-TEST(large)
-{
-    static const uint32_t sizes[] = {511, 512, 513, 728, 729, 730, 1000, 1023, 1024, 1025};
-    static const struct nicbarr_choice choices[] = {
-        {NICBARR_DISSEMINATION, 1, 0}, {NICBARR_DISSEMINATION, 2, 0}, {NICBARR_DISSEMINATION, 7, 0},
-        {NICBARR_DISSEMINATION, 8, 0}, {NICBARR_TREE, 2, 0},          {NICBARR_TREE, 3, 0},
-        {NICBARR_TREE, 16, 0},         {NICBARR_PAIRWISE, 0, 0},      {NICBARR_COUNTER, 1, 0},
-    };
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
-        for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); ++c) {
-            play(choices[c], sizes[s]);
-        }
-    }
-}
-
 /* Open MPI's own barrier has an empty schedule, which is not an error. */
 TEST(open_mpis_own)
 {
