@@ -734,19 +734,3 @@ TEST(without_randomness)
     const struct nicsim_outcome second = play(game);
     assert_true(same(&first, &second));
 }
-
-/* Numbers in [0, 1) with the right mean and variance. */
-TEST(random_numbers)
-{
-    enum { COUNT = 100000 };
-    struct sim_machine machine = {.random = 1};
-    double sum = 0, squares = 0;
-    for (int i = 0; i < COUNT; ++i) {
-        const double r = sim_random(&machine);
-        assert_true(r >= 0 && r < 1);
-        sum += r;
-        squares += r * r;
-    }
-    assert_true(fabs(sum / COUNT - 0.5) < 0.01);
-    assert_true(fabs(squares / COUNT - 1.0 / 3) < 0.01);
-}
