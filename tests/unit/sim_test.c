@@ -722,15 +722,3 @@ TEST(a_seed_determines_the_game)
         assert_true(sim_ps(first.barrier_us) != sim_ps(other.barrier_us));
     }
 }
-
-/* Without loss and variation nothing is random. */
-TEST(without_randomness)
-{
-    const double work_us = 300;
-    struct nicsim_game game = lossy_game(true, &work_us);
-    game.loss = game.variation = 0;
-    const struct nicsim_outcome first = play(game);
-    ++game.seed;
-    const struct nicsim_outcome second = play(game);
-    assert_true(same(&first, &second));
-}
