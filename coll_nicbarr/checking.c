@@ -13,6 +13,7 @@
 
 #include "coll_nicbarr/fallback.h"
 #include "coll_nicbarr/long_waits.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/peers.h"
 
 enum {
@@ -169,7 +170,7 @@ static int report_difference(nicbarr_checker_t *checker, ompi_communicator_t *co
     char text[CALL_TEXT];
     char(*texts)[CALL_TEXT] = calloc((size_t)ompi_comm_size(comm), CALL_TEXT);
     if (NULL == texts) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        nicbarr_end_without_memory(comm);
     }
     describe_call(mine, type, op, text);
     int rc = gather_bytes(checker, comm, text, texts, CALL_TEXT);
@@ -209,7 +210,7 @@ static int compare_calls(nicbarr_checker_t *checker, ompi_communicator_t *comm,
     }
     struct signature *all = malloc((size_t)ompi_comm_size(comm) * sizeof(*all));
     if (NULL == all) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        nicbarr_end_without_memory(comm);
     }
     int rc = gather_bytes(checker, comm, &mine, all, sizeof(mine));
     if (OMPI_SUCCESS == rc && !calls_agree(all, ompi_comm_size(comm))) {
@@ -381,9 +382,12 @@ OBJ_CLASS_INSTANCE(nicbarr_checker_t, mca_coll_base_module_t, construct_checker,
 
 mca_coll_base_module_t *nicbarr_checker_new(ompi_communicator_t *comm)
 {
-    nicbarr_checker_t *checker = 1 == ompi_comm_size(comm) ? NULL : OBJ_NEW(nicbarr_checker_t);
-    if (NULL == checker) {
+    if (1 == ompi_comm_size(comm)) {
         return NULL;
+    }
+    nicbarr_checker_t *checker = OBJ_NEW(nicbarr_checker_t);
+    if (NULL == checker) {
+        nicbarr_end_without_memory(comm);
     }
     checker->super.coll_module_enable = enable_checker;
     checker->super.coll_module_disable = disable_checker;

@@ -70,8 +70,8 @@ written scarce < <(printf '%s\n' "1 dup c=0 d=1" "2 coll what=barrier how=b time
     "3 coll what=barrier how=b times=60 c=0" "4 coll what=barrier how=b times=20 c=1" \
     "5 coll what=allreduce type=MPI_DOUBLE op=MPI_SUM n=4 how=b times=20 c=1")
 no_memory=$builddir/tests/component/.libs/no_memory.so
-ends_or_works() { # NUMBER-OF-THE-ALLOCATION
-    NO_MEMORY=$1 watchdog=60 works 3 --mca coll_nicbarr_tune_after 3 \
+ends_or_works() { # NUMBER-OF-THE-ALLOCATION [MPIRUN-OPTION...]
+    NO_MEMORY=$1 watchdog=60 works 3 --mca coll_nicbarr_tune_after 3 "${@:2}" \
         "$scratch/odd.sh" LD_PRELOAD="$no_memory" "${scarce[@]}" || said "nicbarr: out of memory"
 }
 number=0
@@ -80,6 +80,8 @@ while ends_or_works "$number" && said "an allocation fails"; do
 done
 ! said "an allocation fails" && [ "$number" -gt 20 ]
 verdict $? "each allocation of one process fails: number $number"
+check "calls are compared, and the first allocation fails" ends_or_works 0 --mca coll_nicbarr_check 1
+check "... and the third one, in a call" ends_or_works 2 --mca coll_nicbarr_check 1
 
 # No memory left: further communicators keep Open MPI's own functions, on all members.
 written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
