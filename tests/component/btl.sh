@@ -105,6 +105,12 @@ acknowledged() { # PROGRAM-OPTION...
     over_myr 1 "$programs/late_receiver" $acknowledges "$@"
 }
 check "thousands of acknowledgements by a process that disconnects" acknowledged --messages 5000
+# Some of these messages wait for a fragment when the process is spawned.
+sent_before() {
+    rm -f "$scratch/go"
+    over_myr 2 --mca btl_myr_inlet 0 "$programs/late_receiver" --before --file "$scratch/go" --messages 300 --bytes 4
+}
+check "messages that were sent before the first contact with another job" sent_before
 
 if there_are_hosts; then
     messages_on_hosts

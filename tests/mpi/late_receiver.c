@@ -15,6 +15,9 @@
  *   late_receiver --file F --acknowledge  rank 0 spawns a process and sends synchronous messages to
  *                         it, which are all unexpected. Then it makes no calls until the process
  *                         has received them, created the file F and called MPI_Comm_disconnect.
+ *   late_receiver --file F --before   rank 0 sends messages to rank 1, which makes no calls. Then
+ * it spawns a process, creates the file F and calls MPI_Comm_disconnect. The spawned process does
+ * so only after rank 1 has received the messages. (2 processes)
  *
  * Every message has other contents, which are checked. The time for which the receiver stays away
  * (--late) only determines how likely a defect is found.
@@ -38,6 +41,7 @@ static long met;
 static long unasked;
 static long probe;
 static long acknowledge;
+static long before;
 static const char *hosts = "";
 static const char *file = "";
 static const char *then = "";
@@ -53,6 +57,7 @@ static const struct test_option options[] = {
     {"--probe", OPTION_FLAG, &probe, "call MPI_Iprobe after each message"},
     {"--acknowledge", OPTION_FLAG, &acknowledge,
      "synchronous sends to a process that disconnects as soon as it has received them"},
+    {"--before", OPTION_FLAG, &before, "messages that are sent before a process is spawned"},
     {"--hosts", OPTION_TEXT, &hosts, "where they are spawned: the info key \"host\""},
     {"--file", OPTION_TEXT, &file, "the file for which processes wait"},
     {"--then", OPTION_TEXT, &then,
@@ -143,8 +148,8 @@ static MPI_Comm spawn(const char *program, long processes)
     int count = 4;
     if (disconnect)
         arguments[count++] = "--disconnect";
-    if (acknowledge) {
-        arguments[count++] = "--acknowledge";
+    if (acknowledge || before) {
+        arguments[count++] = acknowledge ? "--acknowledge" : "--before";
         arguments[count++] = "--file";
         arguments[count++] = file;
     }
@@ -292,6 +297,54 @@ static void receive_and_disconnect(MPI_Comm parent)
     MPI_Finalize();
 }
 
+/* ---- messages before a process is spawned ---- */
+
+static void await_file(const char *path)
+{
+    while (access(path, F_OK) != 0)
+        usleep(1000);
+}
+
+static void send_and_spawn(const char *program)
+{
+    unsigned char *buffer = malloc((size_t)bytes);
+    await_file(file_of(1));
+    test_phase("sends to rank 1");
+    for (long message = 0; message < messages; message++) {
+        fill(buffer, 0, message);
+        MPI_Send(buffer, (int)bytes, MPI_BYTE, 1, (int)message, MPI_COMM_WORLD);
+    }
+    free(buffer);
+    test_phase("spawns");
+    MPI_Comm other = spawn(program, 1);
+    unlink(file_of(1));
+    create_file(file);
+    test_phase("disconnects");
+    MPI_Comm_disconnect(&other);
+}
+
+static void receive_late(void)
+{
+    unsigned char *buffer = malloc((size_t)bytes);
+    create_file(file_of(1));
+    test_phase("waits for the file");
+    await_file(file);
+    test_phase("receives");
+    receive_all(buffer, 0, MPI_COMM_WORLD);
+    free(buffer);
+    create_file(file_of(1));
+}
+
+static void disconnect_late(MPI_Comm parent)
+{
+    test_phase("waits until rank 1 has received the messages");
+    await_file(file);
+    await_file(file_of(1));
+    unlink(file_of(1));
+    MPI_Comm_disconnect(&parent);
+    MPI_Finalize();
+}
+
 /* ---- one-sided communication ---- */
 
 /* In the first operation on a process, Open MPI asks that process for addresses, and waits. */
@@ -353,16 +406,23 @@ int main(int argc, char **argv)
     test_begin(argc, argv, "late_receiver", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
     MPI_Comm_get_parent(&parents);
     if (parents != MPI_COMM_NULL) {
-        if (acknowledge)
+        if (before)
+            disconnect_late(parents);
+        else if (acknowledge)
             receive_and_disconnect(parents);
         else
             send_and_end(parents);
         return 0;
     }
-    TEST_CHECK(!*file || acknowledge || test.size >= 3, "start", "--file takes 3 processes");
+    TEST_CHECK(!*file || acknowledge || before || test.size >= 3, "start",
+               "--file takes 3 processes");
     if (test.rank == 0 && (!*file || met))
         receive_from_children(argv[0]);
-    if (acknowledge)
+    if (before && test.rank == 0)
+        send_and_spawn(argv[0]);
+    else if (before)
+        receive_late();
+    else if (acknowledge)
         send_synchronously(argv[0]);
     else if (*file && window)
         exchange_in_window();
