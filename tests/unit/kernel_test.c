@@ -26,8 +26,8 @@
  *   packets.h     packets of members      events.h      events of a group
  *   plans.h       tables of groups        small.h       the group of most tests
  *
- * The tests are in the files that kernel/tests.h names. This file creates the network and the NIC,
- * and runs them.
+ * The tests are in the other files of that directory. This file creates the network and the NIC,
+ * and runs them. Those that depend on the address family run for both.
  */
 #include <arpa/inet.h>
 #include <sched.h>
@@ -39,7 +39,6 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/kernel/frames.h"
 #include "tests/unit/kernel/network.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 enum { SKIPPED = 77 /* Automake's exit status */ };
@@ -130,68 +129,7 @@ int main(void)
         fprintf(stderr, "%s\n", why);
         return 1;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traces_of_schedules),
-        cmocka_unit_test(traces_of_broadcasts),
-        cmocka_unit_test(traces_of_any_tables),
-        cmocka_unit_test(all_at_once),
-        cmocka_unit_test(forged_packets_are_dropped),
-        cmocka_unit_test(forged_broadcasts_are_dropped),
-        cmocka_unit_test(blocks_of_each_length),
-        cmocka_unit_test(broadcasts_of_nobody),
-        cmocka_unit_test(farewells),
-        cmocka_unit_test(farewells_of_broadcasts),
-        cmocka_unit_test(closed_groups_answer_members_only),
-        cmocka_unit_test(frames_for_others),
-        cmocka_unit_test(foreign_packets),
-        cmocka_unit_test(packets_that_only_look_right),
-        cmocka_unit_test(packets_of_vlans),
-        cmocka_unit_test(forged_packets),
-        cmocka_unit_test(doorbells_to_other_ports),
-        cmocka_unit_test(doorbells_with_checksums),
-        cmocka_unit_test(forwarded_packets),
-        cmocka_unit_test(doorbells_of_others),
-        cmocka_unit_test(a_doorbell_for_each_epoch),
-        cmocka_unit_test(only_the_ringer_is_woken),
-        cmocka_unit_test(sleepers_of_other_groups_are_not_woken),
-        cmocka_unit_test(failing),
-        cmocka_unit_test(failing_on_purpose),
-        cmocka_unit_test(failing_elsewhere),
-        cmocka_unit_test(without_room_a_group_stays_open),
-        cmocka_unit_test(a_group_closed_as_failed_answers_so),
-        cmocka_unit_test(missing_peers_are_named),
-        cmocka_unit_test(page_is_for_reading),
-        cmocka_unit_test(buffer_is_for_reading),
-        cmocka_unit_test(unknown_neighbour),
-        cmocka_unit_test(doorbells_need_no_reachable_peer),
-        cmocka_unit_test(unneeded_hosts_are_evicted),
-        cmocka_unit_test(the_next_owner_takes_over),
-        cmocka_unit_test(indices_and_owners_survive),
-    };
-    const struct CMUnitTest of_4[] = {
-        /* These tests are independent of the address family, and therefore run once. */
-        cmocka_unit_test(lines_begin_empty),
-        cmocka_unit_test(pages_are_bounded),
-        cmocka_unit_test(reused_memory_is_recognized),
-        cmocka_unit_test(the_last_release_stays),
-        cmocka_unit_test(data_are_whole),
-        cmocka_unit_test(blocks_are_whole),
-        cmocka_unit_test(a_stale_page_is_renewed),
-        cmocka_unit_test(the_timer_runs_while_a_group_waits),
-        cmocka_unit_test(stuck_groups_are_reported),
-        cmocka_unit_test(scans_back_off_by_their_duration),
-        cmocka_unit_test(without_timers),
-        cmocka_unit_test(indices_are_reused),
-        cmocka_unit_test(users_have_pages_of_their_own),
-        cmocka_unit_test(subordinates_share_pages),
-        cmocka_unit_test(buffers_have_a_quota),
-    };
-    const struct CMUnitTest of_6[] = {
-        cmocka_unit_test(wrong_checks),
-    };
-    const int failed = cmocka_run_group_tests_name("kernel", tests, NULL, NULL) +
-                       (SIX ? cmocka_run_group_tests_name("kernel, of IPv6", of_6, NULL, NULL)
-                            : cmocka_run_group_tests_name("kernel, of IPv4", of_4, NULL, NULL));
+    const int failed = test_run(NULL);
     mcp_kernel_close(kernel);
     return failed;
 }

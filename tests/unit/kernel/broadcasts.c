@@ -16,14 +16,12 @@
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* For each length, a block in the last slot arrives whole, and no byte after it is written. (A
  * block of 1008 bytes ends exactly at the end of the buffer.) */
-void blocks_of_each_length(void **state)
+TEST(blocks_of_each_length)
 {
-    (void)state;
     uint64_t random = crew_seed() + 22;
     for (uint32_t bytes = MCP_BLOCK_UNIT; bytes <= MCP_PAYLOAD_MOST; bytes += MCP_BLOCK_UNIT) {
         open_small_with_window(bytes);
@@ -40,9 +38,8 @@ void blocks_of_each_length(void **state)
 /* A group without a window drops all broadcast packets, whatever other data it carries. If a
  * root were not a node of the group, its tree could have a cycle of parents; therefore no ASK
  * may be sent for its blocks, and none answered. */
-void broadcasts_of_nobody(void **state)
+TEST(broadcasts_of_nobody)
 {
-    (void)state;
     enum { NODES = 5, BYTES = 16 };
     const struct nicbarr_among asked = {{NICBARR_DISSEMINATION, 1, 0}, NODES};
     const uint64_t before = count.packets_sent;

@@ -16,14 +16,12 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* After its hosts have left, a group executes one more epoch without data. Until that is
  * complete it answers ASKs for its data and ignores FAILs. */
-void farewells(void **state)
+TEST(farewells)
 {
-    (void)state;
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 15;
     uint32_t epoch = 0;
@@ -59,9 +57,8 @@ void farewells(void **state)
 
 /* A group that broadcasts also executes a last epoch when its hosts leave, whether another epoch
  * is outstanding or not. Until the end it answers ASKs for blocks. */
-void farewells_of_broadcasts(void **state)
+TEST(farewells_of_broadcasts)
 {
-    (void)state;
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 20;
     for (uint32_t waits = 0; waits < 2; ++waits) {
@@ -120,9 +117,8 @@ static void expect_failure(uint32_t missing)
     expect_nothing_more();
 }
 
-void failing(void **state)
+TEST(failing)
 {
-    (void)state;
     open_small(GROUP_USER);
     assert_int_equal(mcp_kernel_ring(kernel, pair.key + 2, MCP_RING_FAIL), -1);
     expect_untouched();
@@ -136,9 +132,8 @@ void failing(void **state)
 }
 
 /* The group's user makes it fail in the middle of an epoch. */
-void failing_on_purpose(void **state)
+TEST(failing_on_purpose)
 {
-    (void)state;
     open_small(GROUP_USER);
     mcp_group_start(pair.group, 1);
     play_here(&pair);
@@ -151,9 +146,8 @@ void failing_on_purpose(void **state)
 
 /* A peer reports the failure. The sleeping process is woken, and later ASKs are answered with
  * FAIL. */
-void failing_elsewhere(void **state)
+TEST(failing_elsewhere)
 {
-    (void)state;
     uint64_t random = crew_seed() + 10;
     struct mcp_header failure;
     open_small(geteuid());
@@ -185,9 +179,8 @@ void failing_elsewhere(void **state)
 
 /* If there is no memory for the state that peers may request, the group stays open and responds
  * to them itself. */
-void without_room_a_group_stays_open(void **state)
+TEST(without_room_a_group_stays_open)
 {
-    (void)state;
     uint64_t random = crew_seed() + 33;
     open_small(geteuid());
     start_epoch(1);
@@ -205,9 +198,8 @@ void without_room_a_group_stays_open(void **state)
 }
 
 /* If a group fails without a doorbell and is closed as failed, it answers later ASKs with FAIL. */
-void a_group_closed_as_failed_answers_so(void **state)
+TEST(a_group_closed_as_failed_answers_so)
 {
-    (void)state;
     uint64_t random = crew_seed() + 34;
     open_small(geteuid());
     start_epoch(1);

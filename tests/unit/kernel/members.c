@@ -12,16 +12,17 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* A packet with the group's key and a wrong UDP checksum is dropped, whatever it carries. The
  * system would not accept it either. */
-void wrong_checks(void **state)
+TEST(wrong_checks)
 {
-    (void)state;
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 23;
+    if (!SIX) { /* NICs send none over IPv4 */
+        skip();
+    }
     open_small_with_data(BYTES);
     start_epoch(1);
     for (uint32_t bytes = 0; bytes <= BYTES; bytes += BYTES) {
@@ -71,9 +72,8 @@ static void forge(const struct mcp_header *good, uint32_t bytes)
 
 /* After the forged packets of each type that has an effect, the valid one has it. Arrivals carry
  * no payload, a short one, and the longest one. */
-void forged_packets_are_dropped(void **state)
+TEST(forged_packets_are_dropped)
 {
-    (void)state;
     static const uint32_t payloads[] = {0, 16, MCP_PAYLOAD_MOST};
     uint64_t random = crew_seed() + 12;
     for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
@@ -102,9 +102,8 @@ void forged_packets_are_dropped(void **state)
     }
 }
 
-void forged_broadcasts_are_dropped(void **state)
+TEST(forged_broadcasts_are_dropped)
 {
-    (void)state;
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 18;
     for (uint8_t type = MCP_BCAST; type <= MCP_BCAST_LATER; ++type) {
@@ -123,9 +122,8 @@ void forged_broadcasts_are_dropped(void **state)
 }
 
 /* A closed group does not answer forged ASKs. */
-void closed_groups_answer_members_only(void **state)
+TEST(closed_groups_answer_members_only)
 {
-    (void)state;
     open_small(geteuid());
     close_pair(&pair);
     for (uint32_t bit = 0; bit < 128; ++bit) {

@@ -14,12 +14,10 @@
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
-void page_is_for_reading(void **state)
+TEST(page_is_for_reading)
 {
-    (void)state;
     const struct mcp_kernel_line forged = {.done = 7, .failed = 1};
     struct mcp_kernel_line seen;
     open_small(geteuid());
@@ -38,9 +36,8 @@ void page_is_for_reading(void **state)
     close_pair(&pair);
 }
 
-void buffer_is_for_reading(void **state)
+TEST(buffer_is_for_reading)
 {
-    (void)state;
     static const struct mcp_kernel_buffer forged = {.word = {{7}}};
     const uint32_t zero = 0;
     open_small_with_data(64);
@@ -63,9 +60,8 @@ static uint32_t map_number(int map)
 }
 
 /* Each group that is opened gets a line with initial values that no other open group uses. */
-void lines_begin_empty(void **state)
+TEST(lines_begin_empty)
 {
-    (void)state;
     enum { GROUPS = 100, ROUNDS = 3 };
     static struct pair pairs[GROUPS];
     uint64_t random = crew_seed() + 4;
@@ -114,6 +110,43 @@ static uint32_t open_for_a_moment(uint32_t uid)
     return number;
 }
 
+/* However many groups a user opens while it keeps their pages mapped, no more pages are used. */
+TEST(pages_are_bounded)
+{
+    enum { GROUPS = 3000 };
+    const uint32_t number = open_for_a_moment(GROUP_USER);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        assert_int_equal(open_for_a_moment(GROUP_USER), number);
+    }
+}
+
+/* Groups can be opened until all places are in use, by one user or by many, and again after they
+ * are closed. */
+TEST(indices_are_reused)
+{
+    char why[MCP_KERNEL_WHY];
+    struct mcp_kernel_seen seen;
+    open_small(geteuid());
+    struct mcp_kernel_plan plan = pair.plan;
+    close_pair(&pair);
+    for (uint32_t round = 0; round < 2; ++round) {
+        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
+            plan.key = g + 1;
+            plan.uid = 0 == round ? GROUP_USER : GROUP_USER + g;
+            if (mcp_kernel_group_open(kernel, &plan, &seen, why) < 0) {
+                fail_msg("round %u, group %u: %s", round, g, why);
+            }
+        }
+        plan.key = MCP_KERNEL_GROUPS + 1;
+        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), -1);
+        assert_non_null(strstr(why, "cannot add a group"));
+        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
+            assert_true(mcp_kernel_group_close(kernel, g + 1, false));
+            mcp_kernel_group_forget(kernel, g + 1);
+        }
+    }
+}
+
 /* Subordinate user IDs of one user (/etc/subuid). */
 enum { FIRST_SUBORDINATE = 300000, SUBORDINATES = 65536 };
 
@@ -123,9 +156,8 @@ static uint32_t account_of(uint32_t uid)
 }
 
 /* However many subordinates have groups, no other user loses a page because of them. */
-void subordinates_share_pages(void **state)
+TEST(subordinates_share_pages)
 {
-    (void)state;
     enum { USERS = 2 * MCP_KERNEL_PAGES };
     static uint32_t numbers[USERS];
     mcp_kernel_count_by(kernel, account_of);
@@ -140,22 +172,10 @@ void subordinates_share_pages(void **state)
     assert_int_equal(open_for_a_moment(OTHER_USER), other);
 }
 
-/* However many groups a user opens while it keeps their pages mapped, no more pages are used. */
-void pages_are_bounded(void **state)
-{
-    (void)state;
-    enum { GROUPS = 3000 };
-    const uint32_t number = open_for_a_moment(GROUP_USER);
-    for (uint32_t g = 0; g < GROUPS; ++g) {
-        assert_int_equal(open_for_a_moment(GROUP_USER), number);
-    }
-}
-
 /* Each user has a page of its own until all pages are in use. Then the least recently used page
  * is reused: that of the user who has not opened a group for the longest time. */
-void users_have_pages_of_their_own(void **state)
+TEST(users_have_pages_of_their_own)
 {
-    (void)state;
     enum { FIRST = 100000, OTHERS = MCP_KERNEL_PAGES - 1, USERS = 2 * OTHERS };
     static uint32_t numbers[USERS];
     open_small(OTHER_USER);
@@ -203,9 +223,8 @@ static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
 
 /* A buffer remains its user's after a close, so that there must be a quota. (This test is the
  * last one because it uses up the buffers.) */
-void buffers_have_a_quota(void **state)
+TEST(buffers_have_a_quota)
 {
-    (void)state;
     enum { USERS = MCP_KERNEL_BUFFERS / MCP_KERNEL_BUFFERS_OF_ONE, FIRST = 200000 };
     uint32_t first[USERS], last[USERS], first_again, last_again;
     uint32_t uids[USERS];
@@ -229,32 +248,4 @@ void buffers_have_a_quota(void **state)
     assert_in_range(open_all_buffers(FIRST + USERS, &first_again, &last_again), 1,
                     MCP_KERNEL_BUFFERS_OF_ONE - 1);
     assert_int_equal(open_all_buffers(FIRST + USERS + 1, &first_again, &last_again), 0);
-}
-
-/* Groups can be opened until all places are in use, by one user or by many, and again after they
- * are closed. */
-void indices_are_reused(void **state)
-{
-    (void)state;
-    char why[MCP_KERNEL_WHY];
-    struct mcp_kernel_seen seen;
-    open_small(geteuid());
-    struct mcp_kernel_plan plan = pair.plan;
-    close_pair(&pair);
-    for (uint32_t round = 0; round < 2; ++round) {
-        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
-            plan.key = g + 1;
-            plan.uid = 0 == round ? GROUP_USER : GROUP_USER + g;
-            if (mcp_kernel_group_open(kernel, &plan, &seen, why) < 0) {
-                fail_msg("round %u, group %u: %s", round, g, why);
-            }
-        }
-        plan.key = MCP_KERNEL_GROUPS + 1;
-        assert_int_equal(mcp_kernel_group_open(kernel, &plan, &seen, why), -1);
-        assert_non_null(strstr(why, "cannot add a group"));
-        for (uint32_t g = 0; g < MCP_KERNEL_GROUPS; ++g) {
-            assert_true(mcp_kernel_group_close(kernel, g + 1, false));
-            mcp_kernel_group_forget(kernel, g + 1);
-        }
-    }
 }

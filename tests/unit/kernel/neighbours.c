@@ -15,7 +15,6 @@
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 enum { UNKNOWN_PEER = 200 /* its hardware address is not known */ };
@@ -34,9 +33,8 @@ static void plan_sends(uint32_t sends)
 
 /* Messages to an unknown neighbour count as send errors; all other messages of the step are
  * sent, whatever the position of the unknown one among them. */
-void unknown_neighbour(void **state)
+TEST(unknown_neighbour)
 {
-    (void)state;
     for (uint32_t unknown = 0; unknown < 3; ++unknown) {
         uint64_t random = crew_seed() + 3;
         plan_sends(3);
@@ -72,9 +70,8 @@ static void know_peer(uint32_t node, bool known)
 
 /* The system forgets all peers' hardware addresses, because a cable was pulled. The program
  * still receives doorbells, those of the owner as well as those of hosts. */
-void doorbells_need_no_reachable_peer(void **state)
+TEST(doorbells_need_no_reachable_peer)
 {
-    (void)state;
     uint64_t random = crew_seed() + 31;
     struct mcp_ip own = address_of(ip_of(OWN));
     char name[IF_NAMESIZE];
@@ -131,9 +128,8 @@ static void make_far_hosts(void)
 
 /* The NIC resolves more hosts than its table can hold. Hosts that no group needs are evicted;
  * those of open groups are kept. */
-void unneeded_hosts_are_evicted(void **state)
+TEST(unneeded_hosts_are_evicted)
 {
-    (void)state;
     enum { GROUPS = MCP_KERNEL_NEIGHBOURS / MCP_KERNEL_PEERS };
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel_seen seen;

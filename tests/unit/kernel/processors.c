@@ -19,7 +19,6 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* Returns a descriptor of this process for the NIC's program of this name, or -1. */
@@ -123,9 +122,8 @@ static void *race_on(void *second)
 
 /* NICBARR_RACES sets the number of rounds; 10,000 take a second or two. (A page written without a
  * lock was wrong once in some 10,000 rounds. tests/litmus/release.pml finds that each time.) */
-void the_last_release_stays(void **state)
+TEST(the_last_release_stays)
 {
-    (void)state;
     const char *rounds = getenv("NICBARR_RACES");
     open_small(geteuid());
     race.rounds = NULL == rounds ? 10000 : (uint32_t)strtoul(rounds, NULL, 10);
@@ -211,9 +209,8 @@ static void *race_with_data(void *second)
 
 /* Two CPUs receive the same messages at the same time. In a complete epoch each block is exactly
  * as one of them received it. */
-void data_are_whole(void **state)
+TEST(data_are_whole)
 {
-    (void)state;
     uint64_t random = crew_seed() + 14;
     plan_small(&pair.plan);
     pair.plan.nwaits = 2;
@@ -290,9 +287,8 @@ static void *race_with_blocks(void *second)
 
 /* Two CPUs receive the same broadcasts at the same time. Each block is exactly as one of them
  * received it. */
-void blocks_are_whole(void **state)
+TEST(blocks_are_whole)
 {
-    (void)state;
     open_small_with_window(RACED);
     const uint32_t torn = run_race(race_with_blocks);
     close_pair(&pair);

@@ -16,7 +16,6 @@
 #include "tests/unit/kernel/frames.h"
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 enum { BYTES = 64 };
@@ -65,9 +64,8 @@ static void expect_no_effect(uint64_t *random)
     skip_sent();
 }
 
-void reused_memory_is_recognized(void **state)
+TEST(reused_memory_is_recognized)
 {
-    (void)state;
     uint64_t random = crew_seed() + 29;
     before = test_malloc(element_bytes());
     after = test_malloc(element_bytes());

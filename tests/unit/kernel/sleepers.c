@@ -14,7 +14,6 @@
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* Returns a socket at a local port that other sockets may share. */
@@ -38,9 +37,8 @@ static void connect_to(int made, uint32_t ip)
 /* The process that rang has exited, and another one has its port, by chance or because both
  * shared it. That process gets no wake-up, whichever address it is connected to, until it has
  * rung itself. */
-void only_the_ringer_is_woken(void **state)
+TEST(only_the_ringer_is_woken)
 {
-    (void)state;
     enum { SHARED = 7555 };
     uint64_t random = crew_seed() + 12;
     for (int before = 0; before < 2; ++before) {
@@ -69,9 +67,8 @@ void only_the_ringer_is_woken(void **state)
 }
 
 /* The other process gets no wake-up if it sleeps for another group, either. */
-void sleepers_of_other_groups_are_not_woken(void **state)
+TEST(sleepers_of_other_groups_are_not_woken)
 {
-    (void)state;
     enum { SHARED = 7556 };
     static struct pair other;
     uint64_t random = crew_seed() + 13;

@@ -16,160 +16,49 @@
 #include "tests/unit/kernel/network.h"
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
-void frames_for_others(void **state)
-{
-    (void)state;
-    struct frame frame;
-    open_small(geteuid());
-    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
-    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
-    mac_of(77, frame.ethernet.h_dest);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
-    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
-    memset(frame.ethernet.h_dest, 0xff, ETH_ALEN);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
-    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
-    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
-    frame.ip.daddr = ip_of(77);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
-    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
-    expect_untouched();
-    close_pair(&pair);
-}
-
-void foreign_packets(void **state)
-{
-    (void)state;
-    struct frame frame;
-    char packet[MOST_PAYLOAD];
-    open_small(geteuid());
-    const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 1);
-    make_frame(&frame, 1, OTHER_PORT, &header, MCP_COLLECTIVE_BYTES);
-    inject(&frame, MCP_COLLECTIVE_BYTES);
-    expect_passed(&frame, MCP_COLLECTIVE_BYTES);
-    assert_int_equal(recv(other_socket, packet, sizeof(packet), 0), MCP_COLLECTIVE_BYTES);
-    assert_memory_equal(packet, &header, MCP_COLLECTIVE_BYTES);
-    make_frame(&frame, 1, PORT, &header, MCP_COLLECTIVE_BYTES);
-    frame.ip.protocol = IPPROTO_UDPLITE; /* the taps do not receive it, but it would be counted */
-    inject(&frame, MCP_COLLECTIVE_BYTES);
-    expect_untouched();
-    close_pair(&pair);
-}
-
-/* Functions that change single fields of a frame; numbers are in network byte order. */
-static void other_version(struct frame *frame)
-{
-    frame->ip.version = 6;
-}
-
-static void with_options(struct frame *frame)
-{
-    frame->ip.ihl = 6;
-}
-
-static void shorter_ip(struct frame *frame)
-{
-    frame->ip.tot_len = htons((uint16_t)(ntohs(frame->ip.tot_len) - 1));
-}
-
-static void longer_ip(struct frame *frame)
-{
-    frame->ip.tot_len = htons((uint16_t)(ntohs(frame->ip.tot_len) + 1));
-}
-
-static void first_fragment(struct frame *frame)
-{
-    frame->ip.frag_off = htons(0x2000);
-}
-
-static void last_fragment(struct frame *frame)
-{
-    frame->ip.frag_off = htons(1);
-}
-
-static void reserved_bit(struct frame *frame)
-{
-    frame->ip.frag_off = htons(0x8000);
-}
-
-static void shorter_udp(struct frame *frame)
-{
-    frame->udp.len = htons((uint16_t)(ntohs(frame->udp.len) - 1));
-}
-
-static void longer_udp(struct frame *frame)
-{
-    frame->udp.len = htons((uint16_t)(ntohs(frame->udp.len) + 1));
-}
-
-static void no_udp_length(struct frame *frame)
-{
-    frame->udp.len = 0;
-}
-
-static void wrong_udp_check(struct frame *frame)
-{
-    frame->udp.check = 1;
-}
-
-/* All NICs have the same port, which no user of a host can bind. */
-static void from_another_port(struct frame *frame)
-{
-    frame->udp.source = htons(OTHER_PORT);
-}
-
-/* The system accepts this checksum, but NICs send none over IPv4. */
-static void right_udp_check(struct frame *frame)
-{
-    uint16_t words[(sizeof(frame->udp) + MCP_COLLECTIVE_BYTES) / 2];
-    uint32_t sum = htons(IPPROTO_UDP) + frame->udp.len;
-    memcpy(words, &frame->udp, sizeof(words));
-    for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); ++w) {
-        sum += words[w];
-    }
-    sum += (frame->ip.saddr & 0xffff) + (frame->ip.saddr >> 16);
-    sum += (frame->ip.daddr & 0xffff) + (frame->ip.daddr >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    frame->udp.check = (uint16_t) ~(sum + (sum >> 16));
-}
-
-/* The system does not accept this over IPv6, and NICs always send a checksum. */
-static void no_udp_check(struct frame *frame)
-{
-    (void)frame;
-    bare = true;
-}
-
+/* Frames that differ from a valid one: `add` is added to the 16 bits of this field. */
+#define FIELD(member) offsetof(struct frame, member)
 enum { OF_BOTH, OF_4, OF_6 };
 static const struct {
     const char *what;
-    void (*change)(struct frame *);
+    size_t at;
+    uint16_t add;
     int of;
 } nearly[] = {
-    {"IP version", other_version, OF_BOTH},
-    {"IP options", with_options, OF_4},
-    {"IP length, less", shorter_ip, OF_BOTH},
-    {"IP length, more", longer_ip, OF_BOTH},
-    {"first fragment", first_fragment, OF_4},
-    {"last fragment", last_fragment, OF_4},
-    {"reserved bit", reserved_bit, OF_4},
-    {"UDP length, less", shorter_udp, OF_BOTH},
-    {"UDP length, more", longer_udp, OF_BOTH},
-    {"no UDP length", no_udp_length, OF_BOTH},
-    {"wrong UDP check", wrong_udp_check, OF_4},
-    {"right UDP check", right_udp_check, OF_4},
-    {"from another port", from_another_port, OF_BOTH},
-    {"no UDP check", no_udp_check, OF_6},
+    {"MAC address", FIELD(ethernet.h_dest) + 4, 76, OF_BOTH},
+    {"IP address", FIELD(ip.daddr) + 2, 76, OF_BOTH},
+    {"IP version", FIELD(ip), 0x2000, OF_BOTH},
+    {"IP options", FIELD(ip), 0x0100, OF_4},
+    {"IP length, less", FIELD(ip.tot_len), UINT16_MAX, OF_BOTH},
+    {"IP length, more", FIELD(ip.tot_len), 1, OF_BOTH},
+    {"first fragment", FIELD(ip.frag_off), 0x2000, OF_4},
+    {"last fragment", FIELD(ip.frag_off), 1, OF_4},
+    {"reserved bit", FIELD(ip.frag_off), 0x8000, OF_4},
+    {"UDP length, less", FIELD(udp.len), UINT16_MAX, OF_BOTH},
+    {"UDP length, more", FIELD(udp.len), 1, OF_BOTH},
+    {"no UDP length", FIELD(udp.len),
+     (uint16_t) - (MCP_COLLECTIVE_BYTES + (int)sizeof(struct udphdr)), OF_BOTH},
+    {"UDP checksum", FIELD(udp.check), 1, OF_4},
+    {"to another port", FIELD(udp.dest), OTHER_PORT - PORT, OF_BOTH},
+    /* All NICs have the same port, which no user of a host can bind. */
+    {"from another port", FIELD(udp.source), OTHER_PORT - PORT, OF_BOTH},
+    /* Over IPv6 the system does not accept such a packet, and NICs always send a checksum. */
+    {"no UDP checksum", FIELD(udp.check), 0, OF_6},
 };
 
-/* Frames that differ from a valid one in one field are passed unchanged and not counted. At last
- * the valid one is accepted. */
-void packets_that_only_look_right(void **state)
+static void add_to_field(struct frame *frame, size_t at, uint16_t add)
 {
-    (void)state;
+    uint8_t *bytes = (uint8_t *)frame + at;
+    const uint16_t sum = (uint16_t)((bytes[0] << 8 | bytes[1]) + add);
+    bytes[0] = (uint8_t)(sum >> 8);
+    bytes[1] = (uint8_t)sum;
+}
+
+/* Such frames are passed unchanged and not counted. At last the valid one is accepted. */
+TEST(packets_that_only_look_right)
+{
     uint64_t random = crew_seed() + 11;
     struct frame good, frame;
     open_small(geteuid());
@@ -181,7 +70,8 @@ void packets_that_only_look_right(void **state)
             continue;
         }
         frame = good;
-        nearly[n].change(&frame);
+        add_to_field(&frame, nearly[n].at, nearly[n].add);
+        bare = 0 == nearly[n].add;
         inject(&frame, MCP_COLLECTIVE_BYTES);
         bare = false;
         print_message("%s\n", nearly[n].what);
@@ -195,15 +85,18 @@ void packets_that_only_look_right(void **state)
         expect_passed(&frame, MCP_COLLECTIVE_BYTES);
         expect_untouched();
     }
+    frame = good;
+    frame.ip.protocol = IPPROTO_UDPLITE; /* the taps do not receive it, but it would be counted */
+    inject(&frame, MCP_COLLECTIVE_BYTES);
+    expect_untouched();
     event_packet(&pair, header, &random);
     close_pair(&pair);
 }
 
 /* A VLAN is another network, even with the same addresses. (The system removes the tag before
  * the program gets the packet.) */
-void packets_of_vlans(void **state)
+TEST(packets_of_vlans)
 {
-    (void)state;
     enum { TAG = 4, BEFORE_TAG = 2 * ETH_ALEN };
     static const uint16_t tags[] = {5, 4094, 0x6000 /* a priority without a VLAN */};
     struct frame frame;
@@ -237,9 +130,8 @@ static void send_to_port(int from, uint16_t port, const void *payload)
 
 /* A process that uses the NIC's port cannot send packets that look like a NIC's. With another
  * port it can. */
-void forged_packets(void **state)
+TEST(forged_packets)
 {
-    (void)state;
     struct frame frame;
     open_small(geteuid());
     const struct mcp_header header = make_header(&pair, MCP_ARRIVE, 1, 0, 0);
@@ -255,34 +147,23 @@ void forged_packets(void **state)
 }
 
 /* A packet with the contents of a doorbell and the right key is not a doorbell if it is not sent
- * to a NIC's port. */
-void doorbells_to_other_ports(void **state)
+ * to a NIC's port, or if it has a checksum, because it could not be converted into a packet of the
+ * NIC. */
+TEST(packets_that_are_no_doorbells)
 {
-    (void)state;
-    open_small(geteuid());
-    for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
-        const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
-        send_to_port(other_socket, OTHER_PORT, &doorbell);
-        expect_left(&doorbell, sizeof(doorbell));
-        expect_untouched();
-    }
-    close_pair(&pair);
-}
-
-/* Neither is it a doorbell if it has a checksum, because it could not be converted into a packet
- * of the NIC. */
-void doorbells_with_checksums(void **state)
-{
-    (void)state;
     const int zero = 0;
     open_small(geteuid());
     assert_int_equal(setsockopt(pair.bell, SIX ? IPPROTO_UDP : SOL_SOCKET,
                                 SIX ? UDP_NO_CHECK6_TX : SO_NO_CHECK, &zero, sizeof(zero)),
                      0);
-    const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);
-    ring(pair.bell, pair.key, MCP_RING_START, 1);
-    expect_left(&doorbell, sizeof(doorbell));
-    expect_untouched();
+    for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
+        const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
+        send_to_port(other_socket, OTHER_PORT, &doorbell);
+        expect_left(&doorbell, sizeof(doorbell));
+        ring(pair.bell, pair.key, what, 1);
+        expect_left(&doorbell, sizeof(doorbell));
+        expect_untouched();
+    }
     close_pair(&pair);
 }
 
@@ -299,9 +180,8 @@ static void forward(const void *payload)
     expect_untouched();
 }
 
-void forwarded_packets(void **state)
+TEST(forwarded_packets)
 {
-    (void)state;
     enum { NOBODY = 65534 }; /* user ID of packets without a socket */
     open_small(NOBODY);
     const struct mcp_doorbell doorbell = make_doorbell(pair.key, MCP_RING_START, 1);

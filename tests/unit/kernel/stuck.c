@@ -20,13 +20,11 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* mcp_kernel_group_missing() returns the missing peer, and the time of its last LATER. */
-void missing_peers_are_named(void **state)
+TEST(missing_peers_are_named)
 {
-    (void)state;
     struct mcp_missing missing[MCP_KERNEL_MESSAGES];
     uint64_t random = crew_seed() + 9;
     open_small(geteuid());
@@ -59,9 +57,8 @@ static void complete_unpublished(uint32_t epoch)
 }
 
 /* If a host waits although its epoch is complete, its page is updated when it rings again. */
-void a_stale_page_is_renewed(void **state)
+TEST(a_stale_page_is_renewed)
 {
-    (void)state;
     static const uint8_t rings[] = {MCP_RING_ASK, MCP_RING_START};
     for (size_t r = 0; r < sizeof(rings); ++r) {
         open_small(geteuid());
@@ -137,9 +134,8 @@ static struct mcp_kernel_stuck receive_stuck(void)
 
 /* The timer runs only while an epoch is outstanding. An epoch that is complete at once does not
  * arm it. */
-void the_timer_runs_while_a_group_waits(void **state)
+TEST(the_timer_runs_while_a_group_waits)
 {
-    (void)state;
     uint64_t random = crew_seed() + 7;
     await_armed(false); /* groups of earlier tests may have waited until now */
     open_small(geteuid());
@@ -157,9 +153,8 @@ void the_timer_runs_while_a_group_waits(void **state)
     await_armed(false);
 }
 
-void stuck_groups_are_reported(void **state)
+TEST(stuck_groups_are_reported)
 {
-    (void)state;
     uint64_t random = crew_seed() + 8;
     struct mcp_kernel_stuck stuck;
     await_armed(false);
@@ -202,9 +197,8 @@ static uint64_t last_took(void)
 /* After a scan that took 3 ms the next one follows 300 ms later instead of 10. (A timer may be
  * late, but is never early.) A scan that still runs may overwrite the duration and arm the
  * timer, in which case the test tries again. */
-void scans_back_off_by_their_duration(void **state)
+TEST(scans_back_off_by_their_duration)
 {
-    (void)state;
     const uint64_t took_ns = 3000000;
     uint64_t random = crew_seed() + 9, begin_ns;
     uint32_t epoch = 0;
@@ -232,9 +226,8 @@ void scans_back_off_by_their_duration(void **state)
 }
 
 /* If programs cannot have timers, the NIC is loaded without them. */
-void without_timers(void **state)
+TEST(without_timers)
 {
-    (void)state;
     char why[MCP_KERNEL_WHY];
     struct mcp_kernel *other;
     const struct mcp_ip own = address_of(ip_of(OWN));

@@ -15,7 +15,6 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 /* Let the owner die, and the next one take over. */
@@ -71,9 +70,8 @@ static void play_on(uint32_t epochs)
     }
 }
 
-void the_next_owner_takes_over(void **state)
+TEST(the_next_owner_takes_over)
 {
-    (void)state;
     enum { EPOCHS = 3 };
     if (!is_kept()) {
         skip();
@@ -85,9 +83,8 @@ void the_next_owner_takes_over(void **state)
 }
 
 /* Places, the owners of buffers, and the closed groups survive. */
-void indices_and_owners_survive(void **state)
+TEST(indices_and_owners_survive)
 {
-    (void)state;
     enum { BYTES = 64 };
     struct mcp_kernel_late late;
     uint64_t key = 0;

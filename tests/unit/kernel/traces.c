@@ -14,7 +14,6 @@
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
 enum {
@@ -22,9 +21,8 @@ enum {
     EVENTS = 80,
 };
 
-void traces_of_schedules(void **state)
+TEST(traces_of_schedules)
 {
-    (void)state;
     uint64_t random = crew_seed();
     for (uint32_t t = 0; t < TRACES; ++t) {
         plan_schedule(&pair.plan, 0 != t % 2, &random);
@@ -32,9 +30,8 @@ void traces_of_schedules(void **state)
     }
 }
 
-void traces_of_broadcasts(void **state)
+TEST(traces_of_broadcasts)
 {
-    (void)state;
     uint64_t random = crew_seed() + 16;
     for (uint32_t t = 0; t < TRACES / 2; ++t) {
         const struct nicbarr_among asked = {{NICBARR_DISSEMINATION, 1 + crew_below(&random, 3), 0},
@@ -45,9 +42,8 @@ void traces_of_broadcasts(void **state)
     }
 }
 
-void traces_of_any_tables(void **state)
+TEST(traces_of_any_tables)
 {
-    (void)state;
     uint64_t random = crew_seed() + 1;
     for (uint32_t t = 0; t < TRACES / 3; ++t) {
         plan_anything(&pair.plan, 0 == t % 2, &random);
@@ -71,9 +67,8 @@ static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64
 
 /* One event can have at most this effect: all missing messages are requested, and two epochs are
  * completed at once, because the second one's messages imply the first one's. */
-void all_at_once(void **state)
+TEST(all_at_once)
 {
-    (void)state;
     uint64_t random = crew_seed() + 4;
     for (int waits_first = 0; waits_first < 2; ++waits_first) {
         plan_greatest(&pair.plan, waits_first, &random);

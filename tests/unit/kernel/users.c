@@ -13,12 +13,10 @@
 #include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"
-#include "tests/unit/kernel/tests.h"
 #include "tests/unit/test.h"
 
-void doorbells_of_others(void **state)
+TEST(doorbells_of_others)
 {
-    (void)state;
     open_small(GROUP_USER);
     for (uint8_t what = MCP_RING_START; what <= MCP_RING_BCAST_ASK; ++what) {
         const struct mcp_doorbell doorbell = make_doorbell(pair.key, what, 1);
@@ -41,9 +39,8 @@ void doorbells_of_others(void **state)
 
 /* The doorbells name an epoch far ahead. Each of them starts one epoch, whichever it names, and
  * no more than MCP_OUTSTANDING are started before one is complete. */
-void a_doorbell_for_each_epoch(void **state)
+TEST(a_doorbell_for_each_epoch)
 {
-    (void)state;
     enum { MORE = 10 };
     uint64_t random = crew_seed() + 12;
     open_small(geteuid());
