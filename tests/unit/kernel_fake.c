@@ -23,7 +23,7 @@ static struct fake_group groups[GROUPS_EVER];
 static uint32_t ever, met, asked, absent_asked;
 static struct mcp_ip absent_ip; /* unset if all hosts respond */
 static int page = -1, buffer = -1;
-static bool keeps, deaf, full;
+struct fake_faults fake;
 static uint64_t kept_key;
 static struct mcp_kernel_holder holders[MCP_KERNEL_HOLDERS];
 static int watch = -1; /* pipe of reports about stuck groups */
@@ -47,7 +47,7 @@ void fake_reset(void)
     pthread_mutex_lock(&lock);
     memset(groups, 0, ever * sizeof(groups[0]));
     memset(holders, 0, sizeof(holders));
-    keeps = deaf = full = false;
+    fake = (struct fake_faults){.keeps = false};
     if (page >= 0) {
         close(page);
         close(buffer);
@@ -60,27 +60,6 @@ void fake_reset(void)
         close(telling);
         watch = telling = -1;
     }
-    pthread_mutex_unlock(&lock);
-}
-
-void fake_keep(bool keep)
-{
-    pthread_mutex_lock(&lock);
-    keeps = keep;
-    pthread_mutex_unlock(&lock);
-}
-
-void fake_set_deaf(bool is)
-{
-    pthread_mutex_lock(&lock);
-    deaf = is;
-    pthread_mutex_unlock(&lock);
-}
-
-void fake_set_full(bool is)
-{
-    pthread_mutex_lock(&lock);
-    full = is;
     pthread_mutex_unlock(&lock);
 }
 
@@ -157,10 +136,11 @@ void fake_set_absent(struct mcp_ip ip, bool absent)
     pthread_mutex_unlock(&lock);
 }
 
-void fake_await_failure(uint64_t key)
+void fake_await_ring(uint64_t key, enum mcp_ring ring)
 {
     pthread_mutex_lock(&lock);
-    while (NULL == find(key) || 0 == find(key)->failed) {
+    while (NULL == find(key) ||
+           0 == (MCP_RING_ASK == ring ? find(key)->asked : find(key)->failed)) {
         pthread_cond_wait(&changed, &lock);
     }
     pthread_mutex_unlock(&lock);
@@ -188,15 +168,6 @@ void fake_report_stuck(uint64_t key, uint32_t done, uint32_t reports)
 {
     const struct mcp_kernel_stuck stuck = {.key = key, .done = done, .reports = reports};
     (void)!write(telling, &stuck, sizeof(stuck));
-}
-
-void fake_await_asking(uint64_t key)
-{
-    pthread_mutex_lock(&lock);
-    while (NULL == find(key) || 0 == find(key)->asked) {
-        pthread_cond_wait(&changed, &lock);
-    }
-    pthread_mutex_unlock(&lock);
 }
 
 /* ---- for the server ---- */
@@ -238,7 +209,7 @@ int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kern
 bool mcp_kernel_taken(const struct mcp_kernel *kernel)
 {
     (void)kernel;
-    return keeps;
+    return fake.keeps;
 }
 
 void mcp_kernel_count_by(struct mcp_kernel *kernel, uint32_t (*account)(uint32_t uid))
@@ -257,7 +228,7 @@ struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel)
 void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key)
 {
     (void)kernel;
-    *key = kept_key = keeps ? kept_key : *key;
+    *key = kept_key = fake.keeps ? kept_key : *key;
 }
 
 int mcp_kernel_attach(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY])
@@ -408,7 +379,7 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     (void)kernel;
     pthread_mutex_lock(&lock);
-    const bool closes = !full;
+    const bool closes = !fake.full;
     if (closes) {
         find(key)->open = false;
         find(key)->kept = true;
@@ -464,8 +435,8 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     (void)kernel;
     pthread_mutex_lock(&lock);
     struct fake_group *group = find(key);
-    const int rc = deaf ? -1 : 0;
-    if (!deaf) {
+    const int rc = fake.deaf ? -1 : 0;
+    if (!fake.deaf) {
         group->asked += MCP_RING_ASK == ring;
         asked += MCP_RING_ASK == ring;
         group->failed += MCP_RING_FAIL == ring;

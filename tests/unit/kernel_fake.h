@@ -27,9 +27,12 @@ struct fake_group {
     uint32_t asked, failed, started; /* number of doorbells; `started`: for a close message */
 };
 
-/* Choose whether the next NIC takes over the present groups and their holders (which
- * mcp_kernel_leave() keeps), or starts without any. */
-void fake_keep(bool keep);
+/* What the test sets before it calls the owner in its own thread. */
+extern struct fake_faults {
+    bool keeps; /* the next NIC takes over the present groups and their holders */
+    bool deaf;  /* the interface is down, and doorbells are lost */
+    bool full;  /* closing a group fails for lack of memory */
+} fake;
 
 /* Reset everything. No NIC may be open. */
 void fake_reset(void);
@@ -39,12 +42,6 @@ bool fake_find_group(uint64_t key, struct fake_group *group);
 uint32_t fake_open_count(void);
 uint32_t fake_met_count(void);
 uint32_t fake_asked_count(void);
-
-/* Take the interface down, or up again. While it is down, doorbells are lost. */
-void fake_set_deaf(bool deaf);
-
-/* Make closing a group fail for lack of memory, or succeed again. */
-void fake_set_full(bool full);
 
 /* Set whether the group waits in a barrier, and its last completed epoch. */
 void fake_set(uint64_t key, bool waits, uint32_t done);
@@ -57,16 +54,13 @@ void fake_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t b
 /* Set whether this host ignores requests. */
 void fake_set_absent(struct mcp_ip ip, bool absent);
 
-/* Block until MCP_RING_FAIL has been rung for the group, or the absent host has been sent a
- * request. */
-void fake_await_failure(uint64_t key);
+/* Block until MCP_RING_FAIL or MCP_RING_ASK has been rung for the group, or the absent host has
+ * been sent a request. */
+void fake_await_ring(uint64_t key, enum mcp_ring ring);
 void fake_await_meeting(void);
 
 /* Enable reports of stuck groups until the fake is reset; report a group. */
 void fake_enable_reports(void);
 void fake_report_stuck(uint64_t key, uint32_t done, uint32_t reports);
-
-/* Block until an ASK has been requested for this group. */
-void fake_await_asking(uint64_t key);
 
 #endif

@@ -97,7 +97,7 @@ SERVER(a_connection_that_ends_is_a_death)
     struct myr_kernel_nic *nic = connect_client();
     open_group(nic, 7, NULL);
     myr_kernel_nic_close(nic);
-    fake_await_failure(7);
+    fake_await_ring(7, MCP_RING_FAIL);
 }
 
 static void join_leave_and_end(uint32_t rank, void *context)
@@ -135,7 +135,7 @@ SERVER(the_server_asks_for_reported_groups)
     struct myr_kernel_nic *nic = connect_client();
     open_group(nic, 7, NULL);
     fake_report_stuck(7, 0, 1);
-    fake_await_asking(7);
+    fake_await_ring(7, MCP_RING_ASK);
     myr_kernel_nic_ask_close(nic, 7);
     myr_kernel_nic_close(nic);
 }
@@ -170,7 +170,7 @@ SERVER(a_killed_process_is_a_death)
     const pid_t child = crew_fork(join_and_wait, 0, &orphan);
     assert_int_equal(read(orphan.ready[0], &word, 1), 1);
     kill(child, SIGKILL);
-    fake_await_failure(7);
+    fake_await_ring(7, MCP_RING_FAIL);
     assert_false(crew_join(child));
     for (int e = 0; e < 2; ++e) {
         close(orphan.ready[e]);

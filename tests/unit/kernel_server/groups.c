@@ -141,14 +141,14 @@ GROUPS(a_lost_failure_is_repeated)
     struct myrd_groups *groups = *state;
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 7, ALICE, 2);
-    fake_set_deaf(true);
+    fake.deaf = true;
     myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
         (void)myrd_groups_poll(groups, now);
         assert_int_equal(failed(7), 0);
         assert_in_range(myrd_groups_timeout(groups, now), 1, MYRD_FAIL_AGAIN_MS);
     }
-    fake_set_deaf(false);
+    fake.deaf = false;
     (void)myrd_groups_poll(groups, NOW + 2000);
     (void)myrd_groups_poll(groups, NOW + 3000);
     assert_int_equal(failed(7), 1);
@@ -162,7 +162,7 @@ GROUPS(a_lost_failure_is_kept)
     struct myrd_groups *groups = *state;
     struct fake_group closed = {.fails = false};
     open_for(groups, 7, ALICE, 1);
-    fake_set_deaf(true);
+    fake.deaf = true;
     myrd_groups_reap(groups, 1);
     assert_true(fake_find_group(7, &closed));
     assert_true(closed.kept && closed.fails);
@@ -180,7 +180,7 @@ GROUPS(a_close_is_repeated)
     open_for(groups, 7, ALICE, 1);
     open_for(groups, 8, ALICE, 1);
     fake_set(7, false, 5);
-    fake_set_full(true);
+    fake.full = true;
     assert_true(myrd_groups_leave(groups, 7, 1));
     myrd_groups_reap(groups, 1);
     for (uint64_t now = NOW; now < NOW + 1000; now += (uint64_t)myrd_groups_timeout(groups, now)) {
@@ -190,7 +190,7 @@ GROUPS(a_close_is_repeated)
     }
     assert_int_not_equal(open_for(groups, 7, ALICE, 2), MYR_OK);
     open_for(groups, 9, ALICE, 2);
-    fake_set_full(false);
+    fake.full = false;
     (void)myrd_groups_poll(groups, NOW + 2000);
     assert_true(is_kept(7) && is_kept(8) && is_open(9));
     assert_int_equal(started(7), 0);

@@ -32,7 +32,7 @@ SERVER(clients_that_read_nothing_are_disconnected)
     assert_int_equal(ask_and_peek(raw), MYR_OK); /* it is still served */
     assert_int_equal(failed(7), 0);
     ask_until_disconnected(raw);
-    fake_await_failure(7);
+    fake_await_ring(7, MCP_RING_FAIL);
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
     assert_int_equal(recv(raw, &answer, sizeof(answer), 0), 0);
     close(raw);
@@ -82,36 +82,4 @@ SERVER(a_report_has_no_unused_entries)
     }
     close(raw);
     myr_kernel_nic_close(nic);
-}
-
-/* Send requests of the right form with random contents. */
-SERVER(random_requests_are_checked)
-{
-    const int raw = connect_raw();
-    uint64_t random = crew_seed();
-    for (uint32_t round = 0; round < 1000; ++round) {
-        struct myr_kernel_question question = question_of_two(7, "127.0.0.2");
-        struct myr_kernel_answer answer;
-        uint8_t *bytes = (uint8_t *)&question;
-        const size_t from = offsetof(struct myr_kernel_question, node);
-        for (uint32_t hit = crew_below(&random, 8); hit > 0; --hit) {
-            /* most often at the numbers */
-            const size_t room = 0 == crew_below(&random, 2) ? 64 : sizeof(question) - from;
-            bytes[from + crew_below(&random, (uint32_t)room)] = (uint8_t)crew_random(&random);
-        }
-        question.magic = MYR_KERNEL_MAGIC;
-        question.ask = MYR_KERNEL_OPEN;
-        question.key = round % 50;
-        assert_int_equal(send(raw, &question, sizeof(question), 0), sizeof(question));
-        assert_int_equal(recv(raw, &answer, sizeof(answer), 0), sizeof(answer));
-        if (MYR_OK == answer.status) {
-            struct fake_group group = {.open = false};
-            assert_true(fake_find_group(question.key, &group));
-            assert_true(0 != group.plan.key && group.plan.nsteps <= MCP_KERNEL_STEPS);
-            assert_in_range(group.plan.nsends, 0, MCP_KERNEL_MESSAGES);
-            assert_in_range(group.plan.nwaits, 0, MCP_KERNEL_MESSAGES);
-            assert_true(group.plan.nsends + group.plan.nwaits > 0);
-        }
-    }
-    close(raw);
 }

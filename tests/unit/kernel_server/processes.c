@@ -46,58 +46,72 @@ static uint32_t records_in(struct myr_segment *segment)
     return count;
 }
 
+/* A node whose processes join groups of two nodes. */
+static struct {
+    struct myr_kernel_nic *nic;
+    struct myr_segment *segment;
+    struct myr_nic_name peer;
+    const struct myr_nic_name *names[2];
+} node;
+
+static int begin_node(void **state)
+{
+    const int failed = begin_server(state);
+    node.nic = connect_client();
+    node.peer = our_name();
+    node.peer.address[0].ip = ip_of("127.0.0.2");
+    node.names[0] = node.names[1] = &node.peer;
+    assert_int_equal(myr_segment_join(NULL, 1 << 20, &node.segment, NULL), MYR_OK);
+    return failed;
+}
+
+static int end_node(void **state)
+{
+    assert_int_equal(records_in(node.segment), 0);
+    myr_segment_leave(node.segment);
+    myr_kernel_nic_close(node.nic);
+    return end_server(state);
+}
+
+#define NODE(name) TEST_IN(name, begin_node, end_node)
+
+static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_members *members,
+                            bool memory)
+{
+    return myr_kernel_group_join(group, node.nic, node.segment, NULL, members, schedule_of, &memory,
+                                 NULL);
+}
+
 /* Of two processes of a node one joins and leaves. The other one has no memory to join, or is
  * refused by the daemon. No record of the group stays in the segment. */
-SERVER(a_failed_join_leaves_nothing)
+NODE(a_failed_join_leaves_nothing)
 {
-    const bool memory = true, no_memory = false;
-    struct myr_kernel_nic *nic = connect_client();
-    struct myr_segment *segment;
-    struct myr_nic_name peer = our_name(), absent = our_name();
-    const struct myr_nic_name *const good[] = {&peer, &peer}, *const bad[] = {&peer, &absent};
-    peer.address[0].ip = ip_of("127.0.0.2");
-    absent.count = 0;
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
+    const struct myr_nic_name absent = {.key = 1, .count = 0};
+    const struct myr_nic_name *const bad[] = {&node.peer, &absent};
     for (int refused = 0; refused < 2; ++refused) {
         struct myr_nic_group one, other;
         const uint64_t key = 90 + (uint64_t)refused;
         struct myr_nic_members members = {
-            .key = key, .nodes = 2, .locals = 2, .local = 0, .names = good};
-        assert_int_equal(
-            myr_kernel_group_join(&one, nic, segment, NULL, &members, schedule_of, &memory, NULL),
-            MYR_OK);
-        assert_int_equal(records_in(segment), 1);
+            .key = key, .nodes = 2, .locals = 2, .local = 0, .names = node.names};
+        assert_int_equal(join(&one, &members, true), MYR_OK);
+        assert_int_equal(records_in(node.segment), 1);
         members.local = 1;
-        members.names = refused ? bad : good;
-        assert_int_not_equal(myr_kernel_group_join(&other, nic, segment, NULL, &members,
-                                                   schedule_of, refused ? &memory : &no_memory,
-                                                   NULL),
-                             MYR_OK);
+        members.names = refused ? bad : node.names;
+        assert_int_not_equal(join(&other, &members, refused), MYR_OK);
         myr_nic_group_leave(&one);
-        assert_int_equal(records_in(segment), 0);
+        assert_int_equal(records_in(node.segment), 0);
     }
-    myr_segment_leave(segment);
-    myr_kernel_nic_close(nic);
 }
 
 /* Groups of one user share a page, in which each has a cache line of its own. */
-SERVER(groups_have_lines_of_their_own)
+NODE(groups_have_lines_of_their_own)
 {
     enum { COUNT = 3 };
-    const bool memory = true;
-    struct myr_kernel_nic *nic = connect_client();
-    struct myr_segment *segment;
     struct myr_nic_group group[COUNT];
-    struct myr_nic_name peer = our_name();
-    const struct myr_nic_name *const names[] = {&peer, &peer};
-    peer.address[0].ip = ip_of("127.0.0.2");
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
     for (uint32_t g = 0; g < COUNT; ++g) {
         const struct myr_nic_members members = {
-            .key = 90 + g, .nodes = 2, .locals = 1, .names = names};
-        assert_int_equal(myr_kernel_group_join(&group[g], nic, segment, NULL, &members, schedule_of,
-                                               &memory, NULL),
-                         MYR_OK);
+            .key = 90 + g, .nodes = 2, .locals = 1, .names = node.names};
+        assert_int_equal(join(&group[g], &members, true), MYR_OK);
     }
     for (uint32_t released = 0; released < COUNT; ++released) {
         fake_release(90 + released, 7);
@@ -108,8 +122,6 @@ SERVER(groups_have_lines_of_their_own)
     for (uint32_t g = 0; g < COUNT; ++g) {
         myr_nic_group_leave(&group[g]);
     }
-    myr_segment_leave(segment);
-    myr_kernel_nic_close(nic);
 }
 
 /* Receive the next doorbell and its payload. */
@@ -138,26 +150,21 @@ static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
 
 /* A process is the root of a broadcast, then receives one from the other node. Finally it
  * arrives, leaves before the epoch is complete, and repeats the doorbell. */
-SERVER(a_process_broadcasts)
+NODE(a_process_broadcasts)
 {
     enum { BYTES = 61 };
-    const bool memory = true;
-    struct myr_kernel_nic *nic = connect_client();
-    struct myr_segment *segment;
     struct myr_nic_group group;
-    struct myr_nic_name peer = our_name();
-    const struct myr_nic_name *const names[] = {&peer, &peer};
-    const struct myr_nic_members members = {
-        .key = 90, .nodes = 2, .locals = 1, .names = names, .unit_most = 64, .broadcasts = true};
+    const struct myr_nic_members members = {.key = 90,
+                                            .nodes = 2,
+                                            .locals = 1,
+                                            .names = node.names,
+                                            .unit_most = 64,
+                                            .broadcasts = true};
     struct fake_group opened = {.open = false};
     struct mcp_doorbell bell;
     uint8_t block[2 * MCP_PAYLOAD_MOST];
     uint32_t bytes;
-    peer.address[0].ip = ip_of("127.0.0.2");
-    assert_int_equal(myr_segment_join(NULL, 1 << 20, &segment, NULL), MYR_OK);
-    assert_int_equal(
-        myr_kernel_group_join(&group, nic, segment, NULL, &members, schedule_of, &memory, NULL),
-        MYR_OK);
+    assert_int_equal(join(&group, &members, true), MYR_OK);
     assert_true(fake_find_group(90, &opened));
     assert_int_equal(opened.plan.buffer_blocks, 0);
     assert_int_equal(opened.plan.window, MCP_BCAST_SLOTS);
@@ -192,7 +199,4 @@ SERVER(a_process_broadcasts)
     expect_bell(MCP_RING_START, 1, 0);
     myr_nic_group_leave(&group);
     expect_bell(MCP_RING_START, 1, 0);
-    assert_int_equal(records_in(segment), 0);
-    myr_segment_leave(segment);
-    myr_kernel_nic_close(nic);
 }

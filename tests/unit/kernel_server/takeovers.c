@@ -25,7 +25,7 @@ static uint64_t other_holder(void)
 /* Let this daemon be killed, and the next one start. */
 static struct myrd_groups *take_over(void **state)
 {
-    fake_keep(true);
+    fake.keeps = true;
     myrd_groups_abandon(*state);
     struct myrd_groups *groups = myrd_groups_make(NULL, &no_users);
     *state = groups;
