@@ -2,7 +2,7 @@
 /*
  * Tests the contents of the tuning cache (coll_nicbarr/files/cache_lines.c). A failure means that
  * jobs lose measurements, use corrupted ones, or crash on a damaged file. (cache_file_test.c tests
- * the file itself.)
+ * the file itself, and tests/fuzz/cache_fuzz.c damaged files.)
  *
  * Invariants:
  *
@@ -24,7 +24,7 @@
     "{\"when\": \"1970-01-01T00:00:" #n "Z\", \"confidence\": 0.875, \"candidates\": ["            \
     "{\"choice\": \"openmpi\", \"rounds\": 9, \"us\": [8.5, 9.25, 10.0]}]}"
 
-enum { KEYS = 100, STEPS = 2000, CORRUPTIONS = 5000, KEPT = NICBARR_CACHE_KEPT };
+enum { KEYS = 100, STEPS = 2000, KEPT = NICBARR_CACHE_KEPT };
 
 static uint64_t random_state;
 
@@ -370,7 +370,7 @@ TEST(at_the_limit)
     }
 }
 
-/* ---- corrupted texts ---- */
+/* ---- the longest texts ---- */
 
 /* Add a measurement, and check that the previous ones of its key are still known, and those of
  * another key if they fit. */
@@ -390,47 +390,6 @@ static void add_and_expect(void)
     expect_known(&before[which]);
     if (room) {
         expect_known(&before[1 - which]);
-    }
-}
-
-/* Texts with a random change are read: a byte is replaced, or a part removed or duplicated. */
-TEST(corrupted_texts)
-{
-    static const char odd[] = "\n\"\\[]{}:,09.-eZu \377\001";
-    for (int corruption = 0; corruption < CORRUPTIONS; ++corruption) {
-        char changed[20000];
-        if (0 == corruption % 100) {
-            put("", 0);
-            for (uint32_t i = 0; i < 6; ++i) {
-                const struct nicbarr_measurement one =
-                    measurement_of(crew_below(&random_state, 50), 2);
-                add(key_of(i % 3), &one);
-            }
-        }
-        const size_t head = strlen(HEAD),
-                     at = head + crew_below(&random_state, (uint32_t)(bytes - head));
-        const size_t most = bytes - at < 300 ? bytes - at : 300;
-        const size_t piece = crew_below(&random_state, 1 + (uint32_t)most), length = bytes;
-        assert_true(length + piece < sizeof(changed));
-        memcpy(changed, text, length);
-        switch (crew_below(&random_state, 3)) {
-        case 0:
-            changed[at] = odd[crew_below(&random_state, sizeof(odd))];
-            put(changed, length);
-            break;
-        case 1:
-            memmove(changed + at, changed + at + piece, length - at - piece);
-            put(changed, length - piece);
-            break;
-        default:
-            memmove(changed + at + piece, changed + at, length - at);
-            put(changed, length + piece);
-            break;
-        }
-        add_and_expect();
-        if (bytes > 10000) {
-            corruption += 100 - corruption % 100 - 1; /* start again */
-        }
     }
 }
 
