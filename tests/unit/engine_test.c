@@ -530,15 +530,7 @@ static void play(bool data, uint64_t *random)
 TEST(random_calls)
 {
     uint64_t random = crew_seed();
-    for (int trial = 0; trial < 200; ++trial) {
-        play(false, &random);
-    }
-}
-
-TEST(random_calls_with_data)
-{
-    uint64_t random = crew_seed() + 1;
-    for (int trial = 0; trial < 200; ++trial) {
-        play(true, &random);
+    for (int trial = 0; trial < 400; ++trial) {
+        play(0 != trial % 2, &random);
     }
 }

@@ -103,14 +103,6 @@ static void expect_refused(void)
 
 #define LISTENER_TEST(name) TEST_IN(name, begin, end)
 
-LISTENER_TEST(clients_are_accepted)
-{
-    const int visitor = visit();
-    expect_accepted();
-    assert_false(readable());
-    close(visitor);
-}
-
 /* A client is refused if no descriptor is left for the connection, or one for it, but none for
  * the pidfd. */
 LISTENER_TEST(without_descriptors_clients_are_refused)
