@@ -114,7 +114,13 @@ tests_programs_player_SOURCES = tests/programs/player.c \
     tests/programs/places.h tests/programs/places.c \
     tests/programs/layout.h tests/programs/layout.c \
     tests/programs/collective.h tests/programs/collective.c \
-    tests/programs/messages.h tests/programs/messages.c \
+    tests/programs/payload.h tests/programs/payload.c \
+    tests/programs/messages.h tests/programs/messages_parts.h tests/programs/messages.c \
+    tests/programs/messages_plan.h tests/programs/messages_plan.c \
+    tests/programs/messages_receive.c tests/programs/messages_complete.c \
+    tests/programs/exchange.h tests/programs/exchange.c \
+    tests/programs/window.h tests/programs/window.c \
+    tests/programs/window_parts.h tests/programs/window_parts.c \
     tests/programs/data_types.h tests/programs/data_types.c $(mpi_common)
 tests_programs_player_CFLAGS = $(mpi_cflags)
 tests_programs_player_LDADD = $(MPI_LIBS) -lm

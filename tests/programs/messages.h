@@ -13,6 +13,7 @@
  *   calls=iprPIMN    MPI_Irecv, Recv_init, Recv; or Probe, Iprobe, Mprobe, Improbe before it
  *   wild=stb         MPI_ANY_SOURCE, MPI_ANY_TAG, and both at once
  *   send=x recv=P    layouts (layout.h) of some of the messages
+ *   short=1          some receives have too little room, and complete with MPI_ERR_TRUNCATE
  *   away=3           every third process (-3: all others) makes no MPI call until the rest have
  *                    exchanged their messages
  *
@@ -24,6 +25,9 @@
  * - Receives with wildcards leave the others theirs. A process has either receives from any source,
  *   or receives with any tag. From a tag's first receive from any source on, all its receives are
  *   such. Receives with both wildcards are posted last.
+ *
+ * A receive may be cancelled as soon as it has been posted. If it has got no message by then, it is
+ * posted again before any other.
  *
  * Therefore the order of the receives also determines each one's message, except for its source:
  * of the messages of this source that fit, it is the first one that no earlier receive has got.

@@ -23,7 +23,9 @@
 #define _GNU_SOURCE /* usleep */
 #endif
 #include "collective.h"
+#include "exchange.h"
 #include "messages.h"
+#include "window.h"
 #include "../mpi/common.h"
 
 #include <pthread.h>
@@ -358,38 +360,28 @@ static void play_messages(const struct step *step, int thread)
     messages_finish(messages);
 }
 
-/* Each process writes into the memory of the rank that is `by` higher. Between two fences a
- * process reads its own memory, which is not written then. */
 static void play_window(const struct step *step)
 {
-    const struct place *place = place_of(step, "c");
-    if (place->comm == MPI_COMM_NULL)
+    long times = step_number(step, "times", 1);
+    if (place_of(step, "c")->comm == MPI_COMM_NULL)
         return;
-    long n = step_number(step, "n", 8), times = step_number(step, "times", 1);
-    int by = (int)step_number(step, "by", 1) % place->size;
-    int to = (place->rank + by) % place->size,
-        from = (place->rank + place->size - by) % place->size;
-    unsigned char *memory, *sent = malloc((size_t)n + 1);
-    MPI_Win window;
-    if (!sent)
-        test_fail("window", "out of memory");
-    MPI_Win_allocate((MPI_Aint)n, 1, MPI_INFO_NULL, place->comm, &memory, &window);
-    MPI_Win_fence(0, window);
-    for (long k = 0; k < times; k++) {
-        for (long i = 0; i < n; i++)
-            sent[i] = message_byte(step, test.rank, i + k);
-        delay(step, (int)k);
-        MPI_Put(sent, (int)n, MPI_BYTE, to, 0, (int)n, MPI_BYTE, window);
-        MPI_Win_fence(0, window);
-        for (long i = 0; i < n; i++) {
-            unsigned char right = message_byte(step, place->members[from], i + k);
-            TEST_CHECK(memory[i] == right, "window", "line %d, byte %ld is %02x, not %02x",
-                       step->line, i, memory[i], right);
-        }
-        MPI_Win_fence(0, window);
+    struct window *window = window_open(step);
+    for (int k = 0; k < times; k++) {
+        delay(step, k);
+        window_epoch(window, k);
     }
-    MPI_Win_free(&window);
-    free(sent);
+    window_close(window);
+}
+
+static void play_exchange(const struct step *step)
+{
+    long times = step_number(step, "times", 1);
+    if (place_of(step, "c")->comm == MPI_COMM_NULL)
+        return;
+    for (int k = 0; k < times; k++) {
+        delay(step, k);
+        exchange_play(step, k);
+    }
 }
 
 static void play_idup(const struct step *step)
@@ -422,6 +414,10 @@ static void play_step(const struct step *step, int thread)
         play_messages(step, thread);
     else if (strcmp(kind, "window") == 0)
         play_window(step);
+    else if (strcmp(kind, "exchange") == 0)
+        play_exchange(step);
+    else if (strcmp(kind, "blind") == 0)
+        forbid_reading();
     else if (strcmp(kind, "idup") == 0)
         play_idup(step);
     else if (strcmp(kind, "pause") == 0)

@@ -12,7 +12,7 @@ import time
 
 from drawing import Caches, draw_messages, draw_surroundings
 from playing import RELEASE, Case, Surroundings, play
-from program import ALL_COLLECTIVES, BROKEN_BELOW, Generator, legal
+from program import ALL_COLLECTIVES, BROKEN_BELOW, CARRIED, Generator, legal
 from shrinking import Shrinker
 
 
@@ -22,6 +22,14 @@ def report(seed, case, outcome, path):
     for line in outcome.where if outcome.kind == "hang" else ():
         print(f"     {line}")
     print(f"     {path}", flush=True)
+
+
+def what_carries(carrier, lot):
+    """What a program with messages may do over this carrier."""
+    ours = "myr" in carrier.get("btl", "")
+    alone = "mtl" in carrier or carrier.get("btl") == "myr,self"
+    return {"truncated": "mtl" in carrier, "atomics": ours, "windows": lot.random() < (0.5 if ours else 0.15),
+            "blind": alone and lot.random() < 0.15}
 
 
 def one_case(seed, options, caches):
@@ -36,9 +44,9 @@ def one_case(seed, options, caches):
             around.mca.pop("coll_nicbarr_memory", None)
             around.odd = [odd for odd in around.odd if odd[1] != "OMPI_MCA_coll_nicbarr_memory"]
         around.mca |= carrier
-        flavour |= {"messages": True, "jobs": lot.random() < 0.4}
+        flavour |= {"messages": True, "jobs": lot.random() < 0.4} | what_carries(carrier, lot)
     steps = Generator(f"program {options.family} {seed}", options.length, flavour, options.beyond).draw()
-    if around.hosts and "window-hosts" not in options.beyond:
+    if around.hosts and not flavour.get("atomics") and "window-hosts" not in options.beyond:
         steps = [step for step in steps if step.kind != "window"]
     for step in steps if around.hosts and "spawn-hosts" not in options.beyond else ():
         if step.kind == "spawn":
@@ -93,6 +101,12 @@ def plain(case):
         if name.startswith("coll_nicbarr_") or "_myr_" in name or name in ("pml", "btl", "mtl"):
             del case.surroundings.mca[name]
     case.surroundings.mca["coll"] = "^nicbarr"
+    case.steps = [step for step in case.steps
+                  if step.kind != "blind" and (step.kind != "window" or not case.surroundings.hosts)]
+    for step in case.steps:
+        step.words.pop("short", None)
+        if step.kind == "window":
+            step.words["copies"] = 1
     case.surroundings.odd, case.surroundings.cache, case.surroundings.chosen = [], None, None
     return case
 
@@ -130,7 +144,7 @@ def play_files(options):
 # The default of --flavour: what each Open MPI can do by itself.
 USUAL = {"collectives": ALL_COLLECTIVES, "hows": "bbi", "idup": False, "places": 8, "churn": True, "inter": False,
          "attr": False, "threads": False, "shifts": True, "layouts": True, "own": False, "large": True,
-         "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False, "messages": False}
+         "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False} | CARRIED
 
 
 def draw_file(options):

@@ -22,14 +22,16 @@ SHARED = ("allreduce", "reduce", "allgather", "gather")
 
 
 # What carries messages, and parameters with which it reaches its limits.
-CARRIERS = {"btl": {"pml": "ob1", "btl": "myr,self"}, "mtl": {"pml": "cm", "mtl": "myr"}, "usual": {}}
+# (beside: messages by others, windows by btl/myr)
+CARRIERS = {"btl": {"pml": "ob1", "btl": "myr,self"}, "mtl": {"pml": "cm", "mtl": "myr", "osc": "pt2pt,sm,rdma"},
+            "beside": {"pml": "ob1", "btl": "self,vader,tcp,myr" if RELEASE == 4 else "self,sm,tcp,myr"}, "usual": {}}
 NARROW = {
     "btl": ({"btl_myr_tokens": "8", "btl_myr_buffers": "8"}, {"btl_myr_tokens": "8"}, {"btl_myr_inlet": "0"},
             {"btl_myr_flags": "send"},
             {"btl_myr_eager_limit": "256", "btl_myr_far_eager_limit": "300", "btl_myr_max_send_size": "1000"}),
     "mtl": ({"mtl_myr_buffers": "8"}, {"mtl_myr_buffers": "8", "mtl_myr_direct": "0"}, {"mtl_myr_messages": "60"},
             {"mtl_myr_direct": "0"}, {"mtl_myr_runner": "1"}),
-    "usual": ({},),
+    "beside": ({"btl_myr_flags": "send"}, {"btl_myr_inlet": "0"}), "usual": ({},),
 }
 
 
@@ -37,7 +39,8 @@ def draw_messages(lot, options):
     """Returns parameters if the program is to send messages, otherwise None."""
     if options.messages == "none" or (options.messages == "some" and lot.random() < 0.6):
         return None
-    carrier = lot.choice(("btl", "btl", "mtl", "mtl", "usual")) if options.messages == "some" else options.messages
+    some = ("btl", "btl", "mtl", "mtl", "beside", "usual")
+    carrier = lot.choice(some) if options.messages == "some" else options.messages
     if options.plain:
         carrier = "usual"
     return CARRIERS[carrier] | (lot.choice(NARROW[carrier]) if lot.random() < 0.5 and not options.tame else {})

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A step `exchange`: MPI_Sendrecv and MPI_Sendrecv_replace along random cycles and chains of the
+ * processes of a communicator. player.c uses it.
+ *
+ *   times=8 n=1000 type=MPI_INT   rounds, and up to so many numbers
+ *   how=b            MPI_Sendrecv; how=r: MPI_Sendrecv_replace
+ *   send=x recv=P    layouts (layout.h)
+ *
+ * In a round some of the processes form a cycle, which may be open, and the others call with
+ * MPI_PROC_NULL. A process that is behind waits for none that are ahead, so there is no deadlock.
+ *
+ * Threads: those that run at the same time use different communicators.
+ */
+#ifndef NICBARR_TESTS_EXCHANGE_H
+#define NICBARR_TESTS_EXCHANGE_H
+
+#include "places.h"
+
+/* Executes one round, and checks what it has received. Every process executes all in one order. */
+void exchange_play(const struct step *step, int round);
+
+#endif

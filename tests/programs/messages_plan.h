@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which messages a step `messages` sends, by the processes' numbers alone, so that the receiver
+ * knows what must arrive. messages.c and its parts use it; nothing here communicates.
+ */
+#ifndef NICBARR_TESTS_MESSAGES_PLAN_H
+#define NICBARR_TESTS_MESSAGES_PLAN_H
+
+#include "data_types.h"
+#include "places.h"
+
+/* Why a message fits no further receive: one was posted for it, or is known to have received it. */
+enum { POSTED = 1, RECEIVED = 2 };
+
+struct message {
+    int peer; /* rank of the destination or source */
+    int tag;
+    size_t n;
+    uint64_t key, order; /* of its data, and among all sends of the process */
+    bool ready;          /* the destination posts its receives first */
+    bool late;           /* it is sent after all messages to its receiver that are not */
+    unsigned passed;     /* POSTED, RECEIVED */
+};
+
+struct messages_plan {
+    const struct step *step;
+    const struct place *place;
+    const struct data_type *type;
+    uint64_t lot; /* random number of this process */
+    struct message *in, *out;
+    int n_in, n_out;
+};
+
+/* What the random numbers of a process are for. */
+enum { SENDS = 1, RECEIVES, ORDER_OF_SENDS, ORDER_OF_RECEIVES, COMPLETION };
+uint64_t plan_lot(const struct messages_plan *plan, int purpose, int i);
+
+/* Lists the messages to and from this process: those that it sends in the order of the sends, and
+ * of those that it receives the late ones at the end. */
+void plan_open(struct messages_plan *plan, const struct step *step, const struct place *place,
+               const struct data_type *type);
+void plan_close(struct messages_plan *plan);
+
+/* Returns one of the step's tags. */
+enum { TAGS = 4, NEVER_SENT = 7 };
+int plan_tag(const struct messages_plan *plan, unsigned number);
+/* Returns whether a process is `early`, or stays away (messages.h). */
+bool plan_early(const struct step *step, int process);
+bool plan_away(const struct step *step, int process);
+
+/* Returns the first incoming message that fits and has not been passed; NULL if there is none. */
+struct message *plan_first_fitting(const struct messages_plan *plan, int source, int tag,
+                                   unsigned passed);
+/* Returns the elements of the largest message that a receive with this tag may get. */
+size_t plan_largest(const struct messages_plan *plan, int tag);
+
+#endif
