@@ -54,7 +54,10 @@ bool mca_btl_myr_locks_regions(uint64_t address)
 {
     struct regions regions;
     memcpy(&regions, (const void *)(uintptr_t)address, sizeof(regions));
-    return 0 != (uint32_t)regions.count && 0 != regions.first.bytes &&
+    /* (A dynamic window has no unit of displacements, or bytes. No address of memory equals its
+     * size, but equal words may follow a word of the program.) */
+    return regions.unit >= 0 && regions.unit <= 1 && 0 != (uint32_t)regions.count &&
+           0 != regions.first.bytes && regions.first.base != regions.first.bytes &&
            regions.first.base == regions.first.handle.base &&
            regions.first.bytes == regions.first.handle.bytes;
 }
