@@ -150,10 +150,12 @@ sanitized_jobs() {
     mca=()
     step "sanitized progress" sanitized_job 3 mpi/progress
     mca=(--mca pml ob1 --mca btl "myr,self")
-    step "sanitized messages" sanitized_job 3 mpi/pt2pt --rounds 1
-    step "sanitized windows" sanitized_job 3 mpi/windows
+    tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --flavour \
+        '{"messages": true, "windows": true, "atomics": true}' &&
+        step "sanitized messages, btl/myr" sanitized_job 3 programs/player --program "$logs/asan.program"
     mca=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
-    step "sanitized matching" sanitized_job 3 mpi/matching --rounds 3 --truncate
+    tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --flavour '{"messages": true, "truncated": true}' &&
+        step "sanitized messages, mtl/myr" sanitized_job 3 programs/player --program "$logs/asan.program"
 }
 
 # Threads of one process as the members of a group, so that ThreadSanitizer sees the memory that they share.

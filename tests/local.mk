@@ -8,14 +8,10 @@ mpi_programs = \
     tests/mpi/killed \
     tests/mpi/overdue \
     tests/mpi/asynchronous \
-    tests/mpi/pt2pt \
-    tests/mpi/windows \
     tests/mpi/cputime \
     tests/mpi/pvars \
     tests/mpi/watched \
     tests/mpi/short_job \
-    tests/mpi/matching \
-    tests/mpi/statuses \
     tests/mpi/signals \
     tests/mpi/survivors \
     tests/mpi/moving \
@@ -47,12 +43,6 @@ tests_mpi_overdue_LDADD = $(MPI_LIBS)
 tests_mpi_asynchronous_SOURCES = tests/mpi/asynchronous.c $(mpi_common)
 tests_mpi_asynchronous_CFLAGS = $(mpi_cflags)
 tests_mpi_asynchronous_LDADD = $(MPI_LIBS)
-tests_mpi_pt2pt_SOURCES = tests/mpi/pt2pt.c $(mpi_common)
-tests_mpi_pt2pt_CFLAGS = $(mpi_cflags)
-tests_mpi_pt2pt_LDADD = $(MPI_LIBS)
-tests_mpi_windows_SOURCES = tests/mpi/windows.c $(mpi_common)
-tests_mpi_windows_CFLAGS = $(mpi_cflags)
-tests_mpi_windows_LDADD = $(MPI_LIBS)
 tests_mpi_cputime_SOURCES = tests/mpi/cputime.c $(mpi_common)
 tests_mpi_cputime_CFLAGS = $(mpi_cflags)
 tests_mpi_cputime_LDADD = $(MPI_LIBS)
@@ -66,12 +56,6 @@ tests_mpi_short_job_SOURCES = tests/mpi/short_job.c $(mpi_common)
 tests_mpi_short_job_CFLAGS = $(mpi_cflags)
 tests_mpi_short_job_LDADD = $(MPI_LIBS)
 
-tests_mpi_matching_SOURCES = tests/mpi/matching.c $(mpi_common)
-tests_mpi_matching_CFLAGS = $(mpi_cflags)
-tests_mpi_matching_LDADD = $(MPI_LIBS)
-tests_mpi_statuses_SOURCES = tests/mpi/statuses.c $(mpi_common)
-tests_mpi_statuses_CFLAGS = $(mpi_cflags)
-tests_mpi_statuses_LDADD = $(MPI_LIBS)
 tests_mpi_signals_SOURCES = tests/mpi/signals.c $(mpi_common)
 tests_mpi_signals_CFLAGS = $(mpi_cflags)
 tests_mpi_signals_LDADD = $(MPI_LIBS)

@@ -6,24 +6,15 @@
 component=btl_myr myr="--mca pml ob1 --mca btl myr,self"
 . "$(dirname "$0")/messages_common.sh"
 
-check "messages, 2 processes" over_myr 2 "$programs/pt2pt"
-check "messages, 5 processes" over_myr 5 "$programs/pt2pt" --rounds 8
-check "one-sided communication is used" said "one-sided"
-check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
-check "spawned processes" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
-check "processes may not read each other's memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
-check "sends only, without reads" over_myr 3 --mca btl_myr_flags send "$programs/pt2pt" --rounds 5
-check "all messages through the NIC" over_myr 4 --mca btl_myr_inlet 0 "$programs/pt2pt" --rounds 5
-check "few tokens and buffers" over_myr 4 --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 \
-    "$programs/pt2pt" --rounds 5
+check "messages, 2 processes" over_myr 2 "${messages[@]}"
+check "messages, 5 processes" over_myr 5 "${messages[@]}"
+check "spawned processes" over_myr 3 "${meetings[@]}"
+check "processes may not read each other's memory" over_myr 3 "${blind[@]}"
+check "sends only, without reads" over_myr 3 --mca btl_myr_flags send "${messages[@]}"
+check "all messages through the NIC" over_myr 4 --mca btl_myr_inlet 0 "${messages[@]}"
+check "few tokens and buffers" over_myr 4 --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 "${messages[@]}"
 check "small fragments" over_myr 3 --mca btl_myr_eager_limit 256 --mca btl_myr_far_eager_limit 300 \
-    --mca btl_myr_max_send_size 1000 --mca btl_myr_flags send "$programs/pt2pt" --rounds 2 \
-    --largest 1000000
-spoilt() {
-    # shellcheck disable=SC2086 # options
-    ! job 2 $myr "$programs/pt2pt" --rounds 5 --spoil && said "FAIL pt2pt"
-}
-check "a corrupted message is detected" spoilt
+    --mca btl_myr_max_send_size 1000 --mca btl_myr_flags send "${messages[@]}"
 
 late_on_one_node
 barriers_over_myr

@@ -11,6 +11,7 @@ ln -s "$builddir"/{btl_myr/.libs/mca_btl_myr.so,mtl_myr/.libs/mca_mtl_myr.so} "$
 verbose=(--mca coll_nicbarr_verbose 1)
 on_node() { job "$@" && said "^ok"; }
 drawn_barriers barriers 200
+drawn messages --flavour '{"messages": true}'
 
 for processes in 2 5; do
     check "$processes processes: barriers" on_node $processes "${barriers[@]}"
@@ -32,8 +33,8 @@ for kind in soft kernel; do
 done
 for component in "pml ob1 --mca btl myr,self" "pml cm --mca mtl myr"; do
     # shellcheck disable=SC2086 # words
-    check "messages, $component" on_node 3 --mca $component "$programs/pt2pt" --rounds 3
+    check "messages, $component" on_node 3 --mca $component "${messages[@]}"
     # shellcheck disable=SC2086 # words
-    ! is_open_mpi 4 || check "on 2 hosts" on_hosts 2 2 --mca $component "$programs/pt2pt" --rounds 2
+    ! is_open_mpi 4 || check "on 2 hosts" on_hosts 2 2 --mca $component "${messages[@]}"
 done
 finish

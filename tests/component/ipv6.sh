@@ -18,6 +18,7 @@ for component in btl_myr mtl_myr; do
 done
 
 drawn data --first 2
+drawn messages --flavour '{"messages": true}'
 soft=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft)
 ledger=("$programs/barrier_ledger" --iterations 200 --ledger "$scratch/ledger" --seed "$seed")
 plays="MPI_Barrier on .* nodes: dissemination:1@soft"
@@ -46,14 +47,14 @@ check "the switch has injected many faults" said "^switch: .* udp [0-9]*[0-9][0-
 check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
     --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
 check "the NICs execute the collectives" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
-check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 2
-check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "$programs/pt2pt" --rounds 2
+check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
+check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "${messages[@]}"
 cat > "$scratch/fragments.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_MPIRUN" "$@" && "$NETHOSTS_RUN" 1 grep Ip6FragCreates /proc/net/snmp6
 EOS
 check "the same with a smaller MTU" on_hosts --ipv6 --mtu 1400 --shell 2 1 bash "$scratch/fragments.sh" \
-    --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
+    --mca pml ob1 --mca btl myr,self "${messages[@]}"
 check "no packet is fragmented" said "^Ip6FragCreates[[:space:]]*0$"
 
 # ---- the raw limit, over either family

@@ -42,7 +42,8 @@ ended() { # ranks, or "mpirun"
 
 check "a job that ends normally" job 3 "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger"
 check "the job leaves no files behind" empty
-check "a job with messages by the BTL" job 3 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds 1
+check "a job with messages by the BTL" job 3 --mca coll ^nicbarr --mca pml ob1 \
+    --mca btl myr,self "$programs/barrier_ledger" --iterations 100
 check "the job leaves no files behind" empty
 
 # A singleton. Open MPI 5.0 then leaves a directory of its own, with or without nicbarr.

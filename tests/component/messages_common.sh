@@ -26,7 +26,14 @@ echo "NICBARR_SEED=$seed"
 # shellcheck source=tests/component/drawn_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/drawn_common.sh"
 drawn_barriers shapes 400
-drawn in_threads --length 200 --flavour '{"threads": true}'
+drawn in_threads --length 200 --flavour '{"threads": true, "messages": true}'
+case $component in
+    btl_myr) can='"windows": true, "atomics": true' ;;
+    mtl_myr) can='"truncated": true' ;;
+esac
+drawn messages --flavour "{\"messages\": true, $can}"
+drawn meetings --flavour '{"messages": true, "jobs": true}'
+drawn blind --flavour "{\"messages\": true, \"blind\": true, $can}"
 barriers_over_myr() {
     local some=nicbarr,tuned,basic,libnbc,inter,sync,self coll program
     is_open_mpi 6 || some+=,sm
@@ -158,10 +165,9 @@ messages_on_hosts() {
     check "a host is unplugged: the job goes on" unplugged --mca "${component}_warn" 2
     check "a message reports that the sender waits" said "^goes on waiting"
     check "a message names the host" says_who
-    check "2 hosts" on_hosts 2 1 "$programs/pt2pt" --rounds 8
-    check "3 hosts with 2 processes each" on_hosts 3 2 "$programs/pt2pt" --rounds 3
-    check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "$programs/pt2pt" --rounds 2 \
-        --threads 3
+    check "2 hosts" on_hosts 2 1 "${messages[@]}"
+    check "3 hosts with 2 processes each" on_hosts 3 2 "${messages[@]}"
+    check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "${in_threads[@]}"
     check "spawned processes on another host" starting_others 2 --hosts 10.77.0.2 \
         --more-hosts 10.77.0.1,10.77.0.2
     late_on_hosts

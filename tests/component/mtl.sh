@@ -7,37 +7,19 @@ component=mtl_myr myr="--mca pml cm --mca mtl myr"
 . "$(dirname "$0")/messages_common.sh"
 runner="--mca mtl_myr_runner 1"
 
-# The test of matching is sound: plain Open MPI passes it, and mutilated results are detected.
-check "matching, by Open MPI" ok 3 --mca pml ob1 --mca btl $usual "$programs/matching" --rounds 3
-spoilt() {
-    # shellcheck disable=SC2086 # options
-    ! job 3 $myr "$programs/matching" --rounds 3 --spoil && said "FAIL matching.*overtaken"
-}
-check "a wrong order is detected" spoilt
-
 for way in "" "$runner" "--mca mtl_myr_direct 0" "--mca mtl_myr_buffers 8 --mca mtl_myr_messages 60"; do
     for processes in 1 2 5; do
         # shellcheck disable=SC2086 # options
-        check "matching, $processes processes $way" over_myr $processes $way "$programs/matching" \
-            --rounds 3 --truncate
+        check "messages, $processes processes $way" over_myr $processes $way "${messages[@]}"
     done
 done
-for way in "" "$runner" "--mca mtl_myr_direct 0" "--mca mtl_myr_buffers 8"; do
-    # shellcheck disable=SC2086 # options
-    check "messages $way" over_myr 3 $way "$programs/pt2pt" --rounds 5
-done
-check "statuses, by Open MPI" ok 2 --mca pml ob1 --mca btl $usual "$programs/statuses"
-for processes in 1 2 3; do
-    check "statuses, $processes processes" over_myr $processes "$programs/statuses"
-done
-check "messages of several threads" over_myr 3 "$programs/pt2pt" --rounds 3 --threads 4
 # shellcheck disable=SC2086 # options
-check "messages of several threads, with a progress thread" over_myr 3 $runner "$programs/pt2pt" --rounds 3 --threads 4
+check "messages of several threads, with a progress thread" over_myr 3 $runner "${in_threads[@]}"
 # shellcheck disable=SC2086 # options
 check "the progress thread receives no signals" over_myr 2 --mca coll ^nicbarr $runner "$programs/signals"
 check "counters" over_myr 2 "$programs/message_pvars"
-check "spawned processes" over_myr 3 "$programs/pt2pt" --rounds 2 --spawn
-check "processes may not read each other's memory" over_myr 3 "$programs/pt2pt" --rounds 5 --no-read
+check "spawned processes" over_myr 3 "${meetings[@]}"
+check "processes may not read each other's memory" over_myr 3 "${blind[@]}"
 
 late_on_one_node
 barriers_over_myr
@@ -86,13 +68,9 @@ refused() { ! job 1 $myr "$@" $quiet_ledger; }
 
 if there_are_hosts; then
     messages_on_hosts
-    check "statuses, 2 hosts" on_hosts 2 1 "$programs/statuses"
     # shellcheck disable=SC2086 # options
-    for way in "" "$runner"; do
-        check "matching, 2 hosts with 2 processes each $way" on_hosts 2 2 $way \
-            "$programs/matching" --rounds 3 --truncate
-        check "matching, 5 hosts $way" on_hosts 5 1 $way "$programs/matching" --rounds 3
-    done
+    check "2 hosts with 2 processes each, progress threads" on_hosts 2 2 $runner "${messages[@]}"
+    check "5 hosts" on_hosts 5 1 "${messages[@]}"
     check "8 receivers that make no calls delay no others, 10 hosts" away_on_hosts 10 --probe --messages 150 --bytes 40000
     rm -rf "$scratch/files"
     mkdir "$scratch/files"

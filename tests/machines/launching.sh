@@ -70,8 +70,7 @@ for state in off on; do
     for nic in soft kernel; do
         check "barriers by the $nic NIC" played 2 "dissemination:1@$nic" "${ledger[@]}"
     done
-    check "messages by the soft one" runs 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds "$longer" \
-        --largest 100000 --flood 200 "${usual[@]}"
+    check "messages by the soft one" runs 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
 done
 both_do "ethtool -K eth0 rx-udp-gro-forwarding off rx-gro-list off"
 
@@ -221,8 +220,7 @@ for nic in soft kernel; do
     check "the $nic NIC carries it" carried 2 dissemination:1@$nic Allreduce Allgather Bcast Scatter
 done
 messages_over_6() {
-    by_6 runs 1 --mca pml ob1 --mca btl myr,self --mca btl_myr_network $of_6 "$programs/pt2pt" --rounds "$longer" \
-        --largest 100000 --flood 200 "${usual[@]}"
+    by_6 runs 1 --mca pml ob1 --mca btl myr,self --mca btl_myr_network $of_6 "${messages[@]}"
 }
 for state in off on; do
     gathering $state

@@ -49,6 +49,7 @@ start() { # PER-MACHINE MPIRUN-ARGUMENT...
         "${@:2}" > "$scratch/out" 2>&1
 }
 runs() { start "$@" && said "^ok"; }
+drawn messages --flavour '{"messages": true}' --length $((20 * longer))
 usual=(--seed "$seed" --watchdog "$patience")
 ledger=("$programs/barrier_ledger" --iterations $((400 * longer)) --ledger "$MACHINES_LEDGER" "${usual[@]}")
 drawn_barriers shapes $((100 * longer))
@@ -79,8 +80,7 @@ check "a barrier that is none is found" caught
 # ---- the soft NIC
 
 by soft
-check "messages" runs 1 --mca pml ob1 --mca btl myr,self "$programs/pt2pt" --rounds "$longer" --largest 100000 --flood 200 \
-    "${usual[@]}"
+check "messages" runs 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
 
 # ---- the soft NIC in a daemon of the user's
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { WORD = 8, SHARED_BITS = 30 };
+static const uint64_t LOCKED = UINT64_C(1) << 63;
 
 static void *allocate(size_t bytes)
 {
@@ -70,6 +71,7 @@ struct part part_of(const struct epoch *epoch, int target, int i)
     if (part.kind == GET_ACCUMULATE && part.lot % 3 == 0)
         part.op = DATA_COPY;
     part.no_op = part.lot % 2;
+    part.wide |= part.kind == LOCK;
     /* (Open MPI 4.1 returns wrong bytes for more sums, with any BTL.) */
     if (part.kind == GET_ACCUMULATE && part.n > 512)
         part.n = 512;
@@ -79,14 +81,16 @@ struct part part_of(const struct epoch *epoch, int target, int i)
 const char *part_name(const struct part *part)
 {
     static const char *const names[PART_KINDS] = {
-        "put", "get", "accumulate", "get-accumulate", "fetch-and-op", "swap"};
+        "put", "get", "accumulate", "get-accumulate", "fetch-and-op", "swap", "lock"};
     return names[part->kind];
 }
 
 bool takes_part(const struct epoch *epoch, const struct part *part, int origin)
 {
-    bool alone = part->kind == PUT || part->kind == GET_ACCUMULATE ||
+    bool alone = part->kind == PUT || part->kind == GET_ACCUMULATE || part->kind == LOCK ||
                  (part->kind == SWAP && !epoch->passive);
+    if (part->kind == LOCK && !epoch->passive)
+        return false;
     if (!may_access(epoch, origin, part->target))
         return false;
     return origin == (int)(part->lot % (unsigned)epoch->size) ||
@@ -97,7 +101,7 @@ bool takes_part(const struct epoch *epoch, const struct part *part, int origin)
 
 static bool is_word(const struct part *part)
 {
-    return part->kind == FETCH_AND_OP || part->kind == SWAP;
+    return part->kind == FETCH_AND_OP || part->kind == SWAP || part->kind == LOCK;
 }
 
 /* Writes the numbers of an accumulation: a process's, or with `rank` 0 the window's. */
@@ -111,7 +115,7 @@ static void put_numbers(const struct epoch *epoch, const struct part *part, int 
 
 static uint64_t word_before(const struct part *part)
 {
-    uint64_t word = data_hash(part->lot, 0, 116);
+    uint64_t word = part->kind == LOCK ? 0 : data_hash(part->lot, 0, 116);
     return part->wide ? word : word & UINT32_MAX;
 }
 
@@ -167,7 +171,7 @@ void part_contents(const struct epoch *epoch, const struct part *part, bool afte
         if (!takes_part(epoch, part, origin))
             continue;
         if (is_word(part) && !(part->kind == SWAP && is_refused(epoch, part)))
-            word += word_of(origin);
+            word += part->kind == LOCK ? LOCKED : word_of(origin);
         if (part->kind != ACCUMULATE && part->kind != GET_ACCUMULATE)
             continue;
         put_numbers(epoch, part, 1 + origin, given);
@@ -256,6 +260,20 @@ static void swap(struct access *access, const struct epoch *epoch, MPI_Win win, 
     }
 }
 
+static void use_lock(const struct access *access, const struct epoch *epoch, MPI_Win win,
+                     MPI_Aint at, bool swaps, uint64_t operand, uint64_t expected)
+{
+    uint64_t found = ~expected;
+    int to = access->part.target;
+    if (swaps)
+        MPI_Compare_and_swap(&operand, &expected, &found, MPI_UINT64_T, to, at, win);
+    else
+        MPI_Fetch_and_op(&operand, &found, MPI_UINT64_T, to, at, MPI_SUM, win);
+    MPI_Win_flush(to, win);
+    TEST_CHECK(found == expected, "window", "line %d: a lock is %#llx, not %#llx",
+               epoch->step->line, (unsigned long long)found, (unsigned long long)expected);
+}
+
 void access_start(struct access *access, const struct epoch *epoch, MPI_Win win, MPI_Aint base,
                   bool passive)
 {
@@ -274,6 +292,13 @@ void access_start(struct access *access, const struct epoch *epoch, MPI_Win win,
         return;
     case SWAP:
         swap(access, epoch, win, at);
+        return;
+    case LOCK:
+        use_lock(access, epoch, win, at, true, LOCKED, 0);
+        for (int i = 0; i < 3; i++) {
+            use_lock(access, epoch, win, at, false, 1, LOCKED);
+            use_lock(access, epoch, win, at, false, UINT64_MAX, LOCKED + 1);
+        }
         return;
     default:
         accumulate(access, epoch, win, at, wanted);
@@ -306,7 +331,7 @@ void access_close(struct access *access, const struct epoch *epoch)
     if (part->kind == PUT || part->kind == GET)
         payload_check(&access->origin, part->lot, part->n, part->n, "window", epoch->step->line,
                       part->target);
-    if (is_word(part))
+    if (part->kind == FETCH_AND_OP || part->kind == SWAP)
         check_word(access, epoch);
     if (part->kind == GET_ACCUMULATE) {
         unsigned char *before = allocate(epoch->room);

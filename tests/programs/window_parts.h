@@ -35,6 +35,7 @@ enum part_kind {
     GET_ACCUMULATE,
     FETCH_AND_OP,
     SWAP,
+    LOCK, /* a word that a process uses like osc/rdma its locks, of which btl/myr knows */
     PART_KINDS
 };
 
@@ -46,7 +47,7 @@ struct part {
     uint64_t lot;
     enum data_op op; /* of accumulations; DATA_COPY: MPI_REPLACE or MPI_NO_OP */
     bool no_op;
-    bool wide; /* FETCH_AND_OP, SWAP: of 8 bytes and not of 4 */
+    bool wide; /* words: of 8 bytes and not of 4 */
 };
 struct part part_of(const struct epoch *epoch, int target, int i);
 const char *part_name(const struct part *part);

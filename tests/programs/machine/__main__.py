@@ -32,6 +32,14 @@ def what_carries(carrier, lot):
             "blind": alone and lot.random() < 0.15}
 
 
+def with_possible_spawns(steps, beyond):
+    """The steps with as many spawning ones as this Open MPI can do."""
+    if RELEASE != 6 or "spawn-twice" in beyond:
+        return steps
+    spawns = [step for step in steps if step.kind == "spawn"]
+    return legal([step for step in steps if step not in spawns[1:]], beyond)
+
+
 def one_case(seed, options, caches):
     lot = random.Random(f"{options.family} {seed}")
     around = draw_surroundings(lot, options, caches)
@@ -51,9 +59,7 @@ def one_case(seed, options, caches):
     for step in steps if around.hosts and "spawn-hosts" not in options.beyond else ():
         if step.kind == "spawn":
             step.words["n"] = 1
-    if RELEASE == 6 and "spawn-twice" not in options.beyond:
-        spawns = [step for step in steps if step.kind == "spawn"]
-        steps = legal([step for step in steps if step not in spawns[1:]], options.beyond)
+    steps = with_possible_spawns(steps, options.beyond)
     if "pml" in around.mca or (any(step.kind in ("inter", "spawn") for step in steps)
                                and "inter-monitoring" not in options.beyond):
         around.mca.pop("pml_monitoring_enable", None)
@@ -150,7 +156,8 @@ USUAL = {"collectives": ALL_COLLECTIVES, "hows": "bbi", "idup": False, "places":
 def draw_file(options):
     generator = Generator(f"drawn {options.seed}", options.length, USUAL | json.loads(options.flavour),
                           ours=options.ours)
-    Case(Surroundings(), generator.draw(options.first)).write(options.file, [f"drawn from seed {options.seed}"])
+    steps = with_possible_spawns(generator.draw(options.first), options.beyond)
+    Case(Surroundings(), steps).write(options.file, [f"drawn from seed {options.seed}"])
     return 0
 
 

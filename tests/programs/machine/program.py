@@ -571,7 +571,7 @@ class Generator:
         kinds += ["shift"] if flavour["shifts"] else []
         kinds += ["messages"] * 6 if flavour["messages"] else []
         kinds += ["exchange"] * 2 if flavour["messages"] else []
-        kinds += ["window"] * (4 if flavour["messages"] else 1) if flavour["windows"] else []
+        kinds += ["window"] * (8 if flavour["atomics"] else 1) if flavour["windows"] else []
         kinds += ["start"] * 3 if any(r["kind"] == "p" for r in self.state.requests.values()) else []
         kinds += ["fork"] if flavour["threads"] else []
         kinds += ["pause"] if flavour["delays"] else []
@@ -733,7 +733,7 @@ class Generator:
     def _draw_window(self):
         lot = self.lot
         type_ = lot.choice(WINDOW_TYPES)
-        bytes_ = lot.choice((0, 8, 100, 1000, 20000, 200000))
+        bytes_ = lot.choice((0, 8, 100, 1000, 1000, 20000, 20000, 200000, 2000000))
         words = {"c": self._place(), "made": lot.choice("cad"), "type": type_, "n": bytes_ // TYPES[type_][0],
                  "parts": lot.choice((1, 4, 12) if bytes_ <= 1000 else (1, 2)),
                  "sync": "".join(lot.choice("FGSEA") for _ in range(3)), "times": lot.choice((1, 1, 3, 6))}
