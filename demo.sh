@@ -151,7 +151,7 @@ row() { # NAME FILE
                 ratio, low["B/A"], high["B/A"], restless ? " ?" : ""
         }' "$2"
 }
-say "in short: microseconds of a barrier (medians), and how many times faster nicbarr's is"
+say "summary: time of a barrier in microseconds (medians), and how many times faster nicbarr is"
 printf '%-26s%9s%10s%11s   %s\n' "" nicbarr "Open MPI" "raw limit" "times faster (quartiles)"
 {
     for run in 2-bound 4-bound 8-bound 8-unbound; do
@@ -161,8 +161,8 @@ printf '%-26s%9s%10s%11s   %s\n' "" nicbarr "Open MPI" "raw limit" "times faster
         row "4 hosts, NIC $nic" "$results/hosts-$nic.txt"
     done
 } | tee "$results/short.txt"
-echo "\"Times faster\" is the median over turns: in each, nicbarr's barrier and Open MPI's own come right"
-echo "after each other. A machine changes its speed meanwhile, so it is not the quotient of the columns."
+echo "\"Times faster\" is the median of the ratios of pairs that were measured directly after each other."
+echo "Since the speed of the machine varies, it differs from the ratio of the columns."
 ! grep -q '?$' "$results/short.txt" ||
     echo "?: the speed changed too much for a reliable result. Try again when the machine is idle."
 tell_load

@@ -495,7 +495,7 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
                                                    : !component->explained);
     if (speak) {
         component->explained = true;
-        opal_output(0, "nicbarr: barriers on %s (%d processes) stay Open MPI's own: %s",
+        opal_output(0, "nicbarr: barriers on %s (%d processes) are left to Open MPI: %s",
                     nicbarr_comm_name(comm, name), ompi_comm_size(comm), why);
     }
 }

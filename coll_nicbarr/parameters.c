@@ -49,19 +49,17 @@ static const struct {
            "that can serve a communicator. -1: never use it"),
     AMOUNT(verbose, LOCAL, 0, 0, 100, 1,
            "0: report errors only. 1: also report which barrier each communicator uses, and why. "
-           "2: also "
-           "report which communicators are left to Open MPI"),
+           "2: also report which communicators are left to Open MPI"),
     TEXT(algorithm, SHARED, "auto", 1, NULL), /* see algorithm_help() */
     NUMBER(
         tune_after, SHARED, 20, 0, INT_MAX, 4,
-        "Number of barriers of a communicator of a new shape before the algorithms are measured on "
-        "it "
-        "(and of calls of MPI_Allreduce or MPI_Bcast of similar size); programs with fewer are not "
-        "delayed"),
+        "Number of barriers of a communicator of a new shape before the algorithms are measured "
+        "on it (and of calls of MPI_Allreduce or MPI_Bcast of similar size); programs with fewer "
+        "are not delayed"),
     AMOUNT(tune_budget, SHARED, 50, 0, 60000, 4,
            "Time for measuring, once for each shape of communicator (milliseconds). 0: do not "
            "measure; barriers use the default algorithm or the one in the cache, other collectives "
-           "are Open MPI's own"),
+           "are left to Open MPI"),
     AMOUNT(tune_share, SHARED, 0, 0, 100, 4,
            "Share of a job's time so far that measuring may take, if nothing is known (percent). "
            "100: no limit, measuring begins after coll_nicbarr_tune_after calls. 0: as 100 if a "
@@ -70,12 +68,10 @@ static const struct {
          "Whether choices are re-evaluated from time to time, and replaced if another one has "
          "become faster: barriers by A/B comparisons in the program's own barriers, collectives "
          "that carry data by measuring them again, in at most 1 % of the job's time"),
-    NUMBER(
-        join_after, SHARED, 100, 0, INT_MAX, 4,
-        "Number of barriers of a communicator on several nodes that Open MPI's own function "
-        "executes "
-        "before NICs take over, if the best algorithm for its shape is known: setup takes as long "
-        "as many barriers"),
+    NUMBER(join_after, SHARED, 100, 0, INT_MAX, 4,
+           "Number of barriers of a communicator on several nodes that Open MPI's own function "
+           "executes before NICs take over, if the best algorithm for its shape is known: setup "
+           "takes as long as many barriers"),
     TEXT(cache, LOCAL, "auto", 4,
          "Files that keep measurements for later jobs, separated by commas. All are read; new "
          "measurements go to the first that can be written. A file is a path, auto "
@@ -83,8 +79,7 @@ static const struct {
          "Files that follow the keyword remeasure are written, but not read"),
     TEXT(report, LOCAL, "", 1,
          "Write the candidates, their measurements and the choices to this file (JSON; read it "
-         "with: "
-         "nicbarr report FILE)"),
+         "with: nicbarr report FILE)"),
     AMOUNT(
         memory, LOCAL, 256, 1, 1024, 5,
         "Limit of the shared memory of all processes of a job on one node together (MiB); further "
@@ -93,34 +88,34 @@ static const struct {
          "Whether to serve MPI_Ibarrier and persistent barriers as well"),
     FLAG(check, SHARED, false, 2,
          "Compare the calls of all members before each blocking collective, which Open MPI's own "
-         "function then executes. If they differ in the function, root, operation, type or bytes, "
-         "a message lists the ranks and their calls, and the error handler is called. For "
+         "function then executes. If they differ in the function, root, operation, type or "
+         "bytes, a message lists the ranks and their calls, and the error handler is called. For "
          "debugging"),
     TEXT(allreduce, SHARED, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured for each size), "
-         "openmpi (Open MPI's own), exchange (through shared memory, up to 1 MiB; across nodes by "
-         "the NICs, up to 4096 bytes), or rooted (as exchange, but across nodes one process "
-         "combines)"),
+         "openmpi (Open MPI's function), exchange (through shared memory, up to 1 MiB; across "
+         "nodes by the NICs, up to 4096 bytes), or rooted (as exchange, but across nodes one "
+         "process combines)"),
     TEXT(reduce, SHARED, "auto", 2,
          "MPI_Reduce, and on one node MPI_Ireduce: auto, openmpi or exchange, as with "
          "coll_nicbarr_allreduce; across nodes, auto selects openmpi if most calls have the same "
          "root as the call before"),
     TEXT(bcast, SHARED, "auto", 2,
          "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured for each size), openmpi "
-         "(Open MPI's own), or ring (through shared memory, up to 1 MiB; across nodes by the NICs, "
-         "up to 4096 bytes)"),
+         "(Open MPI's function), or ring (through shared memory, up to 1 MiB; across nodes by "
+         "the NICs, up to 4096 bytes)"),
     TEXT(allgather, SHARED, "auto", 2,
          "MPI_Allgather, and on one node MPI_Iallgather and MPI_Allgather_init: auto (the faster "
-         "one, as measured for each size), openmpi (Open MPI's own), or exchange (through shared "
-         "memory, across nodes by the NICs, up to 4096 bytes in all)"),
+         "one, as measured for each size), openmpi (Open MPI's function), or exchange (through "
+         "shared memory, across nodes by the NICs, up to 4096 bytes in all)"),
     TEXT(gather, SHARED, "auto", 2,
          "MPI_Gather, on one node MPI_Igather, and with exchange MPI_Gather_init: auto, openmpi or "
          "exchange, as with coll_nicbarr_allgather; across nodes, auto selects openmpi if most "
          "calls have the same root as the call before"),
     TEXT(scatter, SHARED, "auto", 2,
-         "MPI_Scatter, and on one node MPI_Iscatter and MPI_Scatter_init: auto (the faster one, as "
-         "measured for each size), openmpi (Open MPI's own), or ring (through shared memory, up to "
-         "1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
+         "MPI_Scatter, and on one node MPI_Iscatter and MPI_Scatter_init: auto (the faster one, "
+         "as measured for each size), openmpi (Open MPI's function), or ring (through shared "
+         "memory, up to 1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
            "Number of polls before a waiting process yields its CPU. -1: none if there are "
            "more processes than CPUs; otherwise it polls without yielding until it sleeps"),
@@ -166,12 +161,13 @@ static const char *nic_help(char *text, size_t bytes)
 static const char *algorithm_help(char *text, size_t bytes)
 {
     char all[160], by_nics[80];
-    snprintf(text, bytes,
-             "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's own), or %s. "
-             "Across nodes, %s are available: by the first NIC that all nodes have, or by the one "
-             "whose name follows an @ (tree:4@NAME; see coll_nicbarr_nic for the names)",
-             nicbarr_algorithm_list(false, all, sizeof(all)),
-             nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
+    snprintf(
+        text, bytes,
+        "Barrier algorithm: auto (the fastest as measured), openmpi (Open MPI's function), or %s. "
+        "Across nodes, %s are available: by the first NIC that all nodes have, or by the one "
+        "whose name follows an @ (tree:4@NAME; see coll_nicbarr_nic for the names)",
+        nicbarr_algorithm_list(false, all, sizeof(all)),
+        nicbarr_algorithm_list(true, by_nics, sizeof(by_nics)));
     return text;
 }
 

@@ -27,7 +27,7 @@ static void check_build(struct doctor *doctor)
                             : "if others can read your network, rebuild nicbarr with libsodium (on "
                               "Debian: libsodium-dev)",
                 "version %s; secrets are sent %s between hosts", NICBARR_VERSION,
-                myr_seals() ? "sealed" : "in the clear"));
+                myr_seals() ? "encrypted" : "in the clear"));
 }
 
 /* Returns whether the kernel NIC is available on any host. */

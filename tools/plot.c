@@ -141,7 +141,7 @@ static void head(const struct canvas *canvas, const struct report *report, size_
           report->open_mpi, report->nicbarr, report->time,
           measured > shown ? "; not all measurements are shown" : "");
     key(canvas, MARGIN, y, colour_chosen, "chosen");
-    key(canvas, 122, y, colour_own, "Open MPI's own");
+    key(canvas, 122, y, colour_own, "Open MPI");
     key(canvas, 286, y, colour_other, "other candidates");
     fprintf(canvas->out, "set label '' at ");
     put_position(canvas, 464, y);

@@ -99,13 +99,12 @@ static void print_gain(const struct report_entry *entry, FILE *out)
         return;
     }
     if (chosen == own) {
-        print_field(out, "gain", "none: nothing was clearly faster than Open MPI's own function");
+        print_field(out, "gain", "none: nothing was clearly faster than Open MPI's function");
         return;
     }
     const int decimals = report_decimals(chosen->median_us);
-    snprintf(text, sizeof(text),
-             "%.2f times faster than Open MPI's own: %.*f us instead of %.*f us", chosen->gain,
-             decimals, chosen->median_us, decimals, own->median_us);
+    snprintf(text, sizeof(text), "%.2f times faster than Open MPI: %.*f us instead of %.*f us",
+             chosen->gain, decimals, chosen->median_us, decimals, own->median_us);
     print_field(out, "gain", text);
 }
 
@@ -149,7 +148,7 @@ static void print_candidates(const struct report_entry *entry, FILE *out)
         cell_gain(&table, candidate->gain);
         cell_us(&table, candidate->model_us, decimals);
         table_cell(&table, "%d", candidate->rounds);
-        table_cell(&table, "%s%s%s", candidate->own ? "Open MPI's own" : "",
+        table_cell(&table, "%s%s%s", candidate->own ? "Open MPI" : "",
                    candidate->own && candidate->chosen ? ", " : "",
                    candidate->chosen ? "chosen" : "");
         table_end_row(&table);
@@ -356,7 +355,7 @@ static void print_summary(const struct report *report, FILE *out)
         return;
     }
     snprintf(text, sizeof(text),
-             "%ld communicator%s with a chosen barrier: %ld nicbarr's, %ld Open MPI's own",
+             "%ld communicator%s with a chosen barrier: %ld by nicbarr, %ld by Open MPI",
              communicators, 1 == communicators ? "" : "s", ours, communicators - ours);
     print_field(out, "summary", text);
 }
@@ -425,7 +424,7 @@ static void print_legend(const struct report *report, FILE *out)
     if (barriers || data) {
         fprintf(out, "\nHow to read the tables\n");
         print_field(out, "gain",
-                    "median of Open MPI's own function, divided by that of this candidate");
+                    "median of Open MPI's function, divided by that of this candidate");
     }
     if (barriers) {
         print_field(out, "median, q",
@@ -433,8 +432,10 @@ static void print_legend(const struct report *report, FILE *out)
                     "of each");
         print_field(out, "model",
                     "predicted from the raw limits, assuming that nodes share no CPUs");
-        print_field(out, "rounds",
-                    "rounds measured; fewer if a candidate was dropped early as clearly slower");
+        print_field(
+            out, "rounds",
+            "rounds measured; fewer if a candidate was dropped early as clearly slower; 0: the "
+            "machine was busy, and there is at most one measurement");
         print_field(out, "chosen", "the simplest candidate that is as fast as the fastest");
         print_field(out, "confidence",
                     "probability that no other candidate is better by more than 3 %");

@@ -75,6 +75,9 @@ static error_t parse_status_option(int key, char *argument, struct argp_state *s
                        argument);
         }
         return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unknown argument '%s'", argument);
+        return 0;
     case ARGP_KEY_END:
         if (STATUS_PROMETHEUS == settings->form && 0 != settings->watch) {
             argp_error(state,

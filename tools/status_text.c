@@ -72,7 +72,7 @@ static void print_nic(const struct myr_soft_view *nic)
 static void print_secrets(void)
 {
     printf("  secrets    %s\n", myr_seals()
-                                    ? "sealed when sent to other nodes (libsodium)"
+                                    ? "encrypted when sent to other nodes (libsodium)"
                                     : "sent in the clear: nicbarr was built without libsodium");
 }
 

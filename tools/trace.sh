@@ -57,7 +57,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$read" ] || [ -n "$interface" ] || bad "INTERFACE is missing (such as: nicbarr trace eth0)"
-[ -z "$read" ] || [ -r "$read" ] || fail "cannot read '$read'"
+[ -z "$read" ] || { [ -f "$read" ] && [ -r "$read" ]; } || fail "cannot read '$read'"
 
 work=$(mktemp -d) || exit 1
 trace=$work/tracefs/instances/nicbarr-$$
@@ -234,6 +234,7 @@ tell() {
 
 stages='call driver away interrupt stack program host' run=8
 if [ -n "$read" ]; then
+    head -n 1 -- "$read" | grep -q '^# .*; interface ' || fail "'$read' is not an output of nicbarr trace --raw"
     events=$read
 else
     events=$work/events

@@ -11,4 +11,4 @@ plot ARG1 using (column(0) - 0.15):(column('compute_us')) \
     '' using (column(0) + 0):(column('a_us')):(column('a_q1')):(column('a_q3')):xtic(in_lines(strcol(1))) \
         with yerrorbars linestyle 1 pointsize 1.2 title 'nicbarr', \
     '' using (column(0) + 0.15):(column('b_us')):(column('b_q1')):(column('b_q3')) \
-        with yerrorbars linestyle 2 pointsize 1.2 title "Open MPI's own"
+        with yerrorbars linestyle 2 pointsize 1.2 title "Open MPI"

@@ -9,4 +9,4 @@ set boxwidth 0.3
 set style fill solid 0.5 border
 set ylabel 'efficiency (computation / whole time)'
 plot ARG1 using (column(0) - 0.16):(column('a_efficiency')):xtic(in_lines(strcol(1))) with boxes linestyle 1 title 'nicbarr', \
-    '' using (column(0) + 0.16):(column('b_efficiency')) with boxes linestyle 2 dashtype solid title "Open MPI's own"
+    '' using (column(0) + 0.16):(column('b_efficiency')) with boxes linestyle 2 dashtype solid title "Open MPI"

@@ -6,7 +6,7 @@ set bmargin 4 # names have two lines
 set offsets 0.2, 0.2, graph 0.05, 0
 set yrange [0:*]
 set style fill solid 0.5 border
-set ylabel "Open MPI's own / nicbarr"
+set ylabel "Open MPI / nicbarr"
 plot ARG1 using (column(0)):(column('factor')):(column('factor_q1')):(column('factor_q3')):(0.35):xtic(in_lines(strcol(1))) \
         with boxerrorbars linestyle 1 \
     title 'times faster', \

@@ -11,4 +11,4 @@ set ylabel 'time of a loop (µs)'
 plot ARG1 using 1:(varied('a_q1')):(varied('a_q3')) with filledcurves linestyle 1 notitle, \
     '' using 1:(varied('b_q1')):(varied('b_q3')) with filledcurves linestyle 2 notitle, \
     '' using 1:(varied('a_us')) with linespoints linestyle 1 title with_variation('nicbarr'), \
-    '' using 1:(varied('b_us')) with linespoints linestyle 2 title with_variation("Open MPI's own")
+    '' using 1:(varied('b_us')) with linespoints linestyle 2 title with_variation("Open MPI")

@@ -8,7 +8,7 @@ stats ARG1 using (v = column('variation_percent'), seen = strstrt(variations, sp
 varied(v, name) = column('variation_percent') == word(variations, v) ? column(name) : NaN
 eval log_axis('x', 'work_us', 'work_us')
 set xlabel 'mean computation between barriers (µs)'
-set ylabel "Open MPI's own - nicbarr (µs)"
+set ylabel "Open MPI - nicbarr (µs)"
 plot for [v = 1:words(variations)] ARG1 using 1:(varied(v, 'difference_us')):(varied(v, 'difference_q1')): \
     (varied(v, 'difference_q3')) with yerrorlines linestyle 1 + (v - 1) % 6 title '±'.word(variations, v).' %', \
     0 with lines linestyle 9 notitle

@@ -3,7 +3,7 @@
 load 'style.gp'
 set xlabel 'bytes'
 set logscale x 2
-set ylabel "Open MPI's own / nicbarr"
+set ylabel "Open MPI / nicbarr"
 set yrange [0:*]
 plot ARG1 using 1:(column('factor_q1')):(column('factor_q3')) with filledcurves linestyle 1 notitle, \
     '' using 1:(column('factor')):(column('factor_q1')):(column('factor_q3')) \

@@ -5,4 +5,4 @@ eval log_axis('y', 'a_work_us', 'b_work_us')
 set xlabel 'efficiency (computation / whole time)'
 set ylabel 'computation between barriers (µs)'
 plot ARG1 using 1:(column('a_work_us')):xtic(1) with linespoints linestyle 1 title 'nicbarr', \
-    '' using 1:'b_work_us' with linespoints linestyle 2 title "Open MPI's own"
+    '' using 1:'b_work_us' with linespoints linestyle 2 title "Open MPI"

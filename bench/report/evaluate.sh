@@ -100,9 +100,9 @@ prose[fuzzy]="MPI_Ibarrier, computation, then its wait: how much of the barrier 
 NIC-based barrier progresses without the host. For comparison: the same computation after nicbarr's blocking barrier. \
 Follows the fuzzy barrier of sections 1 and 5.2 of $buntinas_gm."
 plots[fuzzy]="fuzzy=Barrier and computation together over the length of the computation"
-labels=(a=nicbarr "b=Open MPI's own" "factor=times faster" library="library alone" mpi=MPI_Barrier overhead="MPI adds"
-    difference=saved work=computation a_work="computation with nicbarr" b_work="computation with Open MPI's own"
-    a_efficiency="efficiency with nicbarr" b_efficiency="efficiency with Open MPI's own"
+labels=(a=nicbarr "b=Open MPI" "factor=times faster" library="library alone" mpi=MPI_Barrier overhead="MPI adds"
+    difference=saved work=computation a_work="computation with nicbarr" b_work="computation with Open MPI"
+    a_efficiency="efficiency with nicbarr" b_efficiency="efficiency with Open MPI"
     rtt_min="least round trip" rtt="round trip" compute=computation variation="variation ±")
 
 # ---- the command line
@@ -192,7 +192,7 @@ if [ "$nodes" != 1 ] && [ -z "$hosts_why" ]; then
     parts+=(hosts)
     part_title[hosts]="$nodes hosts, $per_host process$([ "$per_host" = 1 ] || echo es) on each"
     part_text[hosts]="Hosts are network namespaces of this machine, joined by a bridge, so all of them share its \
-processors. nicbarr's NIC: $nic. Open MPI's own barrier goes by TCP."
+processors. nicbarr's NIC: $nic. Open MPI's barrier uses TCP."
 fi
 
 # Sets the array launch to the command that starts a job in a part.

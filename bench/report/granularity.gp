@@ -8,5 +8,5 @@ set ylabel 'time of a loop (µs)'
 plot ARG1 using 1:(column('a_q1')):(column('a_q3')) with filledcurves linestyle 1 notitle, \
     '' using 1:(column('b_q1')):(column('b_q3')) with filledcurves linestyle 2 notitle, \
     '' using 1:'a_us' with linespoints linestyle 1 title 'nicbarr', \
-    '' using 1:'b_us' with linespoints linestyle 2 title "Open MPI's own", \
+    '' using 1:'b_us' with linespoints linestyle 2 title "Open MPI", \
     '' using 1:1 with lines linestyle 9 title 'computation'

@@ -8,4 +8,4 @@ plot ARG1 using 1:(column('a_q1')):(column('a_q3')) with filledcurves linestyle 
     '' using 1:(column('b_q1')):(column('b_q3')) with filledcurves linestyle 2 notitle, \
     '' using 1:(column('a_us')):(column('a_q1')):(column('a_q3')):xtic(counted(column(1))) \
         with yerrorlines linestyle 1 title 'nicbarr', \
-    '' using 1:(column('b_us')):(column('b_q1')):(column('b_q3')) with yerrorlines linestyle 2 title "Open MPI's own"
+    '' using 1:(column('b_us')):(column('b_q1')):(column('b_q3')) with yerrorlines linestyle 2 title "Open MPI"

@@ -2,7 +2,7 @@
 # How many times faster NIC-based barriers are, over processes, from latency.csv.
 load 'style.gp'
 eval process_axis
-set ylabel "Open MPI's own / nicbarr"
+set ylabel "Open MPI / nicbarr"
 set yrange [0:*]
 plot ARG1 using 1:(column('factor_q1')):(column('factor_q3')) with filledcurves linestyle 1 notitle, \
     '' using 1:(column('factor')):(column('factor_q1')):(column('factor_q3')):xtic(counted(column(1))) \

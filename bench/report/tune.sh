@@ -18,27 +18,27 @@ Measures which algorithms are best on this machine, or on several hosts, and
 adds the results to FILE, a tuning cache. Jobs read it with coll_nicbarr_cache
 FILE or auto,FILE. The machine should be idle.
 
-With --write-tuned-rules it measures the algorithms of Open MPI's own component
-tuned, and FILE becomes its rules file, for jobs without nicbarr.
+With --write-tuned-rules it measures the algorithms of Open MPI's coll/tuned, and
+FILE becomes a rules file for that component, which works without nicbarr.
 
   --write FILE       the tuning cache; its directory must exist
   --write-tuned-rules FILE
                      the rules file, likewise
   --per-host LIST    processes per host, such as 1,2,16 (default 2, 4, 8... and
-                     the number of processors; on several hosts also 1)
+                     the number of CPUs; on several hosts also 1)
   --hosts LIST       on these hosts, such as node1,node2 (default: only on this
                      one)
   --nodes LIST       on these numbers of hosts (default: all)
   --only LIST        only these collectives, of
                      ${operations[*]}
-                     (of tuned: not gather and scatter, and allgather only if
-                     it is named here)
-  --times N          measure each N times (default 5; of tuned 3)
-  --budget MS        milliseconds for each measurement (default 1000; of tuned
+                     (rules: not gather and scatter, and allgather only if it
+                     is named here)
+  --times N          measure each N times (default 5; rules: 3)
+  --budget MS        milliseconds for each measurement (default 1000; rules:
                      300)
-  --sizes MIN:MAX    of tuned: bytes of messages (default 4:1048576)
+  --sizes MIN:MAX    rules: bytes of messages (default 4:1048576)
   --output DIR       directory of a page with plots (default nicbarr-tuning; needs
-                     gnuplot; not of tuned)
+                     gnuplot; not for rules)
   --help             this text
   --version          the version
 END
@@ -58,13 +58,13 @@ file='' of_tuned=no per_host=() hosts=() nodes=() only=() times='' budget='' ran
 output=nicbarr-tuning
 log_name=tuning.log
 arguments=$*
-list() { # VALUE as words
+list() { # VALUE EXAMPLE: words
     IFS=, read -ra words <<< "$1"
-    [ ${#words[@]} -gt 0 ] || bad "$option needs a list, such as 2,4"
+    [ ${#words[@]} -gt 0 ] || bad "$option needs a list, such as $2"
 }
 numbers() { # VALUE MOST
     local word
-    list "$1"
+    list "$1" 2,4
     for word in "${words[@]}"; do number "$word" 1 "$2" "$option"; done
 }
 while [ $# -gt 0 ]; do
@@ -82,16 +82,20 @@ while [ $# -gt 0 ]; do
             [ "$option" = --write ] || of_tuned=yes ;;
         --per-host) numbers "$1" 1000; per_host=("${words[@]}") ;;
         --nodes) numbers "$1" 100000; nodes=("${words[@]}") ;;
-        --hosts) list "$1"; hosts=("${words[@]}") ;;
+        --hosts)
+            list "$1" node1,node2
+            hosts=("${words[@]}")
+            one=$(printf '%s\n' "${hosts[@]}" | sort | uniq -d | head -n 1)
+            [ -z "$one" ] || bad "--hosts has '$one' twice" ;;
         --only)
-            list "$1"
+            list "$1" barrier,bcast
             for one in "${words[@]}"; do
                 [[ -v sizes[$one] ]] || bad "there is no collective '$one'"
             done
             only=("${words[@]}") ;;
         --sizes)
-            number "${1%%:*}" 4 268435456 "$option"
-            number "${1#*:}" "${1%%:*}" 268435456 "$option"
+            number "${1%%:*}" 4 268435456 "MIN of $option"
+            number "${1#*:}" "${1%%:*}" 268435456 "MAX of $option"
             [ $((${1%%:*} % 4)) = 0 ] || bad "MIN of $option must be a multiple of 4"
             range=$1 ;;
         --times) number "$1" 1 8 "$option"; times=$1 ;;
@@ -137,9 +141,11 @@ fi
 need mpirun:openmpi-bin awk:mawk
 [ $of_tuned = yes ] || need_ours nicbarr_bench
 dir=$(cd -- "$(dirname -- "$file")" 2> /dev/null && pwd) || fail "the directory of '$file' does not exist"
-file=$dir/$(basename -- "$file")
+[ ! -d "$file" ] || fail "'$file' is a directory"
+file=${dir%/}/$(basename -- "$file")
 [ ! -e "$file" ] || [ -w "$file" ] || fail "'$file' cannot be written"
-[ -w "$dir" ] || fail "'$dir' cannot be written"
+probe=$(mktemp -- "$dir/nicbarr.XXXXXX" 2> /dev/null) || fail "'$dir' cannot be written"
+rm -f -- "$probe"
 [ $of_tuned = yes ] || may_write "$output" "$log_name" no "a tuning's"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
@@ -162,6 +168,19 @@ launch() { # HOSTS PROCESSES-ON-EACH ARGUMENT-OF-MPIRUN...
     for host in "${hosts[@]:0:$1}"; do where+=("$host:$2"); done
     [ ${#hosts[@]} -eq 0 ] || where=(--host "$(IFS=,; echo "${where[*]}")" --map-by "ppr:$2:node")
     mpirun -np $(($1 * $2)) "${where[@]}" "${more[@]}" "${@:3}"
+}
+counted() { # NUMBER NOUN ENDING-OF-THE-PLURAL
+    echo "$1 $2$([ "$1" = 1 ] || echo "$3")"
+}
+shape_name() { # HOSTS PROCESSES-ON-EACH
+    echo "$(counted "$2" process es) on $([ "$1" = 1 ] && echo "one node" || echo "each of $1 nodes")"
+}
+advice="nicbarr doctor${hosts[0]:+ --hosts $(IFS=,; echo "${hosts[*]}")} shows what is wrong"
+job_failed() { # WHAT OUTPUT
+    say "$1: the job failed, and is left out:"
+    { echo; grep -vE '^[- ]*$|nicbarr: MPI_' "$2" | head -n 5; } >&2
+    # The other jobs would fail, too, perhaps after a timeout each.
+    [ $finished -gt 0 ] || fail "the first job failed, and no other is started: $advice"
 }
 say() { # on a terminal it replaces the previous line
     if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
@@ -203,22 +222,23 @@ job() { # HOSTS PROCESSES-ON-EACH CALL: prints nicbarr's lines
 
 all=$((${#shapes[@]} * ${#calls[@]} * times)) began=$SECONDS finished=0 failed=0 left='a while'
 run_begins
-echo "${#shapes[@]} shapes, ${#operations[@]} collectives (${#calls[@]} with fixed roots), $times times each: $all jobs; into $file" >&2
+echo "$(counted ${#shapes[@]} shape s), $(counted ${#operations[@]} collective s) (${#calls[@]} with fixed roots)," \
+    "$(counted "$times" time s) each: $(counted $all job s); into $file" >&2
 echo "nicbarr tune $arguments, $date" >> "$log"
 for ((time = 1; time <= times; ++time)); do
     for shape in "${shapes[@]}"; do
         read -r count each <<< "$shape"
         for call in "${calls[@]}"; do
-            say "[$((finished + 1))/$all] $call, $each processes on each of $count hosts; $left to go"
+            name="$call, $(shape_name "$count" "$each")"
+            say "[$((finished + 1))/$all] $name; $left to go"
             job "$count" "$each" "$call" < /dev/null > "$scratch/out" 2>&1
             status=$?
-            { printf '\n%s, %s processes on each of %s hosts: status %s\n' "$call" "$each" "$count" $status
+            { printf '\n%s: status %s\n' "$name" $status
                 cat "$scratch/out"; } >> "$log"
             [ -z "$stopped" ] || break 3
             if [ $status != 0 ]; then
                 failed=$((failed + 1))
-                say "$call, $each processes on each of $count hosts: the job failed, and is left out:"
-                { echo; tail -n 5 "$scratch/out"; } >&2
+                job_failed "$name" "$scratch/out"
             fi
             finished=$((finished + 1))
             grep 'nicbarr: ' "$scratch/out" | sed "s/^/$finished /" >> "$scratch/lines"
@@ -236,7 +256,7 @@ say "$finished jobs in $(clock $((SECONDS - began)))"
 # WHAT, CHOICE, how many jobs of how many made it, and the two times, separated by tabs. The times are means over the
 # jobs that made this choice. If a job reports several choices, the earlier ones were provisional: the last one counts
 grep 'tuning cache' "$scratch/lines" | sed 's/.*nicbarr: //' | sort -u >&2
-sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*own: ([0-9.]+) us.*/\1\t\5\t\2\t\6\t\7\t\8/p' \
+sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ bytes)?) on .*, ([0-9]+ processes on [a-z0-9]+ nodes?): ([^ ]+) \(measured, ([0-9.]+) us.*Open MPI: ([0-9.]+) us.*/\1\t\5\t\2\t\6\t\7\t\8/p' \
     "$scratch/lines" | awk -F '\t' '
     function count_job(row,    made) {
         for (row in last) {
@@ -269,7 +289,7 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
         exit rows == 0
     }' > "$scratch/rows" || {
     [ -z "$stopped" ] || fail "interrupted before anything was measured" 130
-    fail "nothing was measured; to see why, run: mpirun -np 2 --mca coll_nicbarr_verbose 1 nicbarr_bench"
+    fail "nothing was measured: $advice"
 }
 awk -F '\t' '
     { row[NR] = $0; what = length($2) > what ? length($2) : what; chosen = length($3) > chosen ? length($3) : chosen }
@@ -303,8 +323,8 @@ show() { # HOSTS PROCESSES-ON-EACH
         page_failure "Nothing was measured."
         return
     fi
-    page_plot "$name" "$here/tuned.gp" "How many times faster than Open MPI's own is what was chosen" "$name.csv"
-    page_table "$name.csv" what=collective chosen=chosen times="chosen in" openmpi="Open MPI's own" factor="times faster"
+    page_plot "$name" "$here/tuned.gp" "How many times faster than Open MPI the chosen algorithm is" "$name.csv"
+    page_table "$name.csv" what=collective chosen=chosen times="chosen in" openmpi="Open MPI" factor="times faster"
     page_raw "$name.csv"
     [ -s "$output/$name.json" ] || return
     nicbarr report "$output/$name.json" --plot "$output/$name-barrier.svg" --plot "$output/$name-barrier.pdf" \

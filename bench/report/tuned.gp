@@ -9,7 +9,7 @@ set offsets 0, 0, 0, 0
 set grid xtics noytics
 set yrange [factor_records - 0.2:-0.8]
 set xrange [0:1.6 * (factor_max > 1 ? factor_max : 1)]
-set xlabel "Open MPI's own / what was chosen"
+set xlabel "Open MPI / what was chosen"
 set arrow from 1, graph 0 to 1, graph 1 nohead linestyle 9
 plot ARG1 using 'factor':0:(strcol('chosen') eq 'openmpi' ? 0xD55E00 : 0x0072B2):ytic(1) \
         with points pointtype 7 pointsize 0.9 linecolor rgb variable, \

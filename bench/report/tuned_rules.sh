@@ -26,15 +26,14 @@ tuned_jobs() { # lines into $scratch/lines; finished, failed
     for ((time = 1; time <= times; ++time)); do
         for shape in "${shapes[@]}"; do
             read -r count each <<< "$shape"
-            say "[$((finished + failed + 1))/$all] $each processes on each of $count hosts; $left to go"
+            say "[$((finished + failed + 1))/$all] $(shape_name "$count" "$each"); $left to go"
             if launch "$count" "$each" "$tuned_program" --sizes "$range" --budget "$budget" "${operations[@]}" \
                 < /dev/null > "$scratch/out" 2> "$scratch/err"; then
                 finished=$((finished + 1))
                 cat "$scratch/out" >> "$scratch/lines"
             elif [ -z "$stopped" ]; then
                 failed=$((failed + 1))
-                say "$each processes on each of $count hosts: the job failed, and is left out:"
-                { echo; tail -n 5 "$scratch/err"; } >&2
+                job_failed "$(shape_name "$count" "$each")" "$scratch/err"
             fi
             [ -z "$stopped" ] || return
             left=$(clock $(((SECONDS - began) * (all - finished - failed) / (finished + failed))))
@@ -48,11 +47,12 @@ write_tuned_rules() {
     all=$((${#shapes[@]} * times)) finished=0 failed=0
     ! is_open_mpi 6 || form=json # of a text 6.0.0rc2 takes the rules for 4 processes where there are 2 or 3
     run_begins
-    echo "${#shapes[@]} shapes, ${#operations[@]} collectives, $times times each: $all jobs; into $file" >&2
+    echo "$(counted ${#shapes[@]} shape s), $(counted ${#operations[@]} collective s)," \
+        "$(counted "$times" time s) each: $(counted $all job s); into $file" >&2
     tuned_jobs
     say "$finished jobs"
     [ ! -t 2 ] || echo >&2
-    [ $finished -gt 0 ] || fail "nothing was measured${stopped:+: interrupted}"
+    [ $finished -gt 0 ] || fail "interrupted before anything was measured" 130
     [ -z "$stopped" ] || echo "interrupted: the following results are of $finished of $all jobs" >&2
     awk -v form=$form -v rules="$scratch/rules" -v from="$(tuned_from)" -f "$here/tuned_rules.awk" "$scratch/lines" ||
         fail "the jobs have measured nothing"

@@ -73,7 +73,7 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     if (0 == ompi_comm_rank(comm) && nicbarr_warn_once(NICBARR_MESSAGE_CHUNKS)) {
         char name[NICBARR_COMM_TEXT];
         opal_output(0,
-                    "nicbarr: %s of more than %d bytes on %s (%d processes) stays Open MPI's own: "
+                    "nicbarr: %s of more than %d bytes on %s (%d processes) is left to Open MPI: "
                     "half of the node's shared memory is in use (see coll_nicbarr_memory, and the "
                     "system's limits of memory)",
                     nicbarr_collective_name(collective), (int)NICBARR_LINES_MOST,

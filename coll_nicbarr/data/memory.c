@@ -55,7 +55,7 @@ static void warn_no_memory(ompi_communicator_t *comm, enum nicbarr_collective co
     char name[NICBARR_COMM_TEXT];
     if (0 == ompi_comm_rank(comm) && nicbarr_warn_once(NICBARR_MESSAGE_DATA)) {
         opal_output(0,
-                    "nicbarr: %s on %s (%d processes) stays Open MPI's own: %s (see "
+                    "nicbarr: %s on %s (%d processes) is left to Open MPI: %s (see "
                     "coll_nicbarr_memory, and the system's limits of memory)",
                     nicbarr_collective_name(collective), nicbarr_comm_name(comm, name),
                     ompi_comm_size(comm), error->text);

@@ -280,8 +280,7 @@ static void write_figures(char figures[FIGURES_TEXT], const struct nicbarr_conte
     if (contest->provisional) {
         snprintf(doubt, sizeof(doubt), "; provisional, confidence %.2f", contest->confidence);
     }
-    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI's own: %.3f us%s", chosen_us, openmpi_us,
-             doubt);
+    snprintf(figures, FIGURES_TEXT, ", %.3f us; Open MPI: %.3f us%s", chosen_us, openmpi_us, doubt);
 }
 
 /* Print the implementation of `what`. */

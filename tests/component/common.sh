@@ -70,8 +70,8 @@ said_before() { # both, in this order
         END { exit !(a && b && a < b) }' "$scratch/out"
 }
 said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
-# For no communicator is it reported twice that its barriers stay Open MPI's own.
-told_once() { [ -z "$(grep -o "barriers on .* stay Open MPI's own" "$scratch/out" | sort | uniq -d)" ]; }
+# For no communicator is it reported twice that its barriers are left to Open MPI.
+told_once() { [ -z "$(grep -o "barriers on .* are left to Open MPI" "$scratch/out" | sort | uniq -d)" ]; }
 silent() { ! said "nicbarr:"; }
 
 # The component, changed by a command of sed, to standard output.

@@ -171,7 +171,7 @@ written both < <(printf "1 %s\n" "coll what=barrier how=b c=0 times=11" \
 check "a barrier is declined when it is about to be measured" on_hosts --switch --shell 2 1 bash "$scratch/short.sh" "${soft[@]}" \
     --mca coll_nicbarr_tune_after 0 --mca coll_nicbarr_tune_budget 1 --mca coll_nicbarr_tune_share 99 "${both[@]}"
 check "a measurement was provisional before" said "openmpi (measured, provisional"
-check "the barrier is left to Open MPI" said "barriers on MPI_COMM_WORLD (2 processes) stay Open MPI's own"
+check "the barrier is left to Open MPI" said "barriers on MPI_COMM_WORLD (2 processes) are left to Open MPI"
 
 # ---- played by the kernels, where BPF programs are allowed
 
@@ -266,6 +266,6 @@ for hosts in 1-2 2-3; do
 done
 check "packets are not delivered" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "${any[@]}"
-told() { said "stay Open MPI's own: .*packets do not get through" && told_once; }
+told() { said "are left to Open MPI: .*packets do not get through" && told_once; }
 check "a message reports that packets are not delivered" told
 finish

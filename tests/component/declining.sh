@@ -9,7 +9,7 @@ echo "NICBARR_SEED=$seed"
 . "$(dirname "$0")/odd_common.sh"
 program=$programs/barrier_ledger
 works() { job "$@" && said "^ok"; }
-why() { check "$1: said once" said_once "stay Open MPI's own: .*$2"; }
+why() { check "$1: said once" said_once "are left to Open MPI: .*$2"; }
 
 odd() { works 4 "$scratch/odd.sh" "$@" "$program"; }
 
@@ -45,7 +45,7 @@ EOF
     chmod +x "$scratch/container.sh"
     check "one process in another container" \
         works 4 "$scratch/container.sh" "$program" --ledger "$scratch/ledger"
-    check "a message names the process in the other container" said "stay Open MPI's own: process"
+    check "a message names the process in the other container" said "are left to Open MPI: process"
 else
     echo "skip another container: no right to unshare"
 fi

@@ -51,7 +51,7 @@ unset NICBARR_FAKE
 # shellcheck disable=SC2086 # words
 check "the memory of the fake NIC is missing" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_tune_after 1 $ledger --seed "$seed"
-check "a message gives the reason" said "stay Open MPI's own: process 0: NICBARR_FAKE is not set"
+check "a message gives the reason" said "are left to Open MPI: process 0: NICBARR_FAKE is not set"
 check "the kinds of NIC that the fake NIC replaces are not used" \
     bash -c "! ompi_info --param coll nicbarr --level 9 | grep -q 'coll_nicbarr_network\|kernel'"
 finish

@@ -153,7 +153,7 @@ check "the soft NIC executes the barriers" said "nodes: pairwise@soft"
 check "a message gives the remedy" said "nicbarr: myrd --kernel (process [0-9]*) does not answer: .*kill -CONT"
 check "daemons are stopped, and no other NIC is allowed" stopped \
     --mca coll_nicbarr_tune_after 1 --mca coll_nicbarr_nic kernel
-check "a message gives the reason" said "stay Open MPI's own: .*myrd --kernel (process [0-9]*) does not answer"
+check "a message gives the reason" said "are left to Open MPI: .*myrd --kernel (process [0-9]*) does not answer"
 check "the message is printed once for each communicator" told_once
 check "the NICs do not execute barriers" unsaid "nodes: .*@kernel"
 go=$scratch/go

@@ -135,7 +135,7 @@ check "one daemon is left" [ "$(status 'len(pids("myrd"))')" = 1 ]
 
 declined() {
     run_job --mca coll_nicbarr_nic daemon "$programs/pvars" && said "^ok.*counted 0" &&
-        said "stay Open MPI's own: .*cannot reach the daemon myrd"
+        said "are left to Open MPI: .*cannot reach the daemon myrd"
 }
 check "a job that requires a missing daemon uses Open MPI, and a message gives the reason" declined
 check "a job uses private NICs by default" served

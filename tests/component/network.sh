@@ -8,8 +8,8 @@
 # With 300 barriers the ledger has a phase that uses all communicators.
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
 said_so() { # in one line per communicator; each host's rank 0s print at most one
-    check "a message gives the reason: $1" said "nicbarr: barriers on .*stay Open MPI's own: .*$1"
-    check "the message is printed once for each communicator" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) stay Open MPI's own.*/\1/p" \
+    check "a message gives the reason: $1" said "nicbarr: barriers on .*are left to Open MPI: .*$1"
+    check "the message is printed once for each communicator" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) are left to Open MPI.*/\1/p" \
         "$scratch/out" | sort | uniq -d | grep MPI_COMM_WORLD)"
 }
 # On any communicator of several hosts; where only some of the hosts cannot communicate, on MPI_COMM_WORLD.

@@ -88,7 +88,7 @@ no_memory() { # PROGRAM...
     on_hosts 2 1 bash -c 'ulimit -l 0 && exec setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock "$@"' \
         bash "$@"
 }
-own() { said "nicbarr: barriers on .* (2 processes) stay Open MPI's own: .*$1"; }
+own() { said "nicbarr: barriers on .* (2 processes) are left to Open MPI: .*$1"; }
 check "one host has no device" no_device "${ledger[@]}"
 check "a message gives the reason" own "no RDMA device that coll_nicbarr_verbs_devices allows"
 check "the memory cannot be locked" no_memory "${ledger[@]}"

@@ -97,7 +97,7 @@ odd() { # VARIABLE=VALUE
     # shellcheck disable=SC2016 # expanded there
     runs 1 bash -c '[ "$(hostname)" != machine2 ] || export "$1"; shift; exec "$@"' bash "$1" "${ledger[@]}"
 }
-own() { said "barriers on .* (2 processes) stay Open MPI's own: process $1" && told_once; }
+own() { said "barriers on .* (2 processes) are left to Open MPI: process $1" && told_once; }
 check "the second machine is without nicbarr" odd OMPI_MCA_coll=^nicbarr
 check "a line says so" own "1 does not have the component"
 mkdir "$scratch/other"
@@ -105,7 +105,7 @@ changed_component "$to_another_format" > "$scratch/other/mca_coll_nicbarr.so"
 check "it has another version" odd "OMPI_MCA_mca_base_component_path=$scratch/other:SYSTEM_DEFAULT"
 # (Neither can read what the other one says, so each says it.)
 check "a line says so" said \
-    "barriers on .* (2 processes) stay Open MPI's own: process [01] does not have the component, has another version"
+    "barriers on .* (2 processes) are left to Open MPI: process [01] does not have the component, has another version"
 
 # ---- the kernels' NICs
 
@@ -131,7 +131,7 @@ only_to_tracers() { yama 1 && played 2 "dissemination:1@soft" "${untraced[@]}" "
 check "Yama's ptrace_scope 1: processes share their NIC" only_to_tracers
 to_nobody() {
     yama 2 && runs 2 --mca coll_nicbarr_nic soft "${untraced[@]}" "${ledger[@]}" &&
-        said "stay Open MPI's own: .*pidfd_getfd is not permitted"
+        said "are left to Open MPI: .*pidfd_getfd is not permitted"
 }
 check "ptrace_scope 2: they do not, and a line says so" to_nobody
 check "as before" yama 0

@@ -63,9 +63,11 @@ run --read few
 refuses "too few" "no barriers seen: .*nicbarr status"
 : > nothing
 run --read nothing
-refuses "none" "no barriers seen"
+refuses "none" "'nothing' is not an output of nicbarr trace --raw"
 run --read not/there
 refuses "no such file" "cannot read 'not/there'"
+run --read .
+refuses "a directory" "cannot read '\.'"
 run
 refuses "no interface" "INTERFACE is missing.*--help" 64
 run eth0 eth1

@@ -32,12 +32,12 @@ case "$*" in
         cp "$sample" "$(sed 's/.*coll_nicbarr_report \([^ ]*\).*/\1/' <<< "$*")"
         [ ! -e "$here/slow" ] || { kill "$PPID"; rm "$here/slow"; }
         [ $(($(grep -c ' barrier ' "$here/jobs") % 3)) != 0 ] || choice=flags:4 us=0.500
-        echo "[h:1] nicbarr: MPI_Barrier on MPI_COMM_WORLD, $2 processes on $where: counter:1 (measured, 9.000 us; Open MPI's own: 9.500 us; provisional, confidence 0.29)"
-        echo "[h:1] nicbarr: MPI_Barrier on MPI_COMM_WORLD, $2 processes on $where: $choice (measured, $us us; Open MPI's own: 8.000 us)"
+        echo "[h:1] nicbarr: MPI_Barrier on MPI_COMM_WORLD, $2 processes on $where: counter:1 (measured, 9.000 us; Open MPI: 9.500 us; provisional, confidence 0.29)"
+        echo "[h:1] nicbarr: MPI_Barrier on MPI_COMM_WORLD, $2 processes on $where: $choice (measured, $us us; Open MPI: 8.000 us)"
         echo "[h:1] nicbarr: MPI_Barrier on another, $2 processes on $where: $choice (same shape)" ;;
     *)
         [ ! -e "$here/broken" ] || exit 1
-        echo "[h:1] nicbarr: MPI_Bcast up to 32 bytes on x, $2 processes on $where: ring (measured, 1.500 us; Open MPI's own: 3.000 us)" ;;
+        echo "[h:1] nicbarr: MPI_Bcast up to 32 bytes on x, $2 processes on $where: ring (measured, 1.500 us; Open MPI: 3.000 us)" ;;
 esac
 END
 printf '#!/bin/sh\necho "mca:coll:nicbarr:version"\n' > bin/ompi_info
@@ -59,7 +59,7 @@ verdict $? "a job for each shape and collective, each time, and for a root that 
 verdict $? "all of them write the file, and do not read it"
 [ "$(cut -d ' ' -f 2 jobs | uniq | tr -d '\n')" = 232323 ]
 verdict $? "shapes take turns"
-grep -q '^\[18/18\] bcast --root 0, 3 processes on each of 1 hosts; [0-9]*:[0-9][0-9] to go$' err
+grep -q '^\[18/18\] bcast --root 0, 3 processes on one node; [0-9]*:[0-9][0-9] to go$' err
 verdict $? "it says how long it takes"
 [ "$(sed -E 's/ +/ /g' out)" = "2 processes on one node
  collective chosen jobs us Open MPI us factor
@@ -104,8 +104,12 @@ run --write cache.json --times 1 --only barrier,bcast --per-host 2
 [ $status -eq 1 ] && grep -q 'the job failed, and is left out' err && grep -q 'MPI_Barrier' out
 verdict $? "a job that fails is left out, and said"
 run --write cache.json --times 1 --only bcast --per-host 2
-[ $status -eq 1 ] && grep -q '^nicbarr tune: nothing was measured' err && [ ! -s out ]
-verdict $? "nothing measured is an error"
+[ $status -eq 1 ] && grep -q '^nicbarr tune: the first job failed, .*: nicbarr doctor shows' err && [ ! -s out ] &&
+    [ "$(grep -c '' jobs)" = 1 ]
+verdict $? "if the first job fails, no other is started"
+run --write cache.json --times 1 --only bcast --hosts a,b --per-host 2
+grep -q ': nicbarr doctor --hosts a,b shows' err
+verdict $? "... and the message names the hosts to check"
 
 wrong() { # STATUS WHAT ARGUMENT...
     run "${@:3}"
@@ -115,7 +119,9 @@ wrong() { # STATUS WHAT ARGUMENT...
 wrong 64 "--write FILE is missing" --per-host 2
 wrong 64 "needs a value" --write
 wrong 64 "must be a number from 1 to 1000" --write x --per-host 2,0
-wrong 64 "needs a list" --write x --per-host ""
+wrong 64 "needs a list, such as 2,4" --write x --per-host ""
+wrong 64 "needs a list, such as barrier,bcast" --write x --only ""
+wrong 64 "--hosts has 'a' twice" --write x --hosts a,b,a
 wrong 64 "no collective 'alltoall'" --write x --only barrier,alltoall
 wrong 64 "--nodes needs --hosts" --write x --nodes 2
 wrong 64 "has fewer than 3 hosts" --write x --hosts a,b --nodes 3
@@ -125,6 +131,8 @@ mkdir foreign
 touch foreign/file
 wrong 1 "has files that are not a tuning's" --write x --output foreign
 wrong 1 "the directory of .* does not exist" --write nowhere/x
+wrong 1 "is a directory" --write foreign
+wrong 1 "cannot be written" --write /proc/x
 wrong 1 "at least two processes" --write x --per-host 1
 run --help
 [ $status -eq 0 ] && grep -q '^Usage: nicbarr tune' out && grep -q 'allreduce' out && [ "$(wc -L < out)" -le 90 ]

@@ -146,7 +146,7 @@ run --write-tuned-rules rules --per-host 4 --times 1
 verdict $? "nothing measured is an error, and the file stays"
 rm lines.*
 run --write-tuned-rules rules --per-host 4 --times 1
-[ $status -eq 1 ] && grep -q '^no such job' err && grep -q '^nicbarr tune: nothing was measured' err && cmp -s rules before
+[ $status -eq 1 ] && grep -q '^no such job' err && grep -q '^nicbarr tune: the first job failed' err && cmp -s rules before
 verdict $? "neither are jobs that fail"
 
 wrong() { # STATUS WHAT ARGUMENT...
