@@ -73,7 +73,7 @@ enum {
 enum mca_btl_myr_pools {
     MCA_BTL_MYR_EAGER,  /* for ob1: short messages */
     MCA_BTL_MYR_LARGE,  /* for ob1: parts of long messages */
-    MCA_BTL_MYR_LETTER, /* for windows: requests */
+    MCA_BTL_MYR_ACTIVE, /* for windows: requests */
     MCA_BTL_MYR_CHUNK,  /* for windows: large data */
     MCA_BTL_MYR_POOLS,
 };

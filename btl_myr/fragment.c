@@ -21,10 +21,10 @@ enum {
     EAGER_FRAGMENTS = 128,
     /* sufficient for a pipeline of several messages with about 3 fragments each */
     LARGE_FRAGMENTS = 32,
-    LETTERS = 120,
+    ACTIVE_MESSAGES = 120,
     CHUNKS = 15,
     HALVINGS = 3, /* maximum number of halvings, so at least an eighth remains */
-    LETTER_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
+    ACTIVE_BYTES = MYR_SHORT_BYTES - sizeof(struct mca_btl_myr_header),
     OVERFLOW_MOST = 256, /* overflow fragments of an endpoint */
     CONTROL_BYTES = 256, /* ob1's control packets have at most this size */
     ADDED_LEAST = 64,    /* limits of the fragments that can be added */
@@ -109,7 +109,7 @@ static size_t arena_bytes(const struct numbers *numbers)
     return (size_t)(numbers->buffers + numbers->large + numbers->chunks) *
                slice_bytes(direct->btl_max_send_size) +
            (size_t)numbers->eager * slice_bytes(direct->btl_eager_limit) +
-           LETTERS * slice_bytes(LETTER_BYTES);
+           ACTIVE_MESSAGES * slice_bytes(ACTIVE_BYTES);
 }
 
 /* Returns how often the numbers must be halved to fit into the process's share of the memory. At
@@ -141,7 +141,8 @@ static uint32_t added_most(void)
 uint32_t mca_btl_myr_tokens(void)
 {
     const struct numbers numbers = numbers_after(least_halvings());
-    return (uint32_t)(numbers.eager + numbers.large + LETTERS + numbers.chunks) + added_most();
+    return (uint32_t)(numbers.eager + numbers.large + ACTIVE_MESSAGES + numbers.chunks) +
+           added_most();
 }
 
 /* Allocates the arena; the numbers are reduced if there is not enough memory for them. */
@@ -182,7 +183,7 @@ enum myr_status mca_btl_myr_memory_open(struct myr_error *error)
     component->pools = true;
     const bool made = open_pool(MCA_BTL_MYR_EAGER, small, numbers.eager) &
                       open_pool(MCA_BTL_MYR_LARGE, large, numbers.large) &
-                      open_pool(MCA_BTL_MYR_LETTER, LETTER_BYTES, LETTERS) &
+                      open_pool(MCA_BTL_MYR_ACTIVE, ACTIVE_BYTES, ACTIVE_MESSAGES) &
                       open_pool(MCA_BTL_MYR_CHUNK, large, numbers.chunks);
     return made && NULL != component->added
                ? MYR_OK

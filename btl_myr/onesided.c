@@ -3,11 +3,11 @@
  * ends with a callback when it has completed at the target.
  *
  * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
- * system permits this. All other operations are request messages (letters), which the target
+ * system permits this. All other operations are active messages, which the target
  * processes in its progress function and answers with a reply. Data are cut into chunks, each with
- * its own letter, and each chunk of a put is acknowledged. Therefore the order of letters does not
- * matter. Atomic operations on the memory of a process are executed with atomic instructions of the
- * CPU, by this process itself or by processes that have mapped its memory.
+ * its own message, and each chunk of a put is acknowledged. Therefore the order of messages does
+ * not matter. Atomic operations on the memory of a process are executed with atomic instructions of
+ * the CPU, by this process itself or by processes that have mapped its memory.
  *
  * Only the two atomic operations that osc/rdma requires are implemented, on 64-bit words. osc/rdma
  * implements all other operations with a lock, a get and a put. This avoids two bugs of osc/rdma
@@ -17,8 +17,8 @@
  *
  * Memory is bounded, and no request is dropped, as follows:
  *
- * - Each letter that has not been sent yet belongs to a task. The number of tasks for puts and gets
- *   is limited; beyond this limit, osc/rdma retries.
+ * - Each message that has not been sent yet belongs to a task. The number of tasks for puts and
+ * gets is limited; beyond this limit, osc/rdma retries.
  * - Atomic operations always get a task, because osc/rdma also issues them in callbacks, where it
  *   cannot wait. osc/rdma has at most one outstanding atomic operation for each thread and each
  *   process.
@@ -50,7 +50,7 @@
 #include <string.h>
 
 enum {
-    TAG = MCA_BTL_TAG_BTL + 24, /* tag of letters; Open MPI's BTLs use the first four */
+    TAG = MCA_BTL_TAG_BTL + 24, /* tag of active messages; Open MPI's BTLs use the first four */
     MOST_ASKED = 1024,          /* limit of a process's outstanding puts and gets */
 };
 
@@ -63,25 +63,26 @@ enum what {
     WORD,
 };
 
-/* The header of a letter, which data may follow. */
-struct letter {
+/* The header of an active message, which data may follow. */
+struct active_message {
     uint8_t what;
     bool zero[7];
     uint64_t address; /* address at the target; in DATA: offset from the beginning of the requested
                          data */
-    uint64_t bytes;   /* size of the memory that the letter refers to */
+    uint64_t bytes;   /* size of the memory that the message refers to */
     uint64_t task;    /* the task at the process that sent the request */
     struct mca_btl_myr_atomic atomic; /* in WORD: executed */
 };
 
-/* A letter to send, with its data. The task of a request exists until the reply is complete. */
+/* An active message to send, with its data. The task of a request exists until the reply is
+ * complete. */
 typedef struct task {
     opal_free_list_item_t super;
     struct mca_btl_base_endpoint_t *endpoint;
-    struct letter letter; /* the next letter to be sent */
-    const uint8_t *data;  /* data to be sent; NULL: none */
-    size_t left;          /* bytes not sent yet */
-    bool asks;            /* whether it is a request; otherwise it is a reply */
+    struct active_message message; /* the next message to be sent */
+    const uint8_t *data;           /* data to be sent; NULL: none */
+    size_t left;                   /* bytes not sent yet */
+    bool asks;                     /* whether it is a request; otherwise it is a reply */
 
     /* For requests only: */
     uint64_t unanswered;   /* bytes; 1 for a word */
@@ -99,12 +100,12 @@ static OBJ_CLASS_INSTANCE(task_t, opal_free_list_item_t, NULL, NULL);
 struct part {
     mca_btl_myr_fragment_t *fragment;
     struct mca_btl_base_endpoint_t *endpoint;
-    struct letter letter;
+    struct active_message message;
     const uint8_t *data;
     size_t bytes;
 };
 
-static void complete_letter(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+static void complete_active(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                             mca_btl_base_descriptor_t *descriptor, int status);
 
 static task_t *first_task(struct mca_btl_base_endpoint_t *endpoint)
@@ -131,14 +132,14 @@ static task_t *find_task(struct part *part)
     for (; item != opal_list_get_end(&component->asking); item = opal_list_get_next(item)) {
         struct mca_btl_base_endpoint_t *endpoint = (struct mca_btl_base_endpoint_t *)item;
         task_t *task = first_task(endpoint);
-        const size_t all = sizeof(struct letter) + task->left;
-        const enum mca_btl_myr_pools pool = all <= component->pool[MCA_BTL_MYR_LETTER].payload
-                                                ? MCA_BTL_MYR_LETTER
+        const size_t all = sizeof(struct active_message) + task->left;
+        const enum mca_btl_myr_pools pool = all <= component->pool[MCA_BTL_MYR_ACTIVE].payload
+                                                ? MCA_BTL_MYR_ACTIVE
                                                 : MCA_BTL_MYR_CHUNK;
         const size_t most = component->pool[pool].payload, bytes = all < most ? all : most;
         part->fragment = mca_btl_myr_take_fragment(pool, endpoint, bytes, MCA_BTL_NO_ORDER, 0);
         if (NULL != part->fragment) {
-            part->bytes = bytes - sizeof(struct letter);
+            part->bytes = bytes - sizeof(struct active_message);
             return task;
         }
     }
@@ -156,13 +157,13 @@ static bool take_part(struct part *part)
     }
     struct mca_btl_base_endpoint_t *endpoint = task->endpoint;
     part->endpoint = endpoint;
-    part->letter = task->letter;
+    part->message = task->message;
     part->data = task->data;
     opal_list_remove_first(&endpoint->waiting);
     opal_list_remove_item(&component->asking, &endpoint->super);
     if (NULL != task->data) {
-        part->letter.bytes = part->bytes;
-        task->letter.address += part->bytes;
+        part->message.bytes = part->bytes;
+        task->message.address += part->bytes;
         task->data += part->bytes;
         task->left -= part->bytes;
     }
@@ -190,16 +191,16 @@ static void send_parts(void)
             return;
         }
         uint8_t *payload = part.fragment->segment.seg_addr.pval;
-        memcpy(payload, &part.letter, sizeof(part.letter));
+        memcpy(payload, &part.message, sizeof(part.message));
         if (0 != part.bytes) {
-            memcpy(payload + sizeof(part.letter), part.data, part.bytes);
+            memcpy(payload + sizeof(part.message), part.data, part.bytes);
         }
-        part.fragment->base.des_cbfunc = complete_letter;
+        part.fragment->base.des_cbfunc = complete_active;
         (void)mca_btl_myr_send(NULL, part.endpoint, &part.fragment->base, TAG);
     }
 }
 
-static void complete_letter(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+static void complete_active(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                             mca_btl_base_descriptor_t *descriptor, int status)
 {
     (void)endpoint;
@@ -219,7 +220,7 @@ static void send_task(task_t *task)
 
 /* ---- the target ---- */
 
-static void send_answer(const opal_process_name_t *to, const struct letter *letter,
+static void send_answer(const opal_process_name_t *to, const struct active_message *message,
                         const void *data, size_t bytes)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -230,7 +231,7 @@ static void send_answer(const opal_process_name_t *to, const struct letter *lett
         return;
     }
     task->endpoint = endpoint;
-    task->letter = *letter;
+    task->message = *message;
     task->data = data;
     task->left = bytes;
     task->asks = false;
@@ -252,24 +253,24 @@ static void execute_atomic(uint64_t address, struct mca_btl_myr_atomic *atomic)
 }
 
 /* Executes a request of process `by`, and sends the reply. */
-static void serve_request(const opal_process_name_t *by, const struct letter *letter,
+static void serve_request(const opal_process_name_t *by, const struct active_message *message,
                           const void *data)
 {
-    struct letter back = {.bytes = letter->bytes, .task = letter->task};
-    switch (letter->what) {
+    struct active_message back = {.bytes = message->bytes, .task = message->task};
+    switch (message->what) {
     case PUT:
-        memcpy((void *)(uintptr_t)letter->address, data, letter->bytes);
+        memcpy((void *)(uintptr_t)message->address, data, message->bytes);
         back.what = DONE;
         send_answer(by, &back, NULL, 0);
         return;
     case GET:
         back.what = DATA;
-        send_answer(by, &back, (const void *)(uintptr_t)letter->address, letter->bytes);
+        send_answer(by, &back, (const void *)(uintptr_t)message->address, message->bytes);
         return;
     default:
         back.what = WORD;
-        back.atomic = letter->atomic;
-        execute_atomic(letter->address, &back.atomic);
+        back.atomic = message->atomic;
+        execute_atomic(message->address, &back.atomic);
         send_answer(by, &back, NULL, 0);
     }
 }
@@ -288,7 +289,7 @@ static task_t *make_request(struct mca_btl_base_endpoint_t *endpoint, uint8_t wh
     OPAL_THREAD_UNLOCK(&component->lock);
     if (NULL != task) {
         task->endpoint = endpoint;
-        task->letter = (struct letter){
+        task->message = (struct active_message){
             .what = what, .address = address, .bytes = bytes, .task = (uint64_t)(uintptr_t)task};
         task->data = NULL;
         task->left = 0;
@@ -326,17 +327,17 @@ static void store_found(const struct mca_btl_base_endpoint_t *endpoint, void *lo
 }
 
 /* Processes a reply. The request completes with its last reply. */
-static void process_reply(const struct letter *letter, const void *data)
+static void process_reply(const struct active_message *message, const void *data)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
-    task_t *task = (task_t *)(uintptr_t)letter->task;
-    if (DATA == letter->what) {
-        memcpy((uint8_t *)task->local + letter->address, data, letter->bytes);
-    } else if (WORD == letter->what) {
-        store_found(task->endpoint, task->local, task->letter.address, task->waits_for_itself,
-                    &letter->atomic);
+    task_t *task = (task_t *)(uintptr_t)message->task;
+    if (DATA == message->what) {
+        memcpy((uint8_t *)task->local + message->address, data, message->bytes);
+    } else if (WORD == message->what) {
+        store_found(task->endpoint, task->local, task->message.address, task->waits_for_itself,
+                    &message->atomic);
     }
-    task->unanswered -= letter->bytes;
+    task->unanswered -= message->bytes;
     if (0 != task->unanswered) {
         return;
     }
@@ -348,17 +349,17 @@ static void process_reply(const struct letter *letter, const void *data)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
-static void receive_letter(const mca_btl_base_segment_t *segment)
+static void receive_active(const mca_btl_base_segment_t *segment)
 {
-    const struct letter *letter = segment->seg_addr.pval;
+    const struct active_message *message = segment->seg_addr.pval;
     const struct mca_btl_myr_header *header = segment->seg_addr.pval;
-    if (letter->what <= ATOMIC) {
-        serve_request(&header[-1].from, letter, letter + 1);
+    if (message->what <= ATOMIC) {
+        serve_request(&header[-1].from, message, message + 1);
     } else {
-        process_reply(letter, letter + 1);
+        process_reply(message, message + 1);
     }
 }
-NICBARR_BTL_RECEIVER(received, receive_letter)
+NICBARR_BTL_RECEIVER(received, receive_active)
 
 /* ---- the BTL's functions ---- */
 
@@ -432,7 +433,7 @@ static int start_atomic(struct mca_btl_base_endpoint_t *endpoint, void *local_ad
     }
     task_t *task = make_request(endpoint, ATOMIC, remote_address, 1);
     if (NULL != task) {
-        task->letter.atomic = *atomic;
+        task->message.atomic = *atomic;
         task->waits_for_itself = waits_for_itself;
     }
     return send_request(task, local_address, local_handle, callback, context, data);

@@ -75,10 +75,10 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 {
     uint64_t words[NICBARR_SHARED_WORDS] = {0, 0};
     if (0 == ompi_comm_rank(comm)) {
-        const uint32_t players = module->shape.players, suspect = nicbarr_suspect_nics(players);
+        const uint32_t nics = module->shape.nics, suspect = nicbarr_suspect_nics(nics);
         struct nicbarr_choice choice;
         enum nicbarr_source source;
-        words[1] = propose_choice(module->shape, suspect, &choice, &source) ? suspect : players;
+        words[1] = propose_choice(module->shape, suspect, &choice, &source) ? suspect : nics;
         words[0] = myr_secret_draw(&module->secret) ? nicbarr_choice_encode(choice, source) : 0;
     }
     const int rc = share_words(module, comm, words, all_suspect);
@@ -153,7 +153,7 @@ int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communic
     }
     if (0 == ompi_comm_rank(comm)) {
         words[0] = myr_secret_draw(&module->secret);
-        words[1] = nicbarr_suspect_nics(module->shape.players);
+        words[1] = nicbarr_suspect_nics(module->shape.nics);
     }
     return share_words(module, comm, words, all_suspect);
 }

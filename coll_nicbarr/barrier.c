@@ -138,7 +138,7 @@ static int barrier_comparing(ompi_communicator_t *comm, mca_coll_base_module_t *
     if (module->across && handle_pending(module, comm)) {
         return nicbarr_barrier(comm, base);
     }
-    return nicbarr_watch_play(module, comm);
+    return nicbarr_watch_barrier(module, comm);
 }
 
 static int barrier_first(ompi_communicator_t *comm, mca_coll_base_module_t *module)

@@ -86,7 +86,7 @@ static enum nicbarr_census_result consider_nic(struct count *count, uint32_t nic
         parts_free(&parts);
         return NICBARR_MIXED;
     }
-    nodes->players |= UINT32_C(1) << nic;
+    nodes->nics |= UINT32_C(1) << nic;
     if (first) {
         nodes->by = nic;
         count->nodes = parts;
@@ -131,7 +131,7 @@ static bool describe_nodes(const struct count *count, struct nicbarr_nodes *node
         }
     }
     for (uint32_t nic = 1; good && nic < nicbarr_nics_end(); ++nic) {
-        good = 0 == (nodes->players >> nic & 1) || collect_names(count, nic, nodes);
+        good = 0 == (nodes->nics >> nic & 1) || collect_names(count, nic, nodes);
     }
     return good;
 }

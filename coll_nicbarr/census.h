@@ -40,7 +40,7 @@ struct nicbarr_nodes {
     uint32_t nodes, node;   /* number of nodes; the node of this process */
     uint32_t locals, local; /* number of processes on this node; this process's index */
     uint32_t by;            /* number of the NIC whose users form a node */
-    uint32_t players;       /* bit n: NIC n can connect all nodes */
+    uint32_t nics;          /* bit n: NIC n can connect all nodes */
     const struct myr_nic_name **names[NICBARR_NICS_MOST]; /* [nodes]; NULL if the NIC cannot */
     uint32_t *firsts; /* [nodes]: the number in its segment of each node's first process */
     uint32_t *ranks;  /* [nodes]: that process's rank */

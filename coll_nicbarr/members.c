@@ -124,7 +124,7 @@ static const char *check_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     free(peers);
     if (NULL == why) {
         module->members_digest = digest;
-        module->shape = (struct nicbarr_shape){.nodes = 1, .players = 1};
+        module->shape = (struct nicbarr_shape){.nodes = 1, .nics = 1};
         fill_shape(&module->shape, size, number_homes(module->homes, size, comm));
     }
     return why;
@@ -235,7 +235,7 @@ const char *nicbarr_nodes_determine(mca_coll_nicbarr_module_t *module, ompi_comm
     }
     module->shape = (struct nicbarr_shape){
         .nodes = module->nodes.nodes,
-        .players = module->nodes.players,
+        .nics = module->nodes.nics,
     };
     fill_shape(&module->shape, (uint32_t)size, homes);
     return NULL;

@@ -36,9 +36,9 @@ enum nicbarr_algorithm {
     NICBARR_ALGORITHMS
 };
 
-/* An algorithm with its parameter and its player, which is either the NIC that executes the
+/* An algorithm with its parameter and its executor, which is either the NIC that executes the
  * algorithm or the processes themselves. Its name is "tree:4", "pairwise@NAME", and so on.
- * Schedules do not depend on the player. */
+ * Schedules do not depend on the executor. */
 struct nicbarr_choice {
     enum nicbarr_algorithm algorithm;
     uint32_t parameter; /* 0 if the algorithm has none */

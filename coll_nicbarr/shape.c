@@ -9,7 +9,7 @@
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape)
 {
     const uint32_t fields[] = {shape->nodes,      shape->processes, shape->homes,
-                               shape->processors, shape->players,   shape->oversubscribed};
+                               shape->processors, shape->nics,      shape->oversubscribed};
     return UINT64_C(1) << 63 | nicbarr_digest(0, fields, sizeof(fields));
 }
 
@@ -44,9 +44,9 @@ uint64_t nicbarr_schedules_digest(void)
     return good ? digest : 0;
 }
 
-bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players)
+bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t nics)
 {
-    const uint32_t left = shape->players & ~players;
-    shape->players = 0 == left ? shape->players : left;
+    const uint32_t left = shape->nics & ~nics;
+    shape->nics = 0 == left ? shape->nics : left;
     return 0 != left;
 }

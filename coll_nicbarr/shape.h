@@ -17,24 +17,24 @@ struct nicbarr_shape {
     uint32_t homes;      /* distinct homes (glossary) on rank 0's node; 1: not bound */
     uint32_t processors; /* processors of rank 0's node that are available to the job */
     /* bit n: NIC n can execute collectives; bit 0, on one node: the processes can */
-    uint32_t players;
+    uint32_t nics;
     bool oversubscribed;
 };
 
 static inline bool nicbarr_shape_has(const struct nicbarr_shape *shape, uint32_t nic)
 {
-    return 0 != (shape->players >> nic & 1);
+    return 0 != (shape->nics >> nic & 1);
 }
 
 /* Returns whether `choice` can be executed in a communicator of `shape`. */
-static inline bool nicbarr_playable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
+static inline bool nicbarr_runnable(const struct nicbarr_shape *shape, struct nicbarr_choice choice)
 {
     return NICBARR_OPENMPI == choice.algorithm || nicbarr_shape_has(shape, choice.nic);
 }
 
-/* Remove the kinds of NICs in `players` from those that the shape can use. If none would be left,
+/* Remove the kinds of NICs in `nics` from those that the shape can use. If none would be left,
  * returns false and changes nothing. */
-bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t players);
+bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t nics);
 
 /* Returns a digest of the shape, never 0, which is its key in the job's key-value table
  * (libmyr/node/segment.h). Its highest bit is set, so it differs from the small numbers that are

@@ -25,12 +25,12 @@ void nicbarr_record_nic_test(uint32_t nic, bool good)
     pthread_mutex_unlock(&state.lock);
 }
 
-uint32_t nicbarr_suspect_nics(uint32_t players)
+uint32_t nicbarr_suspect_nics(uint32_t nics)
 {
     uint32_t suspect = 0;
     pthread_mutex_lock(&state.lock);
     for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-        if (0 != (players >> nic & 1) && 0 != state.of[nic].skip) {
+        if (0 != (nics >> nic & 1) && 0 != state.of[nic].skip) {
             --state.of[nic].skip;
             suspect |= UINT32_C(1) << nic;
         }

@@ -21,8 +21,8 @@
 /* Record whether packets of a kind of NIC have got through, after all members have tried. */
 void nicbarr_record_nic_test(uint32_t nic, bool good);
 
-/* Returns those of the kinds `players` (bit n: NIC n) that the next communicator must exclude.
+/* Returns those of the kinds `nics` (bit n: NIC n) that the next communicator must exclude.
  * Called by rank 0 of each communicator, once per attempt that would be made. */
-uint32_t nicbarr_suspect_nics(uint32_t players);
+uint32_t nicbarr_suspect_nics(uint32_t nics);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libmyr without MPI: processes whose NICs play barriers.
+ * libmyr without MPI: processes whose NICs execute barriers.
  *
  *     cc example.c $(pkg-config --cflags --libs myr) -o example
  *     ./example [NIC [SETTINGS]]        (default: soft network=lo)

@@ -38,10 +38,10 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
 
 /* ---- timeouts ---- */
 
-/* The number of requests that a group in its farewell epoch sends with the usual backoff, which
- * takes some seconds. After that it sends one request per minute (FAREWELL_REST_NS). */
-enum { FAREWELL_ASKS = 64 };
-#define FAREWELL_REST_NS UINT64_C(60000000000)
+/* The number of requests that a group in its closing epoch sends with the usual backoff, which
+ * takes some seconds. After that it sends one request per minute (CLOSING_REST_NS). */
+enum { CLOSING_ASKS = 64 };
+#define CLOSING_REST_NS UINT64_C(60000000000)
 
 /* Lowers the deadline of the NIC to that of the group, if the latter is earlier. */
 static void lower_deadline(struct mcp_collective *c, const struct mcp_group *group)
@@ -106,8 +106,8 @@ static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
 
 /* Advances a group after a change. A group that has completed its epoch stays in the active list,
  * because it will probably wait again soon; otherwise the timer removes it. */
-static void play_group(struct mcp_collective *c, struct mcp_board *board,
-                       struct mcp_counters *counters, struct mcp_group *group)
+static void run_group(struct mcp_collective *c, struct mcp_board *board,
+                      struct mcp_counters *counters, struct mcp_group *group)
 {
     const uint32_t before = myr_load_relaxed(&group->done);
     struct mcp_message message;
@@ -137,7 +137,7 @@ static void resume_group(struct mcp_collective *c, struct mcp_board *board,
     if (group->asked) {
         start_backoff(c, group, board->ops.now_ns(board));
     }
-    play_group(c, board, counters, group);
+    run_group(c, board, counters, group);
 }
 
 void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
@@ -159,10 +159,10 @@ void mcp_collective_timer(struct mcp_collective *c, struct mcp_board *board,
         link = &group->next_active;
         if (mcp_backoff_expired(&group->backoff, now_ns)) {
             struct mcp_message message;
-            if (FAREWELL_ASKS == group->farewell) {
-                mcp_backoff_begin(&group->backoff, FAREWELL_REST_NS, now_ns);
+            if (CLOSING_ASKS == group->closing) {
+                mcp_backoff_begin(&group->backoff, CLOSING_REST_NS, now_ns);
             } else {
-                group->farewell += 0 != group->farewell;
+                group->closing += 0 != group->closing;
             }
             for (uint32_t cursor = 0; mcp_group_missing(group, &cursor, &message);) {
                 ++counters->asked;
@@ -256,7 +256,7 @@ void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch)
 {
     mcp_group_start(group, epoch);
-    play_group(c, board, counters, group);
+    run_group(c, board, counters, group);
 }
 
 bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
@@ -273,13 +273,13 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
     return true;
 }
 
-bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
-                             struct mcp_counters *counters, struct mcp_group *group)
+bool mcp_collective_begin_closing(struct mcp_collective *c, struct mcp_board *board,
+                                  struct mcp_counters *counters, struct mcp_group *group)
 {
     if (!mcp_group_owes(group)) {
         return false;
     }
-    group->farewell = 1;
+    group->closing = 1;
     if (0 == group->window) {
         return mcp_collective_offer(c, board, counters, group, group->started + 1, NULL, 0);
     }
@@ -424,11 +424,11 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         ++counters->dropped_forged;
         return;
     }
-    const enum mcp_action action = mcp_action_on(group, header->type, 0 != group->farewell);
+    const enum mcp_action action = mcp_action_on(group, header->type, 0 != group->closing);
     const enum mcp_recorded recorded =
         perform_action(c, board, counters, group, action, header, payload);
     mcp_count(counters, group, action, recorded);
-    if (mcp_plays_on(action, recorded)) {
+    if (mcp_continues(action, recorded)) {
         resume_group(c, board, counters, group);
     }
 }

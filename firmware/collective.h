@@ -11,7 +11,7 @@
  * - The last epoch of a closed group is kept, so that a peer that has missed the last message
  *   learns that this epoch is complete. If the epoch carried data, however, the data no longer
  *   exist, and the peer would learn that the group has failed. Therefore a group that carries data
- *   runs one more epoch, the farewell epoch, before it is closed.
+ *   runs one more epoch, the closing epoch, before it is closed.
  *
  * No field of a packet is used before the check of the packet has been verified. An early message
  * is stored with its check. It is verified when the group is opened, because the secret is not
@@ -69,15 +69,15 @@ bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
 /* Begins to close a group after its hosts have left.
  *
  * If the last epoch of the group carried data, or if the group broadcasts, a peer may still miss
- * the payload of this node. The group therefore runs one more epoch without data, the farewell
+ * the payload of this node. The group therefore runs one more epoch without data, the closing
  * epoch. Once it is complete, all nodes have received all data, and the group can be closed. No
  * host waits for this epoch: when mcp_group_waits_now() returns false, a later call closes the
  * group. Meanwhile FAIL messages of peers are ignored.
  *
- * Returns true if the farewell epoch has begun, and false if the group can be closed
+ * Returns true if the closing epoch has begun, and false if the group can be closed
  * immediately. */
-bool mcp_collective_farewell(struct mcp_collective *c, struct mcp_board *board,
-                             struct mcp_counters *counters, struct mcp_group *group);
+bool mcp_collective_begin_closing(struct mcp_collective *c, struct mcp_board *board,
+                                  struct mcp_counters *counters, struct mcp_group *group);
 
 /* Sends the block of broadcast `number`, whose root is this node, to all nodes. Returns false,
  * without effect, if there is no space in the window (bcast.h) or the group has failed. */

@@ -101,7 +101,7 @@ struct mcp_group {
     uint32_t sent, seen; /* numbers of that step's messages that were sent, and that have arrived */
     uint32_t first_send, first_wait; /* indices of this step's first entries in the tables */
 #ifndef MCP_KERNEL_INSIDE
-    uint32_t farewell;    /* not 0 if its hosts have left: counts the requests sent since then */
+    uint32_t closing;     /* not 0 if its hosts have left: counts the requests sent since then */
     uint32_t next;        /* offset of the next group with the same hash, see collective.c */
     uint32_t next_active; /* offset of the next group that waits for messages */
     uint32_t active;      /* whether it is in that list */

@@ -30,7 +30,7 @@ bpf_skeleton = $(AM_V_GEN)$(BPFTOOL) gen skeleton
 firmware_kernel_program = \
     firmware/kernel/program/maps.h firmware/kernel/program/packets.h firmware/kernel/program/checks.h \
     firmware/kernel/program/send.h firmware/kernel/program/buffers.h firmware/kernel/program/wake.h \
-    firmware/kernel/program/play.h firmware/kernel/program/bcast.h firmware/kernel/program/stuck.h \
+    firmware/kernel/program/run.h firmware/kernel/program/bcast.h firmware/kernel/program/stuck.h \
     firmware/kernel/program/hold.h
 if HAVE_KERNEL_NIC
 noinst_LTLIBRARIES += firmware/libkernel.la

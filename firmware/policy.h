@@ -66,7 +66,7 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
 /* Returns whether the group may be able to advance after this result. An unexpected message may
  * have this effect as well: the answer to an ASK contains the last epoch in which its sender has
  * sent the message. This may be the epoch after the requested one, and then counts for both. */
-MCP_POLICY bool mcp_plays_on(enum mcp_action action, enum mcp_recorded recorded)
+MCP_POLICY bool mcp_continues(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
 }
@@ -120,7 +120,7 @@ struct mcp_ending {
 /* Returns the final state of a group that is being closed; `fails` means that it is closed early.
  * Its data are lost, so a peer that still misses data of the last epoch must not be told that this
  * epoch is complete. (All nodes have the data of the previous epoch.) The same applies to blocks of
- * broadcasts, unless all nodes have completed the farewell epoch. */
+ * broadcasts, unless all nodes have completed the closing epoch. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);

@@ -15,7 +15,7 @@ libmyr_libmyr_la_SOURCES = \
     libmyr/node/ring.c libmyr/node/direct.h libmyr/node/direct.c \
     libmyr/groups/secrets.h libmyr/groups/secrets.c libmyr/groups/carry.h libmyr/groups/carry.c \
     libmyr/groups/spread.h libmyr/groups/spread.c libmyr/groups/group_member.h \
-    libmyr/groups/group_player.h libmyr/groups/group_player.c libmyr/groups/group_tables.h libmyr/groups/group_tables.c \
+    libmyr/groups/group_ops.h libmyr/groups/group_ops.c libmyr/groups/group_tables.h libmyr/groups/group_tables.c \
     libmyr/groups/nic_group.h libmyr/groups/nic_group.c libmyr/groups/nic_data.h \
     libmyr/groups/nic_data.c libmyr/groups/nic_bcast.h libmyr/groups/nic_bcast.c \
     libmyr/soft/nic.h libmyr/soft/nic.c libmyr/soft/nic_inside.h libmyr/soft/nic_parts.h \
@@ -36,7 +36,7 @@ if HAVE_VERBS
 libmyr_libmyr_la_SOURCES += \
     libmyr/verbs/calls.h libmyr/verbs/calls.c \
     libmyr/verbs/verbs.h libmyr/verbs/device.c libmyr/verbs/near.c libmyr/verbs/link.c \
-    libmyr/verbs/parcels.c libmyr/verbs/words.c libmyr/verbs/verbs_group.c libmyr/verbs/join.c \
+    libmyr/verbs/data_messages.c libmyr/verbs/words.c libmyr/verbs/verbs_group.c libmyr/verbs/join.c \
     libmyr/verbs/thread.c libmyr/verbs/verbs_kind.c
 if HAVE_RDMACM
 libmyr_libmyr_la_SOURCES += libmyr/verbs/cm.h libmyr/verbs/route.c

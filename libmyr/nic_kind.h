@@ -29,9 +29,9 @@
 
 /* Capabilities of a NIC: bits of struct myr_caps.flags. */
 enum myr_cap {
-    MYR_PLAYS_ALONE = 1,    /* the NIC makes progress even if no host calls it */
-    MYR_SHARES_SEGMENT = 2, /* a node's processes must share the job's segment */
-    MYR_DEAR_GROUPS = 4,    /* opening a group takes milliseconds, so only few are worth trying */
+    MYR_PROGRESSES_ALONE = 1, /* the NIC makes progress even if no host calls it */
+    MYR_SHARES_SEGMENT = 2,   /* a node's processes must share the job's segment */
+    MYR_DEAR_GROUPS = 4,      /* opening a group takes milliseconds, so only few are worth trying */
 };
 
 struct myr_caps {

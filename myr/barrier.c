@@ -21,7 +21,7 @@ struct myr_barrier {
     struct myr_host *host;
     struct myr_members members;
     struct nicbarr_nodes nodes;
-    struct nicbarr_among plays; /* the algorithm that runs among the nodes */
+    struct nicbarr_among among; /* the algorithm that runs among the nodes */
     struct myr_nic_group group;
 };
 
@@ -44,8 +44,8 @@ static bool write_card(const struct myr_barrier *barrier, struct card *card)
     card->version = MCP_WIRE_VERSION;
     card->size = barrier->members.size;
     card->nic = host->nic;
-    card->algorithm = barrier->plays.choice.algorithm;
-    card->parameter = barrier->plays.choice.parameter;
+    card->algorithm = barrier->among.choice.algorithm;
+    card->parameter = barrier->among.choice.parameter;
     card->number = myr_segment_number(host->segment);
     card->segment = myr_segment_identity(host->segment);
     nicbarr_kind(host->nic)->query(host->nics.nic[host->nic], &card->name);
@@ -131,14 +131,14 @@ static bool find_nodes(struct myr_barrier *barrier, const struct card *cards,
     case NICBARR_COUNTED:
         break;
     }
-    barrier->plays.size = barrier->nodes.nodes;
+    barrier->among.size = barrier->nodes.nodes;
     return true;
 }
 
 /* ---- joining the NIC's group, in two phases (nic_kind.h) ---- */
 
 /* A member's status in a phase, and the blob from the phase `prepare`. */
-struct letter {
+struct status {
     uint32_t good;
     uint8_t blob[MYR_BLOB_MOST];
 };
@@ -167,41 +167,41 @@ static bool prepare_barrier_group(struct myr_barrier *barrier,
     struct myr_error error = {0};
     return NULL == nicbarr_kind(nic)->prepare ||
            MYR_OK == nicbarr_kind(nic)->prepare(nics->nic[nic], &nics->site, members,
-                                                nicbarr_schedule_of, &barrier->plays,
+                                                nicbarr_schedule_of, &barrier->among,
                                                 &barrier->group, blob, &error) ||
            myr_refuse(why, "%s", error.text);
 }
 
 /* Connects to all nodes. For this purpose, the nodes' blobs are moved to the beginning of the
- * letters. */
+ * statuses. */
 static bool connect_all(struct myr_barrier *barrier, const struct myr_nic_members *members,
-                        struct letter *letters, char *why)
+                        struct status *statuses, char *why)
 {
     struct nicbarr_nics *nics = &barrier->host->nics;
     const uint32_t nic = barrier->host->nic, bytes = nicbarr_kind(nic)->caps.blob;
-    uint8_t *blobs = (uint8_t *)letters;
+    uint8_t *blobs = (uint8_t *)statuses;
     struct myr_error error = {0};
     /* In ascending order, a blob never overwrites one that is moved later. */
     for (uint32_t n = 0; n < members->nodes; ++n) {
-        memmove(blobs + (size_t)n * bytes, letters[barrier->nodes.ranks[n]].blob, bytes);
+        memmove(blobs + (size_t)n * bytes, statuses[barrier->nodes.ranks[n]].blob, bytes);
     }
     return MYR_OK == nicbarr_kind(nic)->connect(
-                         nics->nic[nic], &nics->site, members, nicbarr_schedule_of, &barrier->plays,
+                         nics->nic[nic], &nics->site, members, nicbarr_schedule_of, &barrier->among,
                          0 == bytes ? NULL : blobs, &barrier->group, &error) ||
            myr_refuse(why, "%s", error.text);
 }
 
 /* Exchanges the status of all members. Returns false if the exchange itself has failed. */
-static bool exchange_status(const struct myr_barrier *barrier, bool *good, struct letter *own,
-                            struct letter *letters, char *why)
+static bool exchange_status(const struct myr_barrier *barrier, bool *good, struct status *own,
+                            struct status *statuses, char *why)
 {
     const struct myr_members *members = &barrier->members;
     own->good = *good;
-    if (!members->allgather(members->context, own, letters, sizeof(*own))) {
+    if (!members->allgather(members->context, own, statuses, sizeof(*own))) {
         return myr_refuse(why, "the program's allgather function has failed");
     }
     for (uint32_t r = 0; *good && r < members->size; ++r) {
-        *good = 0 != letters[r].good ||
+        *good = 0 != statuses[r].good ||
                 myr_refuse(why, "process %u could not create its part of the barrier", r);
     }
     return true;
@@ -212,16 +212,16 @@ static bool exchange_status(const struct myr_barrier *barrier, bool *good, struc
 /* Temporary memory for the creation of a barrier. */
 struct creation {
     struct card *cards;                /* [size] cards of all members, then the own one; likewise
-                                          for letters */
+                                          for statuses */
     const struct myr_nic_name **names; /* [size]; pointers into the cards */
-    struct letter *letters;
+    struct status *statuses;
 };
 
 static bool join_barrier_group(struct myr_barrier *barrier, struct creation *with, char *why)
 {
     const struct myr_members *members = &barrier->members;
     struct card *card = &with->cards[members->size];
-    struct letter *letter = &with->letters[members->size];
+    struct status *status = &with->statuses[members->size];
     bool good =
         write_card(barrier, card) || myr_refuse(why, "cannot get random numbers from the system");
     if (!members->allgather(members->context, card, with->cards, sizeof(*card))) {
@@ -230,18 +230,18 @@ static bool join_barrier_group(struct myr_barrier *barrier, struct creation *wit
     good = good && compare_cards(with->cards, members->size, why) &&
            find_nodes(barrier, with->cards, with->names, why);
     const struct myr_nic_members group = group_members(barrier, &with->cards[0].secret);
-    good = good && prepare_barrier_group(barrier, &group, letter->blob, why);
-    if (!exchange_status(barrier, &good, letter, with->letters, why)) {
+    good = good && prepare_barrier_group(barrier, &group, status->blob, why);
+    if (!exchange_status(barrier, &good, status, with->statuses, why)) {
         return false;
     }
-    good = good && connect_all(barrier, &group, with->letters, why);
-    return exchange_status(barrier, &good, letter, with->letters, why) && good;
+    good = good && connect_all(barrier, &group, with->statuses, why);
+    return exchange_status(barrier, &good, status, with->statuses, why) && good;
 }
 
 static bool parse_algorithm(struct myr_barrier *barrier, const char *algorithm, char *why)
 {
     const struct myr_members *members = &barrier->members;
-    struct nicbarr_choice *choice = &barrier->plays.choice;
+    struct nicbarr_choice *choice = &barrier->among.choice;
     if (0 == members->size || members->size > SIZE_MOST || members->rank >= members->size) {
         return myr_refuse(why, "a barrier has 1 to %d processes; process %u of %u is not possible",
                           SIZE_MOST, members->rank, members->size);
@@ -280,12 +280,12 @@ bool myr_barrier_create(struct myr_host *host, const struct myr_members *members
             .cards = calloc(members->size + UINT32_C(1), sizeof(*with.cards)),
             /* See above. NOLINTNEXTLINE(bugprone-sizeof-expression) */
             .names = calloc(members->size, sizeof(*with.names)),
-            .letters = calloc(members->size + UINT32_C(1), sizeof(*with.letters)),
+            .statuses = calloc(members->size + UINT32_C(1), sizeof(*with.statuses)),
         };
-        good = NULL != with.cards && NULL != with.names && NULL != with.letters
+        good = NULL != with.cards && NULL != with.names && NULL != with.statuses
                    ? join_barrier_group(made, &with, why)
                    : myr_refuse(why, "out of memory");
-        free(with.letters);
+        free(with.statuses);
         free(with.names);
         free(with.cards);
     }

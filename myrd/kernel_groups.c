@@ -50,7 +50,7 @@ bool myrd_groups_close(struct myrd_groups *groups, struct myrd_group *group)
     if (!mcp_kernel_group_close(groups->kernel, closed.key, group->failed)) {
         if (!group->closes) {
             group->leaves = group->closes = true;
-            group->over_at_ms = groups->farewell_at_ms = 0;
+            group->over_at_ms = groups->closing_at_ms = 0;
         }
         return false;
     }
@@ -175,23 +175,23 @@ static bool drop_reference(struct myrd_groups *groups, struct myrd_group *group,
     return true;
 }
 
-/* ---- farewells ---- */
+/* ---- closing epochs ---- */
 
-bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *group)
+bool myrd_groups_begin_closing(struct myrd_groups *groups, struct myrd_group *group)
 {
-    group->leaves =
-        !group->failed && mcp_kernel_group_farewell(groups->kernel, group->plan.key, &group->last);
+    group->leaves = !group->failed &&
+                    mcp_kernel_group_begin_closing(groups->kernel, group->plan.key, &group->last);
     if (group->leaves) {
         group->over_at_ms = 0;
-        groups->farewell_at_ms = 0;
+        groups->closing_at_ms = 0;
     }
     return group->leaves;
 }
 
 /* Returns whether the closing epoch is over, that is, complete, timed out, or failed. Its doorbell
  * is repeated, because it may have been lost. */
-static bool is_farewell_over(const struct myrd_groups *groups, const struct myrd_group *group,
-                             uint64_t now_ms)
+static bool is_closing_over(const struct myrd_groups *groups, const struct myrd_group *group,
+                            uint64_t now_ms)
 {
     uint32_t done = 0;
     const int waits =
@@ -201,40 +201,40 @@ static bool is_farewell_over(const struct myrd_groups *groups, const struct myrd
         return true;
     }
     if (0 == waits) {
-        (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_FAREWELL);
+        (void)mcp_kernel_ring(groups->kernel, group->plan.key, MCP_RING_CLOSING);
     }
     return false;
 }
 
 /* Iterates downwards, because the last group takes the index of one that is removed. */
-void myrd_groups_poll_farewells(struct myrd_groups *groups, uint64_t now_ms)
+void myrd_groups_poll_closing(struct myrd_groups *groups, uint64_t now_ms)
 {
     const uint64_t now_ns = 1000000 * now_ms;
-    if (now_ms < groups->farewell_at_ms) {
+    if (now_ms < groups->closing_at_ms) {
         return;
     }
-    groups->farewell_at_ms = UINT64_MAX;
+    groups->closing_at_ms = UINT64_MAX;
     for (uint32_t g = groups->count; g > 0; --g) {
         struct myrd_group *group = &groups->group[g - 1];
         if (!group->leaves) {
             continue;
         }
         if (0 == group->over_at_ms) {
-            group->over_at_ms = now_ms + MYRD_FAREWELL_MS;
-            mcp_backoff_begin(&group->farewell, MCP_BACKOFF_NS, now_ns);
+            group->over_at_ms = now_ms + MYRD_CLOSING_MS;
+            mcp_backoff_begin(&group->closing, MCP_BACKOFF_NS, now_ns);
         }
-        if (mcp_backoff_expired(&group->farewell, now_ns) &&
-            is_farewell_over(groups, group, now_ms) && myrd_groups_close(groups, group)) {
+        if (mcp_backoff_expired(&group->closing, now_ns) &&
+            is_closing_over(groups, group, now_ms) && myrd_groups_close(groups, group)) {
             continue;
         }
-        const uint64_t at_ms = group->farewell.ends_ns / 1000000;
-        groups->farewell_at_ms = at_ms < groups->farewell_at_ms ? at_ms : groups->farewell_at_ms;
+        const uint64_t at_ms = group->closing.ends_ns / 1000000;
+        groups->closing_at_ms = at_ms < groups->closing_at_ms ? at_ms : groups->closing_at_ms;
     }
 }
 
 /* Closes the group of this user's account whose closing epoch began first. Returns false if there
  * is none. */
-static bool cut_farewell_short(struct myrd_groups *groups, uint32_t uid)
+static bool cut_closing_short(struct myrd_groups *groups, uint32_t uid)
 {
     struct myrd_group *oldest = NULL;
     const uint32_t account = myrd_account(uid);
@@ -285,7 +285,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                                 struct myr_error *error)
 {
     char why[MCP_KERNEL_WHY];
-    while (!has_room(groups, plan->uid) && cut_farewell_short(groups, plan->uid)) {
+    while (!has_room(groups, plan->uid) && cut_closing_short(groups, plan->uid)) {
     }
     if (!has_room(groups, plan->uid)) {
         return myr_fail(error, MYR_ERR_FULL, 0,
@@ -294,7 +294,7 @@ static enum myr_status open_new(struct myrd_groups *groups, const struct mcp_ker
                         MCP_KERNEL_GROUPS);
     }
     while (!open_recorded(groups, plan, holder, seen, why)) {
-        if (!cut_farewell_short(groups, plan->uid)) { /* closing a group may free a buffer */
+        if (!cut_closing_short(groups, plan->uid)) { /* closing a group may free a buffer */
             return myr_fail(error, MYR_ERR_SYSTEM, 0, "%s", why);
         }
     }
@@ -348,7 +348,7 @@ bool myrd_groups_leave(struct myrd_groups *groups, uint64_t key, uint64_t holder
     if (index == groups->count || !drop_reference(groups, group, holder)) {
         return false;
     }
-    if (0 == group->holders && !myrd_groups_begin_farewell(groups, group)) {
+    if (0 == group->holders && !myrd_groups_begin_closing(groups, group)) {
         (void)myrd_groups_close(groups, group);
     }
     return true;
@@ -379,7 +379,7 @@ struct myrd_groups *myrd_groups_make(struct mcp_kernel *kernel, struct myrd_user
     if (NULL != groups) {
         groups->kernel = kernel;
         groups->users = users;
-        groups->ask_at_ms = groups->farewell_at_ms = UINT64_MAX;
+        groups->ask_at_ms = groups->closing_at_ms = UINT64_MAX;
         groups->notified = mcp_kernel_watch(kernel) >= 0;
         groups->holders.kernel = kernel;
         if (mcp_kernel_taken(kernel)) {

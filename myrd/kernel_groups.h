@@ -29,7 +29,7 @@ enum {
     MYRD_POLL_MS = MCP_KERNEL_SCAN_NS / 1000000,
     /* After so many unanswered requests, the addresses of the peers are resolved again. */
     MYRD_ASKED_BEFORE_MEET = 16,
-    MYRD_FAREWELL_MS = 60000, /* maximum duration of a closing epoch */
+    MYRD_CLOSING_MS = 60000, /* maximum duration of a closing epoch */
     /* Interval at which the doorbell for a failure is repeated until it has reached the NIC. */
     MYRD_FAIL_AGAIN_MS = 100,
 };

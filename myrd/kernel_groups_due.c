@@ -139,7 +139,7 @@ static bool poll_all_groups(struct myrd_groups *groups, uint64_t now_ms)
 bool myrd_groups_poll(struct myrd_groups *groups, uint64_t now_ms)
 {
     const bool polled = poll_all_groups(groups, now_ms);
-    myrd_groups_poll_farewells(groups, now_ms);
+    myrd_groups_poll_closing(groups, now_ms);
     request_all_due(groups, now_ms);
     return polled;
 }
@@ -158,6 +158,6 @@ int myrd_groups_timeout(const struct myrd_groups *groups, uint64_t now_ms)
     const uint64_t poll_at_ms =
         groups->notified || g == groups->count ? UINT64_MAX : groups->poll_at_ms;
     uint64_t next_ms = groups->ask_at_ms < poll_at_ms ? groups->ask_at_ms : poll_at_ms;
-    next_ms = groups->farewell_at_ms < next_ms ? groups->farewell_at_ms : next_ms;
+    next_ms = groups->closing_at_ms < next_ms ? groups->closing_at_ms : next_ms;
     return UINT64_MAX == next_ms ? -1 : next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
 }

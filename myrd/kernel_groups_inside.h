@@ -33,12 +33,12 @@ struct myrd_group {
     uint64_t ask_at_ms;
     uint32_t asked; /* number of requests in this epoch */
     /* All holders have left, and the group runs its closing epoch; see
-     * myrd_groups_poll_farewells(). */
+     * myrd_groups_poll_closing(). */
     bool leaves;
     bool closes;         /* the closing epoch is over, but closing the group has failed so far */
     uint32_t last;       /* number of the closing epoch */
     uint64_t over_at_ms; /* timeout of the closing epoch; 0: the epoch has just begun */
-    struct mcp_backoff farewell;
+    struct mcp_backoff closing;
 };
 
 /* A closed group whose last epoch is kept by the NIC. */
@@ -53,8 +53,8 @@ struct myrd_groups {
     bool notified; /* the kernel reports stuck groups, so polling is not needed */
     uint64_t received_at_ms;
     uint64_t polled_at_ms, poll_at_ms;
-    uint64_t ask_at_ms;      /* the earliest `ask_at_ms` of all groups; UINT64_MAX: none */
-    uint64_t farewell_at_ms; /* the earliest next step of all closing epochs; UINT64_MAX: none */
+    uint64_t ask_at_ms;     /* the earliest `ask_at_ms` of all groups; UINT64_MAX: none */
+    uint64_t closing_at_ms; /* the earliest next step of all closing epochs; UINT64_MAX: none */
     uint32_t count, closed_count;
     struct myrd_group group[MCP_KERNEL_GROUPS];
     struct myrd_closed closed[MCP_KERNEL_LATE]; /* oldest first */
@@ -70,7 +70,7 @@ uint32_t myrd_groups_find(const struct myrd_groups *groups, uint64_t key);
 uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t account);
 
 /* Closes the group and removes it from the table, whose last group moves to its index. Returns
- * false if there was not enough memory for closing it; myrd_groups_poll_farewells() then
+ * false if there was not enough memory for closing it; myrd_groups_poll_closing() then
  * tries again. */
 bool myrd_groups_close(struct myrd_groups *groups, struct myrd_group *group);
 
@@ -92,10 +92,10 @@ uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder
 /* Called when all holders have left. If peers may have missed data or a broadcast, begins the
  * group's closing epoch and returns true. Otherwise returns false, and the caller closes the
  * group. */
-bool myrd_groups_begin_farewell(struct myrd_groups *groups, struct myrd_group *group);
+bool myrd_groups_begin_closing(struct myrd_groups *groups, struct myrd_group *group);
 
 /* Closes the groups whose closing epoch is complete. */
-void myrd_groups_poll_farewells(struct myrd_groups *groups, uint64_t now_ms);
+void myrd_groups_poll_closing(struct myrd_groups *groups, uint64_t now_ms);
 
 /* ---- kernel_groups_kept.c ---- */
 

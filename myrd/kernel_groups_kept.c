@@ -35,7 +35,7 @@ static void recall_open(struct myrd_groups *groups)
         }
     }
     myrd_holders_keep(&groups->holders, there);
-    groups->farewell_at_ms = 0; /* some groups may be in their closing epoch */
+    groups->closing_at_ms = 0; /* some groups may be in their closing epoch */
 }
 
 struct ordered {
@@ -88,7 +88,7 @@ void myrd_groups_close_unheld(struct myrd_groups *groups)
 {
     for (uint32_t g = groups->count; g > 0; --g) {
         struct myrd_group *group = &groups->group[g - 1];
-        if (0 == group->holders && !group->leaves && !myrd_groups_begin_farewell(groups, group)) {
+        if (0 == group->holders && !group->leaves && !myrd_groups_begin_closing(groups, group)) {
             (void)myrd_groups_close(groups, group);
         }
     }

@@ -24,7 +24,7 @@ void nicbarr_batches_begin(struct nicbarr_batches *batches, double budget_us, in
 
 double nicbarr_batches_next_us(const struct nicbarr_batches *batches)
 {
-    return nicbarr_contest_batch_us(batches->played, batches->budget_us);
+    return nicbarr_contest_batch_us(batches->finished, batches->budget_us);
 }
 
 void nicbarr_batches_record(struct nicbarr_batches *batches, const struct nicbarr_contest *contest)
@@ -32,13 +32,13 @@ void nicbarr_batches_record(struct nicbarr_batches *batches, const struct nicbar
     const int progress = progress_of(contest);
     batches->budget_us *= progress == batches->progress ? 2 : 1;
     batches->progress = progress;
-    ++batches->played;
+    ++batches->finished;
 }
 
 bool nicbarr_batches_left(const struct nicbarr_batches *batches,
                           const struct nicbarr_contest *contest)
 {
-    return 0 == batches->least ? nicbarr_contest_wants_batch(contest, batches->played)
+    return 0 == batches->least ? nicbarr_contest_wants_batch(contest, batches->finished)
                                : contest->provisional && nicbarr_contest_has_samples(contest);
 }
 

@@ -22,7 +22,7 @@
 #include "coll_nicbarr/choice/contest.h"
 
 struct nicbarr_batches {
-    int played;            /* number of batches that were run */
+    int finished;          /* number of batches that were run */
     double budget_us;      /* budget of the first batch, raised while it is too short */
     int progress;          /* progress of the contest */
     uint32_t pause, until; /* number of calls between two batches, and until the next one */

@@ -39,7 +39,7 @@ static struct nicbarr_choice resolve_nic(const struct nicbarr_shape *shape,
                                          struct nicbarr_choice choice)
 {
     if (0 == choice.nic && shape->nodes > 1 && nicbarr_algorithm_messages(choice.algorithm)) {
-        choice.nic = (uint32_t)__builtin_ctz(shape->players);
+        choice.nic = (uint32_t)__builtin_ctz(shape->nics);
     }
     return choice;
 }
@@ -50,7 +50,7 @@ const char *nicbarr_forced_unusable(const struct nicbarr_shape *shape)
     char name[NICBARR_CHOICE_TEXT];
     const struct nicbarr_choice forced = mca_coll_nicbarr_component.forced;
     if (NICBARR_ALGORITHMS == forced.algorithm ||
-        nicbarr_playable(shape, resolve_nic(shape, forced)) ||
+        nicbarr_runnable(shape, resolve_nic(shape, forced)) ||
         1 == shape->processes) { /* a single process needs no barrier */
         return NULL;
     }

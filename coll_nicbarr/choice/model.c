@@ -12,7 +12,7 @@ enum {
 };
 
 /* The state of a rank in the simulation of its schedule. */
-struct player {
+struct rank {
     struct myr_schedule schedule;
     uint32_t barriers;    /* number of complete barriers */
     uint32_t step;        /* step in the current barrier */
@@ -29,39 +29,40 @@ struct post {
     uint32_t sends[2]; /* number of messages in the sender's step */
 };
 
-struct play {
+struct simulation {
     uint32_t size;
-    struct player *players;
+    struct rank *ranks;
     struct post *posts; /* [sender * size + receiver] */
     double line_us;
     const struct nicbarr_round_trips *trips; /* NULL on one node */
 };
 
-static void play_end(struct play *play)
+static void simulation_end(struct simulation *simulation)
 {
-    for (uint32_t r = 0; NULL != play->players && r < play->size; ++r) {
-        nicbarr_schedule_destroy(&play->players[r].schedule);
+    for (uint32_t r = 0; NULL != simulation->ranks && r < simulation->size; ++r) {
+        nicbarr_schedule_destroy(&simulation->ranks[r].schedule);
     }
-    free(play->players);
-    free(play->posts);
+    free(simulation->ranks);
+    free(simulation->posts);
 }
 
 /* Returns false if there is no schedule to simulate, or if out of memory. */
-static bool play_begin(struct play *play, struct nicbarr_choice choice, uint32_t size)
+static bool simulation_begin(struct simulation *simulation, struct nicbarr_choice choice,
+                             uint32_t size)
 {
     if (NICBARR_OPENMPI == choice.algorithm || size < 2 || size > MOST_PROCESSES) {
         return false;
     }
-    play->size = size;
-    play->players = calloc(size, sizeof(*play->players));
-    play->posts = calloc((size_t)size * size, sizeof(*play->posts));
-    bool good = NULL != play->players && NULL != play->posts;
+    simulation->size = size;
+    simulation->ranks = calloc(size, sizeof(*simulation->ranks));
+    simulation->posts = calloc((size_t)size * size, sizeof(*simulation->posts));
+    bool good = NULL != simulation->ranks && NULL != simulation->posts;
     for (uint32_t r = 0; good && r < size; ++r) {
-        good = nicbarr_schedule_create(choice, size, r, &play->players[r].schedule);
-        play->players[r].peer = play->players[r].schedule.peers;
+        good = nicbarr_schedule_create(choice, size, r, &simulation->ranks[r].schedule);
+        simulation->ranks[r].peer = simulation->ranks[r].schedule.peers;
     }
     if (!good) {
-        play_end(play);
+        simulation_end(simulation);
     }
     return good;
 }
@@ -86,21 +87,21 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
 /* Predict when a message arrives that was sent at time `left` as one of the `sends` messages of the
  * sender's step. The receiver waits for `waits` messages in its own step, and has received the
  * previous ones by the time `time`. */
-static double arrival_time(const struct play *play, double time, double left, uint32_t sends,
-                           uint32_t waits)
+static double arrival_time(const struct simulation *simulation, double time, double left,
+                           uint32_t sends, uint32_t waits)
 {
-    if (NULL == play->trips) {
-        return (left > time ? left : time) + play->line_us;
+    if (NULL == simulation->trips) {
+        return (left > time ? left : time) + simulation->line_us;
     }
-    const double there = left + round_trip(play->trips, sends > waits ? sends : waits) / 2;
+    const double there = left + round_trip(simulation->trips, sends > waits ? sends : waits) / 2;
     return there > time ? there : time;
 }
 
 /* Advance a rank until it has to wait or has completed all barriers. Returns true if it made
  * progress. */
-static bool advance_rank(struct play *play, uint32_t rank)
+static bool advance_rank(struct simulation *simulation, uint32_t rank)
 {
-    struct player *p = &play->players[rank];
+    struct rank *p = &simulation->ranks[rank];
     bool moved = false;
     while (p->barriers < BARRIERS) {
         if (p->step == p->schedule.nsteps) {
@@ -111,7 +112,7 @@ static bool advance_rank(struct play *play, uint32_t rank)
         }
         const struct mcp_step *step = &p->schedule.steps[p->step];
         for (uint32_t i = 0; !p->sent && i < step->sends; ++i) {
-            struct post *post = &play->posts[(size_t)rank * play->size + p->peer[i]];
+            struct post *post = &simulation->posts[(size_t)rank * simulation->size + p->peer[i]];
             ++post->count;
             post->time[p->barriers % 2] = p->time;
             post->sends[p->barriers % 2] = step->sends;
@@ -121,11 +122,11 @@ static bool advance_rank(struct play *play, uint32_t rank)
         double time = p->time;
         for (uint32_t i = 0; i < step->waits; ++i) {
             const struct post *post =
-                &play->posts[(size_t)p->peer[step->sends + i] * play->size + rank];
+                &simulation->posts[(size_t)p->peer[step->sends + i] * simulation->size + rank];
             if (post->count <= p->barriers) {
                 return moved;
             }
-            time = arrival_time(play, time, post->time[p->barriers % 2],
+            time = arrival_time(simulation, time, post->time[p->barriers % 2],
                                 post->sends[p->barriers % 2], step->waits);
         }
         p->time = time;
@@ -139,38 +140,38 @@ static bool advance_rank(struct play *play, uint32_t rank)
 
 /* Predict the cost with a core per process. Each rank has its own clock, so the order in which the
  * ranks are simulated does not matter. */
-static double chain_us(struct play *play)
+static double chain_us(struct simulation *simulation)
 {
     bool moved = true;
     while (moved) {
         moved = false;
-        for (uint32_t r = 0; r < play->size; ++r) {
-            moved = advance_rank(play, r) || moved;
+        for (uint32_t r = 0; r < simulation->size; ++r) {
+            moved = advance_rank(simulation, r) || moved;
         }
     }
     double latest = 0;
-    for (uint32_t r = 0; r < play->size; ++r) {
-        latest = play->players[r].time > latest ? play->players[r].time : latest;
+    for (uint32_t r = 0; r < simulation->size; ++r) {
+        latest = simulation->ranks[r].time > latest ? simulation->ranks[r].time : latest;
     }
     return latest / BARRIERS;
 }
 
 /* Predict the cost if processes share cores, as the number of context switches per core. In each
  * iteration of the simulation, every core runs its next process until this process has to wait. */
-static double context_switches(struct play *play, uint32_t processors)
+static double context_switches(struct simulation *simulation, uint32_t processors)
 {
     uint32_t count = 0, done = 0;
     uint32_t *next = calloc(processors, sizeof(*next));
-    while (NULL != next && done < play->size) {
+    while (NULL != next && done < simulation->size) {
         ++count;
         for (uint32_t p = 0; p < processors; ++p) {
-            const uint32_t residents = (play->size - p + processors - 1) / processors;
-            advance_rank(play, p + next[p] * processors);
+            const uint32_t residents = (simulation->size - p + processors - 1) / processors;
+            advance_rank(simulation, p + next[p] * processors);
             next[p] = (next[p] + 1) % residents;
         }
         done = 0;
-        for (uint32_t r = 0; r < play->size; ++r) {
-            done += BARRIERS == play->players[r].barriers;
+        for (uint32_t r = 0; r < simulation->size; ++r) {
+            done += BARRIERS == simulation->ranks[r].barriers;
         }
     }
     free(next);
@@ -180,14 +181,14 @@ static double context_switches(struct play *play, uint32_t processors)
 double nicbarr_model_us(struct nicbarr_choice choice, uint32_t size,
                         const struct nicbarr_machine *machine)
 {
-    struct play play = {.line_us = machine->line_us};
-    if (0 == machine->processors || !play_begin(&play, choice, size)) {
+    struct simulation simulation = {.line_us = machine->line_us};
+    if (0 == machine->processors || !simulation_begin(&simulation, choice, size)) {
         return 0;
     }
     const double us = size > machine->processors
-                          ? context_switches(&play, machine->processors) * machine->switch_us
-                          : chain_us(&play);
-    play_end(&play);
+                          ? context_switches(&simulation, machine->processors) * machine->switch_us
+                          : chain_us(&simulation);
+    simulation_end(&simulation);
     return us;
 }
 
@@ -206,11 +207,11 @@ void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_tri
 double nicbarr_model_across_us(struct nicbarr_choice choice, uint32_t nodes,
                                const struct nicbarr_round_trips *trips)
 {
-    struct play play = {.trips = trips};
-    if (0 == trips->count || !play_begin(&play, choice, nodes)) {
+    struct simulation simulation = {.trips = trips};
+    if (0 == trips->count || !simulation_begin(&simulation, choice, nodes)) {
         return 0;
     }
-    const double us = chain_us(&play);
-    play_end(&play);
+    const double us = chain_us(&simulation);
+    simulation_end(&simulation);
     return us;
 }

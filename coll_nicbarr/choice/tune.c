@@ -101,7 +101,7 @@ static int make_groups(struct nicbarr_tuner *tuner)
  * the shape. */
 static const struct myr_error *main_error(const struct nicbarr_tuner *tuner)
 {
-    return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.players)];
+    return &tuner->contenders.errors[__builtin_ctz(tuner->module->shape.nics)];
 }
 
 /* ---- batches ---- */
@@ -287,7 +287,7 @@ static int install_result(struct nicbarr_tuner *tuner)
     leave_dropped_groups(tuner);
     const bool more = nicbarr_batches_left(&tuner->batches, &tuner->contest);
     module->tuner = more ? tuner : NULL;
-    tuner->tuning.in_between = more && 1 < tuner->batches.played;
+    tuner->tuning.in_between = more && 1 < tuner->batches.finished;
     nicbarr_batches_pause(&tuner->batches);
     rc = nicbarr_install_choice(module, tuner->comm);
     /* If installing failed, the communicator has been declined, and that has been reported. */
@@ -355,7 +355,7 @@ static int get_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicato
         struct nicbarr_shape shape = module->shape;
         stored->known = lookup_choice(&shape);
         stored->suspect =
-            0 == stored->known && module->across ? nicbarr_suspect_nics(shape.players) : 0;
+            0 == stored->known && module->across ? nicbarr_suspect_nics(shape.nics) : 0;
         if (0 != stored->suspect && nicbarr_shape_without(&shape, (uint32_t)stored->suspect)) {
             stored->known = lookup_choice(&shape);
         }

@@ -248,7 +248,7 @@ static int agree_on_round(mca_coll_nicbarr_module_t *module, ompi_communicator_t
     return rc;
 }
 
-int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
+int nicbarr_watch_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct nicbarr_comparison *comparison = &module->watch.run->comparison;
     const double arrived_us = nicbarr_now_us();
@@ -297,5 +297,5 @@ int nicbarr_watch_compare(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         return nicbarr_synchronise(module, comm);
     }
     nicbarr_barrier_event(module, NICBARR_EVENT_COMPARISON);
-    return nicbarr_watch_play(module, comm);
+    return nicbarr_watch_barrier(module, comm);
 }

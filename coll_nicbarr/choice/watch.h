@@ -11,7 +11,7 @@
 int nicbarr_watch_compare(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Execute a barrier of a comparison. Collective over `comm`; returns Open MPI's error. */
-int nicbarr_watch_play(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
+int nicbarr_watch_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Release a comparison's resources, because the communicator is freed or declined. Local. */
 void nicbarr_watch_end(mca_coll_nicbarr_module_t *module);

@@ -126,7 +126,7 @@ static void list_candidates(struct tuner *t)
     }
     choice.nic = 0 != choice.nic ? choice.nic : contenders->choice[1].nic;
     contenders->choice[1] = choice;
-    contenders->count = nicbarr_playable(shape, choice) && nicbarr_carries_data(choice.nic) ? 2 : 1;
+    contenders->count = nicbarr_runnable(shape, choice) && nicbarr_carries_data(choice.nic) ? 2 : 1;
 }
 
 /* ---- the winner ---- */
@@ -318,7 +318,7 @@ static void give_up_classes(struct tuner *t)
     }
     if (t->contenders.tried && !myr_nic_group_joined(&module->nic)) {
         nicbarr_across_decline(module, t->trial.comm,
-                               &t->contenders.errors[__builtin_ctz(module->shape.players)]);
+                               &t->contenders.errors[__builtin_ctz(module->shape.nics)]);
     }
 }
 

@@ -92,7 +92,7 @@ static int join_group_like(mca_coll_nicbarr_module_t *module, ompi_communicator_
 static int open_carrier_like(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              const struct nicbarr_carrier *like, struct nicbarr_carrier *own)
 {
-    struct myr_nic_group group = {.player = NULL};
+    struct myr_nic_group group = {.ops = NULL};
     const int rc = join_group_like(module, comm, like, &group);
     if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
         return rc;

@@ -136,7 +136,7 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
     }
     const bool known =
         NULL == what ? nicbarr_choice_parse(name, choice) : nicbarr_choice_parse_data(name, choice);
-    if (known && nicbarr_playable(shape, *choice)) {
+    if (known && nicbarr_runnable(shape, *choice)) {
         return true;
     }
     *sure = false;

@@ -27,7 +27,7 @@ enum {
 /* ---- keys ---- */
 
 /* Write the names of the usable NICs, across nodes, into text[bytes]; returns text. */
-static const char *players_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
+static const char *nics_text(const struct nicbarr_shape *shape, char *text, size_t bytes)
 {
     int length = 0;
     text[0] = '\0';
@@ -43,12 +43,11 @@ static const char *players_text(const struct nicbarr_shape *shape, char *text, s
 const char *nicbarr_cache_file_key(const struct nicbarr_cache_file *file,
                                    const struct nicbarr_shape *shape, char key[NICBARR_CACHE_KEY])
 {
-    char players[100];
+    char nics[100];
     snprintf(key, NICBARR_CACHE_KEY,
              "%s | nodes %u, processes %u, bound to %u sets of processors of %u%s%s | %s",
              file->machine, shape->nodes, shape->processes, shape->homes, shape->processors,
-             shape->oversubscribed ? ", oversubscribed" : "",
-             players_text(shape, players, sizeof(players)),
+             shape->oversubscribed ? ", oversubscribed" : "", nics_text(shape, nics, sizeof(nics)),
              NULL == file->what ? "MPI_Barrier" : file->what);
     return key;
 }

@@ -33,8 +33,8 @@ enum mcp_ring {
     MCP_RING_SLEEP,     /* the host sleeps on the socket of this doorbell: wake it when `epoch` is
                            complete */
     MCP_RING_FAIL,      /* fail the group, because the node whose number is in `epoch` is lost */
-    MCP_RING_FAREWELL,  /* the hosts have left: begin `epoch`, without data, and ignore FAIL
-                           messages, as other peers may miss this node's data */
+    MCP_RING_CLOSING,   /* the hosts have left: begin `epoch`, without data, and ignore FAIL
+                            messages, as other peers may miss this node's data */
     MCP_RING_BCAST,     /* this node is the root of broadcast `epoch` */
     MCP_RING_BCAST_ASK, /* the host has waited too long: request broadcast `epoch` of `root` */
 };
@@ -85,7 +85,7 @@ struct mcp_kernel_group {
     uint16_t wake_to;      /* the port to which that socket is bound; 0 if no host sleeps */
     uint16_t number;       /* its index among the open groups, for its owner */
     uint32_t buffer;   /* its index among the buffers, if the group carries data or broadcasts */
-    uint32_t leaves;   /* whether it runs its farewell epoch */
+    uint32_t leaves;   /* whether it runs its closing epoch */
     uint32_t apart[5]; /* pads the written fields to the start of a cache line */
     struct mcp_group group;
     struct bpf_spin_lock lock; /* protects `group` and the tables behind it */

@@ -100,10 +100,10 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 
 /* Begins to close a group that its hosts have left. If a peer may still miss data of the last
- * epoch, or a broadcast, this begins a farewell epoch without data, like mcp_collective_farewell(),
- * stores its number in *epoch, and returns true; the caller closes the group when this epoch is
- * complete. Returns false if the group can be closed immediately. */
-bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
+ * epoch, or a broadcast, this begins a closing epoch without data, like
+ * mcp_collective_begin_closing(), stores its number in *epoch, and returns true; the caller closes
+ * the group when this epoch is complete. Returns false if the group can be closed immediately. */
+bool mcp_kernel_group_begin_closing(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
 /* ---- state of the previous owner ---- */
 
@@ -117,8 +117,8 @@ struct mcp_kernel_recalled {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
     bool failed;
-    bool leaves;   /* whether it runs its farewell epoch */
-    uint32_t last; /* the last epoch that it has started, such as the farewell epoch */
+    bool leaves;   /* whether it runs its closing epoch */
+    uint32_t last; /* the last epoch that it has started, such as the closing epoch */
 };
 bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_recalled *group);
 
@@ -146,7 +146,7 @@ uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);
 void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key);
 
 /* Rings the doorbell for a group, as its hosts do, with MCP_RING_ASK, with MCP_RING_FAIL if a
- * process of this node has died, or with MCP_RING_FAREWELL. */
+ * process of this node has died, or with MCP_RING_CLOSING. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
 /* Returns a descriptor that is readable when groups are stuck, or -1 if this kernel cannot detect

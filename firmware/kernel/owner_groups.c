@@ -240,9 +240,9 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
     if (!mcp_kernel_lookup(kernel, key, &group)) {
         return -1;
     }
-    const uint32_t about = MCP_RING_FAIL == ring       ? group.group.node
-                           : MCP_RING_FAREWELL == ring ? group.group.started + (0 == group.leaves)
-                                                       : 0;
+    const uint32_t about = MCP_RING_FAIL == ring      ? group.group.node
+                           : MCP_RING_CLOSING == ring ? group.group.started + (0 == group.leaves)
+                                                      : 0;
     const struct mcp_doorbell bell = mcp_doorbell(ring, about, key);
     const struct mcp_address peer =
         mcp_address_of(&kernel->neighbour[group.peers[0].link].ip, kernel->address.port);
@@ -257,13 +257,13 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
     }
 }
 
-bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
+bool mcp_kernel_group_begin_closing(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     struct mcp_kernel_group group;
     if (!mcp_kernel_lookup(kernel, key, &group) || !mcp_group_owes(&group.group)) {
         return false;
     }
     *epoch = group.group.started + 1;
-    (void)mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
+    (void)mcp_kernel_ring(kernel, key, MCP_RING_CLOSING);
     return true;
 }

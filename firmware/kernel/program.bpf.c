@@ -22,7 +22,7 @@
  *
  *   program/maps.h     its maps            program/packets.h   packet layouts
  *   program/checks.h   checks              program/send.h      building packets
- *   program/buffers.h  data of groups      program/play.h      bursts of messages
+ *   program/buffers.h  data of groups      program/run.h      bursts of messages
  *   program/wake.h     waking hosts        program/bcast.h     broadcasts
  *   program/stuck.h    groups that wait for a long time
  *   program/hold.h     groups that may have been closed meanwhile
@@ -36,7 +36,7 @@
 #include "firmware/bcast.c"
 #include "firmware/engine.c"
 #include "firmware/kernel/program/bcast.h"
-#include "firmware/kernel/program/play.h"
+#include "firmware/kernel/program/run.h"
 #include "firmware/kernel/program/stuck.h"
 
 /* ---- releases ---- */
@@ -127,19 +127,19 @@ APART int receive_foreign(struct __sk_buff *packet, const struct ethhdr *frame, 
 /* Notifies a peer that the group has failed. */
 static __always_inline long notify_failure(uint32_t peer, void *context)
 {
-    struct play *play = context;
-    mcp_group_failure(&play->group->group, peer, &play->message);
-    send_clone(play);
+    struct run *run = context;
+    mcp_group_failure(&run->group->group, peer, &run->message);
+    send_clone(run);
     return 0;
 }
 WALKED(notify_failure)
 
 /* Fails the group because a node is missing. Hosts and peers are notified once. */
-static __always_inline enum mcp_recorded fail_group(struct play *playing, uint32_t missing)
+static __always_inline enum mcp_recorded fail_group(struct run *run, uint32_t missing)
 {
-    struct mcp_kernel_group *group = playing->group;
+    struct mcp_kernel_group *group = run->group;
     struct mcp_kernel_line *line = line_at(group->line);
-    if (!lock_group(group, playing->key)) {
+    if (!lock_group(group, run->key)) {
         return MCP_IMPLAUSIBLE;
     }
     const enum mcp_recorded recorded = mcp_group_fail(&group->group, missing);
@@ -152,7 +152,7 @@ static __always_inline enum mcp_recorded fail_group(struct play *playing, uint32
     }
     COUNT(failed);
     LOOP((group->group.nsends + group->group.nwaits) & (2 * MCP_KERNEL_PEERS - 1), notify_failure,
-         playing, playing);
+         run, run);
     return MCP_RECORDED;
 }
 
@@ -161,8 +161,8 @@ static __always_inline enum mcp_recorded fail_group(struct play *playing, uint32
 static __always_inline int receive_failure(struct __sk_buff *packet, struct mcp_kernel_group *group,
                                            const struct mcp_header *header)
 {
-    struct play playing = {.packet = packet, .group = group, .key = header->key};
-    const enum mcp_recorded recorded = fail_group(&playing, header->collective.node);
+    struct run run = {.packet = packet, .group = group, .key = header->key};
+    const enum mcp_recorded recorded = fail_group(&run, header->collective.node);
     return MCP_RECORDED == recorded ? wake_sleeper(packet, group, header->key, true)
                                     : count_packet(group, MCP_ACTION_GIVE_UP, recorded);
 }
@@ -207,7 +207,7 @@ static __always_inline int advance_group(struct __sk_buff *packet, struct mcp_ke
                                          enum mcp_action action, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    struct play playing = {.packet = packet, .group = group, .key = header->key};
+    struct run run = {.packet = packet, .group = group, .key = header->key};
     const bool carries = 0 != group->group.buffer_blocks && MCP_ACTION_RECORD == action;
     enum mcp_recorded recorded = MCP_RECORDED;
     if (carries) {
@@ -222,13 +222,13 @@ static __always_inline int advance_group(struct __sk_buff *packet, struct mcp_ke
     } else if (!carries) {
         recorded = mcp_group_record(&group->group, part.slot, part.epoch);
     }
-    const bool plays_on = mcp_plays_on(action, recorded);
-    if (plays_on) {
-        mcp_group_burst(&group->group, &playing.burst);
+    const bool continues = mcp_continues(action, recorded);
+    if (continues) {
+        mcp_group_burst(&group->group, &run.burst);
     }
     unlock_group(group);
     (void)count_packet(group, action, recorded);
-    return plays_on ? play_group(&playing, true) : DROP;
+    return continues ? run_group(&run, true) : DROP;
 }
 
 /* Handles MCP_ASK: a peer misses a message. */
@@ -236,17 +236,17 @@ static __always_inline int answer_request(struct __sk_buff *packet, struct mcp_k
                                           const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
-    struct play playing = {.packet = packet, .group = group, .key = header->key};
+    struct run run = {.packet = packet, .group = group, .key = header->key};
     if (!lock_group(group, header->key)) {
         return DROP;
     }
     const bool sent =
-        mcp_group_answer(&group->group, part->node, part->slot, part->epoch, &playing.message);
+        mcp_group_answer(&group->group, part->node, part->slot, part->epoch, &run.message);
     unlock_group(group);
-    if (!sent || !become_message(&playing)) {
+    if (!sent || !become_message(&run)) {
         return DROP;
     }
-    if (MCP_LATER == playing.message.header.type) {
+    if (MCP_LATER == run.message.header.type) {
         COUNT(later);
     } else {
         COUNT(answered);
@@ -329,16 +329,16 @@ static __always_inline void begin_data_epoch(struct mcp_kernel_group *group,
     }
 }
 
-static __always_inline int start_epoch(struct play *playing, uint32_t epoch, bool leaves)
+static __always_inline int start_epoch(struct run *run, uint32_t epoch, bool leaves)
 {
-    struct __sk_buff *packet = playing->packet;
-    struct mcp_kernel_group *group = playing->group;
+    struct __sk_buff *packet = run->packet;
+    struct mcp_kernel_group *group = run->group;
     const uint32_t bytes = payload_bytes(packet);
     struct mcp_kernel_buffer *buffer =
         0 != group->group.buffer_blocks ? buffer_at(group->buffer) : NULL;
     const struct payload *block =
         buffer && (0 == bytes || load_payload(packet, bytes)) ? own_payload() : NULL;
-    if (!lock_group(group, playing->key)) {
+    if (!lock_group(group, run->key)) {
         return DROP;
     }
     const uint32_t before = group->group.started;
@@ -348,14 +348,14 @@ static __always_inline int start_epoch(struct play *playing, uint32_t epoch, boo
     } else if (block) {
         begin_data_epoch(group, buffer, epoch, block, bytes);
     }
-    mcp_group_burst(&group->group, &playing->burst);
+    mcp_group_burst(&group->group, &run->burst);
     unlock_group(group);
     arm_if_waiting(group);
     if (myr_epoch_reached(before, epoch)) {
         /* The doorbell was repeated, so the host has waited for a long time. */
-        publish_release(group, playing->key);
+        publish_release(group, run->key);
     }
-    return play_group(playing, false);
+    return run_group(run, false);
 }
 
 /* Handles a doorbell. It is recognised by its destination port, the key of the group, and the uid
@@ -370,20 +370,20 @@ static __always_inline int answer_bell(struct __sk_buff *packet, const struct mc
         return NEXT;
     }
     /* A single variable for all cases, because BPF stacks are small. */
-    struct forwarding forwarding = {.play = {.packet = packet, .group = group, .key = key}};
-    struct play *playing = &forwarding.play;
-    if (MCP_RING_START == bell->ring || MCP_RING_FAREWELL == bell->ring) {
-        return start_epoch(playing, bell->epoch, MCP_RING_FAREWELL == bell->ring);
+    struct forwarding forwarding = {.run = {.packet = packet, .group = group, .key = key}};
+    struct run *run = &forwarding.run;
+    if (MCP_RING_START == bell->ring || MCP_RING_CLOSING == bell->ring) {
+        return start_epoch(run, bell->epoch, MCP_RING_CLOSING == bell->ring);
     }
     if (MCP_RING_BCAST == bell->ring || MCP_RING_BCAST_ASK == bell->ring) {
         return ring_bcast(&forwarding, bell);
     }
     if (MCP_RING_ASK == bell->ring) {
         publish_release(group, key);
-        LOOP(MCP_KERNEL_MESSAGES, ask_missing, playing, playing);
+        LOOP(MCP_KERNEL_MESSAGES, ask_missing, run, run);
     } else if (MCP_RING_SLEEP == bell->ring) {
         record_sleeper(packet, group, key, frame);
-    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail_group(playing, bell->epoch)) {
+    } else if (MCP_RING_FAIL == bell->ring && MCP_RECORDED == fail_group(run, bell->epoch)) {
         return wake_sleeper(packet, group, key, false);
     }
     return DROP;

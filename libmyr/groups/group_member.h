@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state that a member process keeps of a group across nodes. The functions for epochs
  * (nic_group.h), data (nic_data.h) and broadcasts (nic_bcast.h) work on it, and so do the
- * operations of each kind of NIC (group_player.h). */
+ * operations of each kind of NIC (group_ops.h). */
 #ifndef MYR_GROUP_MEMBER_H
 #define MYR_GROUP_MEMBER_H
 
@@ -36,7 +36,7 @@ struct myr_nic_members {
     bool rooted; /* whether all nodes' blocks are for node 0 only; the schedule is of that kind */
 };
 
-struct myr_player; /* see group_player.h */
+struct myr_group_ops; /* see group_ops.h */
 
 /* A process's side of a group. The fields that a barrier reads come first. */
 struct myr_nic_group {
@@ -46,7 +46,7 @@ struct myr_nic_group {
     uint32_t epoch;                  /* the last epoch in which this process has arrived */
     uint32_t given_up;               /* the node that this process has given up, + 1; 0 if none */
     const myr_word *watched;         /* the word on which this process waits: `done`, or another */
-    const struct myr_player *player; /* NULL if not joined */
+    const struct myr_group_ops *ops; /* NULL if not joined */
     struct myr_waiter *waiter;
     struct myr_segment *segment;
     /* in the segment, shared by the node's processes; NULL if there is none */
@@ -60,7 +60,7 @@ struct myr_nic_group {
 
 static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
 {
-    return NULL != group->player;
+    return NULL != group->ops;
 }
 
 /* Returns whether `epoch` is complete. Some process must run the NIC (myr_soft_poll()). A process

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "os/clock.h"
 
 /* The header of a block: the number of data bytes. The data follow, padded with zeros to
@@ -84,7 +84,7 @@ void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes)
     struct head *head = (struct head *)bcast->block;
     head->bytes = bytes;
     bcast->sent = (uint32_t)sizeof(*head) + padded_bytes(bytes);
-    group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
+    group->ops->bcast(group, bcast->number, bcast->block, bcast->sent);
 }
 
 const void *myr_nic_bcast_check(const struct myr_nic_group *group, uint32_t *bytes)
@@ -116,7 +116,7 @@ void myr_nic_bcast_remind(struct myr_nic_group *group)
 {
     const uint64_t now_us = os_now_us();
     group->watched = myr_nic_bcast_word(group);
-    group->player->remind(group, now_us);
+    group->ops->remind(group, now_us);
     myr_nic_bcast_remind_at(group, now_us);
 }
 
@@ -129,9 +129,9 @@ void myr_nic_bcast_remind_at(struct myr_nic_group *group, uint64_t now_us)
     } else if (!mcp_backoff_expired(&bcast->backoff, now_ns)) {
         return;
     } else if (0 != bcast->sent) { /* the doorbell with the block was lost */
-        group->player->bcast(group, bcast->number, bcast->block, bcast->sent);
+        group->ops->bcast(group, bcast->number, bcast->block, bcast->sent);
     } else if (bcast->root != bcast->node) {
-        group->player->bcast_ask(group, bcast->root, bcast->number);
+        group->ops->bcast_ask(group, bcast->root, bcast->number);
     }
 }
 

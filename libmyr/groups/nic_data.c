@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "firmware/engine.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 
 /* The smallest useful unit: the length and a header of 8 bytes. */
 enum { UNIT_LEAST = 16 };
@@ -115,7 +115,7 @@ uint32_t myr_nic_data_arrive(struct myr_nic_group *group, uint32_t unit, myr_bui
         }
         data->shared->unit[epoch % 2] = unit;
         myr_store_release(&data->shared->built, epoch);
-        group->player->start(group, epoch, block, unit);
+        group->ops->start(group, epoch, block, unit);
     }
     return group->epoch = epoch;
 }

@@ -4,7 +4,7 @@
  * Waiting has the three phases of waiting.h. Each kind of NIC implements sleeping. */
 #include "libmyr/groups/nic_group.h"
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "os/calls.h"
@@ -25,14 +25,14 @@ uint32_t myr_nic_group_arrive(struct myr_nic_group *group)
 
 bool myr_nic_group_over(const struct myr_nic_group *group)
 {
-    return 0 != group->given_up || group->player->over(group);
+    return 0 != group->given_up || group->ops->over(group);
 }
 
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 {
-    const uint32_t failed = 0 != group->given_up            ? group->given_up
-                            : NULL == group->player->failed ? 0
-                                                            : group->player->failed(group);
+    const uint32_t failed = 0 != group->given_up         ? group->given_up
+                            : NULL == group->ops->failed ? 0
+                                                         : group->ops->failed(group);
     *node = failed - 1;
     return 0 != failed;
 }
@@ -44,9 +44,9 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
      * that the epoch waits for are reported as well. */
     const bool block = group->watched != group->done;
     const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
-    const uint32_t all = NULL == group->player->missing
+    const uint32_t all = NULL == group->ops->missing
                              ? blocks
-                             : blocks + group->player->missing(group, list + blocks, most - blocks);
+                             : blocks + group->ops->missing(group, list + blocks, most - blocks);
     uint32_t count = blocks;
     for (uint32_t m = blocks; m < all; ++m) {
         /* Skip the node that the broadcast waits for. */
@@ -62,25 +62,25 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;
-    if (NULL != group->player->fail) {
-        group->player->fail(group, node);
+    if (NULL != group->ops->fail) {
+        group->ops->fail(group, node);
     }
 }
 
 void myr_nic_group_remind(struct myr_nic_group *group)
 {
     group->watched = group->done;
-    group->player->remind(group, os_now_us());
+    group->ops->remind(group, os_now_us());
 }
 
 void myr_nic_group_leave(struct myr_nic_group *group)
 {
-    group->player->leave(group);
+    group->ops->leave(group);
     myr_nic_data_free(group->data);
     myr_nic_bcast_free(group->bcast);
     group->data = NULL;
     group->bcast = NULL;
-    group->player = NULL;
+    group->ops = NULL;
     group->record = NULL;
 }
 
@@ -94,9 +94,9 @@ static bool has_reached(const struct myr_nic_group *group, uint32_t value)
     return group->watched == group->done ? myr_epoch_reached(seen, value) : seen == value;
 }
 
-static void remind_player(struct myr_nic_group *group, uint64_t now_us)
+static void remind_nic(struct myr_nic_group *group, uint64_t now_us)
 {
-    group->player->remind(group, now_us);
+    group->ops->remind(group, now_us);
     if (group->watched != group->done) {
         myr_nic_bcast_remind_at(group, now_us);
     }
@@ -106,7 +106,7 @@ static void remind_player(struct myr_nic_group *group, uint64_t now_us)
 static bool poll_briefly(struct myr_nic_group *group, uint32_t value)
 {
     for (uint32_t attempt = 0; attempt < MYR_NIC_PROGRESS; ++attempt) {
-        const uint32_t taken = group->player->poll(group);
+        const uint32_t taken = group->ops->poll(group);
         if (has_reached(group, value)) {
             return true;
         }
@@ -128,7 +128,7 @@ static bool poll_until(struct myr_nic_group *group, uint32_t value, uint64_t sta
     const uint64_t sleep_at_us = myr_wait_policy_sleep_at(&group->waiter->policy, start_us);
     const uint64_t end_us = sleep_at_us < until_us ? sleep_at_us : until_us;
     for (uint64_t now = start_us; now < end_us && !myr_nic_group_over(group); now = os_now_us()) {
-        remind_player(group, now);
+        remind_nic(group, now);
         group->waiter->progress();
         if (poll_briefly(group, value)) {
             return true;
@@ -158,9 +158,9 @@ static bool await_word(struct myr_nic_group *group, const myr_word *word, uint32
         if (has_reached(group, value)) {
             return true;
         }
-        group->player->sleep(group, seen, myr_slices_take(&slices));
-        (void)group->player->poll(group);
-        remind_player(group, now);
+        group->ops->sleep(group, seen, myr_slices_take(&slices));
+        (void)group->ops->poll(group);
+        remind_nic(group, now);
         waiter->progress();
     }
     return has_reached(group, value);

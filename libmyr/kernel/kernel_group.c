@@ -19,7 +19,7 @@
 
 #include "firmware/kernel/bell.h"
 #include "firmware/kernel/kernel.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
@@ -39,7 +39,7 @@ enum {
 };
 
 /* The state of this process for a group of the kernel NIC. */
-struct myr_kernel_seat {
+struct myr_kernel_attachment {
     struct myr_kernel_nic *nic;
     const struct mcp_kernel_line *page;     /* the user's page, mapped */
     const struct mcp_kernel_line *line;     /* the group's release in it */
@@ -68,7 +68,7 @@ static struct shared_group *shared_of(const struct myr_nic_group *group)
     return (struct shared_group *)group->record->slots;
 }
 
-static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
+static struct myr_kernel_attachment *attachment_of(const struct myr_nic_group *group)
 {
     return group->own;
 }
@@ -78,40 +78,41 @@ static struct myr_kernel_seat *seat_of(const struct myr_nic_group *group)
 /* Sends a doorbell to the peer that the socket is connected to. This is cheaper than multicast,
  * whose route is looked up each time (0.45 us). If a doorbell had to be repeated, the neighbour
  * entry of the peer may have expired, so the next doorbells are sent by multicast. */
-static void send_bell(struct myr_kernel_seat *seat, const void *bell, size_t bytes)
+static void send_bell(struct myr_kernel_attachment *attachment, const void *bell, size_t bytes)
 {
-    const uint32_t detour = atomic_load_explicit(&seat->detour, memory_order_relaxed);
+    const uint32_t detour = atomic_load_explicit(&attachment->detour, memory_order_relaxed);
     if (__builtin_expect(0 == detour, 1)) {
-        (void)mcp_bell_ring_to(&seat->bell, bell, bytes, NULL);
+        (void)mcp_bell_ring_to(&attachment->bell, bell, bytes, NULL);
     } else {
-        atomic_store_explicit(&seat->detour, detour - 1, memory_order_relaxed);
-        (void)mcp_bell_ring(&seat->bell, bell, bytes, NULL);
+        atomic_store_explicit(&attachment->detour, detour - 1, memory_order_relaxed);
+        (void)mcp_bell_ring(&attachment->bell, bell, bytes, NULL);
     }
 }
 
-static void make_detour(struct myr_kernel_seat *seat)
+static void make_detour(struct myr_kernel_attachment *attachment)
 {
-    atomic_store_explicit(&seat->detour, DETOUR, memory_order_relaxed);
+    atomic_store_explicit(&attachment->detour, DETOUR, memory_order_relaxed);
 }
 
-static void ring_doorbell(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch)
+static void ring_doorbell(struct myr_kernel_attachment *attachment, enum mcp_ring what,
+                          uint32_t epoch)
 {
-    const struct mcp_doorbell bell = mcp_doorbell(what, epoch, seat->key);
-    send_bell(seat, &bell, sizeof(bell));
+    const struct mcp_doorbell bell = mcp_doorbell(what, epoch, attachment->key);
+    send_bell(attachment, &bell, sizeof(bell));
 }
 
 /* Sends a doorbell with a block as payload. */
-static void ring_with_block(struct myr_kernel_seat *seat, enum mcp_ring what, uint32_t epoch,
-                            const void *block, uint32_t bytes)
+static void ring_with_block(struct myr_kernel_attachment *attachment, enum mcp_ring what,
+                            uint32_t epoch, const void *block, uint32_t bytes)
 {
     struct {
         struct mcp_doorbell bell;
         uint8_t block[MCP_PAYLOAD_MOST];
     } words; /* only the part that is sent is initialized */
-    words.bell = mcp_doorbell(what, epoch, seat->key);
+    words.bell = mcp_doorbell(what, epoch, attachment->key);
     if (bytes <= sizeof(words.block)) {
         memcpy(words.block, block, bytes);
-        send_bell(seat, &words, sizeof(words.bell) + bytes);
+        send_bell(attachment, &words, sizeof(words.bell) + bytes);
     }
 }
 
@@ -119,42 +120,42 @@ static void start_kernel_epoch(struct myr_nic_group *group, uint32_t epoch, cons
                                uint32_t unit)
 {
     if (NULL != group->data) {
-        ring_with_block(seat_of(group), MCP_RING_START, epoch, block, unit);
+        ring_with_block(attachment_of(group), MCP_RING_START, epoch, block, unit);
     } else {
-        ring_doorbell(seat_of(group), MCP_RING_START, epoch);
+        ring_doorbell(attachment_of(group), MCP_RING_START, epoch);
     }
 }
 
 static void start_kernel_bcast(struct myr_nic_group *group, uint32_t number, const void *block,
                                uint32_t bytes)
 {
-    ring_with_block(seat_of(group), MCP_RING_BCAST, number, block, bytes);
+    ring_with_block(attachment_of(group), MCP_RING_BCAST, number, block, bytes);
 }
 
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
-    struct myr_kernel_seat *seat = seat_of(group);
-    struct mcp_doorbell bell = mcp_doorbell(MCP_RING_BCAST_ASK, number, seat->key);
+    struct myr_kernel_attachment *attachment = attachment_of(group);
+    struct mcp_doorbell bell = mcp_doorbell(MCP_RING_BCAST_ASK, number, attachment->key);
     bell.root = root;
-    send_bell(seat, &bell, sizeof(bell));
+    send_bell(attachment, &bell, sizeof(bell));
 }
 
 /* Rings the doorbell again for the epochs after `done` in which the node has arrived. Their
  * doorbells may have been lost, or may have arrived too early. */
 static void repeat_doorbells(const struct myr_nic_group *group, uint32_t done)
 {
-    struct myr_kernel_seat *seat = seat_of(group);
+    struct myr_kernel_attachment *attachment = attachment_of(group);
     const int32_t ahead = (int32_t)(myr_group_arrived(group) - done);
     if (NULL != group->data) {
         const uint8_t *block;
         const uint32_t unit = myr_nic_data_built(group->data, done + 1, &block);
         if (UINT32_MAX != unit) {
-            ring_with_block(seat, MCP_RING_START, done + 1, block, unit);
+            ring_with_block(attachment, MCP_RING_START, done + 1, block, unit);
         }
         return;
     }
     for (int32_t e = 1; e <= ahead && e <= REPEATED; ++e) {
-        ring_doorbell(seat, MCP_RING_START, done + (uint32_t)e);
+        ring_doorbell(attachment, MCP_RING_START, done + (uint32_t)e);
     }
 }
 
@@ -169,34 +170,34 @@ static uint32_t poll_watched_word(struct myr_nic_group *group)
 
 static void remind_kernel_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
-    struct myr_kernel_seat *seat = seat_of(group);
+    struct myr_kernel_attachment *attachment = attachment_of(group);
     const uint32_t done = myr_load_acquire(group->done);
     const uint64_t now_ns = 1000 * now_us;
-    if (done != seat->stuck_at) {
-        seat->stuck_at = done;
-        mcp_backoff_begin(&seat->backoff, MCP_BACKOFF_NS, now_ns);
+    if (done != attachment->stuck_at) {
+        attachment->stuck_at = done;
+        mcp_backoff_begin(&attachment->backoff, MCP_BACKOFF_NS, now_ns);
     }
-    if (!mcp_backoff_expired(&seat->backoff, now_ns)) {
+    if (!mcp_backoff_expired(&attachment->backoff, now_ns)) {
         return;
     }
-    make_detour(seat);
+    make_detour(attachment);
     repeat_doorbells(group, done);
-    ring_doorbell(seat, MCP_RING_ASK, done + 1);
+    ring_doorbell(attachment, MCP_RING_ASK, done + 1);
 }
 
 /* Sleeps on the socket until the NIC wakes this process. */
 static void sleep_on_socket(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
-    const struct myr_kernel_seat *seat = seat_of(group);
-    const struct mcp_doorbell sleeps = mcp_doorbell(MCP_RING_SLEEP, seen + 1, seat->key);
-    struct pollfd bell = {.fd = seat->bell.socket, .events = POLLIN};
+    const struct myr_kernel_attachment *attachment = attachment_of(group);
+    const struct mcp_doorbell sleeps = mcp_doorbell(MCP_RING_SLEEP, seen + 1, attachment->key);
+    struct pollfd bell = {.fd = attachment->bell.socket, .events = POLLIN};
     const struct timespec timeout = os_timespec_of_us(timeout_us);
     char packet[MCP_COLLECTIVE_BYTES];
-    (void)mcp_bell_ring_to(&seat->bell, &sleeps, sizeof(sleeps), NULL);
+    (void)mcp_bell_ring_to(&attachment->bell, &sleeps, sizeof(sleeps), NULL);
     if (seen == myr_load_acquire(group->watched)) {
         (void)ppoll(&bell, 1, &timeout, NULL);
     }
-    while (recv(seat->bell.socket, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
+    while (recv(attachment->bell.socket, packet, sizeof(packet), MSG_DONTWAIT) >= 0) {
         continue;
     }
 }
@@ -224,9 +225,9 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
 
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    const struct myr_kernel_seat *seat = seat_of(group);
+    const struct myr_kernel_attachment *attachment = attachment_of(group);
     struct myr_kernel_missing missing;
-    if (!myr_kernel_nic_ask_missing(seat->nic, seat->key, &missing)) {
+    if (!myr_kernel_nic_ask_missing(attachment->nic, attachment->key, &missing)) {
         return 0;
     }
     const uint32_t count = missing.count < most ? missing.count : most;
@@ -236,78 +237,78 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
 
 static void fail_group(struct myr_nic_group *group, uint32_t node)
 {
-    make_detour(seat_of(group));
-    ring_doorbell(seat_of(group), MCP_RING_FAIL, node);
+    make_detour(attachment_of(group));
+    ring_doorbell(attachment_of(group), MCP_RING_FAIL, node);
 }
 
-static uint32_t read_failure(const struct myr_kernel_seat *seat)
+static uint32_t read_failure(const struct myr_kernel_attachment *attachment)
 {
-    return myr_load_acquire((myr_word *)&seat->line->failed);
+    return myr_load_acquire((myr_word *)&attachment->line->failed);
 }
 
 /* Returns the missing node + 1, or 0. If the NIC was removed, no node is responsible. */
 static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
-    const uint32_t seen = read_failure(seat_of(group));
+    const uint32_t seen = read_failure(attachment_of(group));
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
 }
 
 /* Returns whether the group has been without a daemon for too long. Epochs complete without a
  * daemon, but only a daemon detects that another process of this node has died. A process that
  * waits for a long time therefore needs a daemon. */
-static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_seat *seat)
+static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_attachment *attachment)
 {
-    const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(seat->nic);
+    const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(attachment->nic);
     const uint64_t wait = (uint64_t)group->epoch << 32 ^ (uint64_t)(uintptr_t)group->watched ^
                           myr_load_acquire(group->done);
     const uint64_t now_us = os_now_us();
     if (MYR_KERNEL_HERE == daemon) {
-        seat->alone_us = 0;
-    } else if (0 == seat->alone_us || wait != seat->alone_in) {
-        seat->alone_in = wait;
-        seat->alone_us = now_us;
+        attachment->alone_us = 0;
+    } else if (0 == attachment->alone_us || wait != attachment->alone_in) {
+        attachment->alone_in = wait;
+        attachment->alone_us = now_us;
     }
     return MYR_KERNEL_GONE == daemon ||
-           (MYR_KERNEL_LOST == daemon && now_us - seat->alone_us >= MYR_KERNEL_AWAY_US);
+           (MYR_KERNEL_LOST == daemon && now_us - attachment->alone_us >= MYR_KERNEL_AWAY_US);
 }
 
 /* Checks for the daemon only from time to time, because MPI_Ibarrier calls this at each test. */
 static bool is_kernel_group_over(const struct myr_nic_group *group)
 {
-    struct myr_kernel_seat *seat = seat_of(group);
-    if (!seat->orphaned && 0 == ++seat->questions % ALIVE_EVERY) {
-        seat->orphaned = is_orphaned(group, seat);
+    struct myr_kernel_attachment *attachment = attachment_of(group);
+    if (!attachment->orphaned && 0 == ++attachment->questions % ALIVE_EVERY) {
+        attachment->orphaned = is_orphaned(group, attachment);
     }
-    return seat->orphaned || 0 != read_failure(seat);
+    return attachment->orphaned || 0 != read_failure(attachment);
 }
 
-static void give_up_seat(struct myr_kernel_seat *seat)
+static void detach(struct myr_kernel_attachment *attachment)
 {
-    if (NULL != seat->page) {
-        munmap((void *)seat->page, sizeof(*seat->page) * MCP_KERNEL_LINES);
+    if (NULL != attachment->page) {
+        munmap((void *)attachment->page, sizeof(*attachment->page) * MCP_KERNEL_LINES);
     }
-    if (NULL != seat->buffer) {
-        munmap((void *)seat->buffer, sizeof(*seat->buffer));
+    if (NULL != attachment->buffer) {
+        munmap((void *)attachment->buffer, sizeof(*attachment->buffer));
     }
-    if (seat->bell.socket >= 0) {
-        close(seat->bell.socket);
+    if (attachment->bell.socket >= 0) {
+        close(attachment->bell.socket);
     }
-    free(seat);
+    free(attachment);
 }
 
-/* In a group that broadcasts, the farewell epoch follows the last epoch that was reported to the
+/* In a group that broadcasts, the closing epoch follows the last epoch that was reported to the
  * NIC, so all epochs must have been reported before. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
         repeat_doorbells(group, myr_load_acquire(group->done));
     }
-    myr_kernel_nic_ask_close(seat_of(group)->nic, seat_of(group)->key);
-    give_up_seat(seat_of(group));
+    myr_kernel_nic_ask_close(attachment_of(group)->nic, attachment_of(group)->key);
+    detach(attachment_of(group));
     myr_record_leave(group->segment, group->record);
 }
 
-static const struct myr_player kernel_player = {
+static const struct myr_group_ops kernel_ops = {
     .start = start_kernel_epoch,
     .bcast = start_kernel_bcast,
     .bcast_ask = ask_bcast,
@@ -344,33 +345,34 @@ static const void *map_page(int descriptor, size_t bytes)
     return MAP_FAILED == mapped ? NULL : mapped;
 }
 
-static enum myr_status take_seat(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
-                                 struct myr_kernel_seat **taken, struct myr_error *error)
+static enum myr_status attach(struct myr_kernel_nic *nic, struct myr_kernel_question *question,
+                              struct myr_kernel_attachment **taken, struct myr_error *error)
 {
-    struct myr_kernel_seat *seat = malloc(sizeof(*seat));
+    struct myr_kernel_attachment *attachment = malloc(sizeof(*attachment));
     struct mcp_kernel_seen seen;
-    if (NULL == seat) {
+    if (NULL == attachment) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
-    *seat = (struct myr_kernel_seat){
+    *attachment = (struct myr_kernel_attachment){
         .nic = nic, .bell.socket = -1, .key = question->key, .stuck_at = UINT32_MAX};
     enum myr_status status = myr_kernel_nic_ask_open(nic, question, &seen, error);
     if (MYR_OK == status) {
-        seat->page = map_page(seen.page, sizeof(*seat->page) * MCP_KERNEL_LINES);
-        seat->line = NULL == seat->page ? NULL : &seat->page[seen.line];
-        seat->buffer = seen.buffer < 0 ? NULL : map_page(seen.buffer, sizeof(*seat->buffer));
-        if (!connect_bell(&seat->bell, nic, &question->peers[0]) || NULL == seat->page ||
-            (NULL == seat->buffer && seen.buffer >= 0)) {
+        attachment->page = map_page(seen.page, sizeof(*attachment->page) * MCP_KERNEL_LINES);
+        attachment->line = NULL == attachment->page ? NULL : &attachment->page[seen.line];
+        attachment->buffer =
+            seen.buffer < 0 ? NULL : map_page(seen.buffer, sizeof(*attachment->buffer));
+        if (!connect_bell(&attachment->bell, nic, &question->peers[0]) ||
+            NULL == attachment->page || (NULL == attachment->buffer && seen.buffer >= 0)) {
             status = myr_fail(error, MYR_ERR_SYSTEM, errno,
                               "cannot map the pages of the kernel NIC, or connect to its doorbell");
-            myr_kernel_nic_ask_close(nic, seat->key);
+            myr_kernel_nic_ask_close(nic, attachment->key);
         }
     }
     if (MYR_OK != status) {
-        give_up_seat(seat);
+        detach(attachment);
         return status;
     }
-    *taken = seat;
+    *taken = attachment;
     return MYR_OK;
 }
 
@@ -461,16 +463,17 @@ static size_t record_bytes(uint32_t locals, uint32_t unit_most)
     return bytes_before_data(locals) + (0 == unit_most ? 0 : myr_nic_data_bytes(locals, unit_most));
 }
 
-static void set_data_pointers(struct myr_nic_group *group, const struct myr_kernel_seat *seat)
+static void set_data_pointers(struct myr_nic_group *group,
+                              const struct myr_kernel_attachment *attachment)
 {
     if (NULL != group->data) {
-        group->data->buffers[0] = (const uint8_t *)seat->buffer->word[0];
-        group->data->buffers[1] = (const uint8_t *)seat->buffer->word[1];
+        group->data->buffers[0] = (const uint8_t *)attachment->buffer->word[0];
+        group->data->buffers[1] = (const uint8_t *)attachment->buffer->word[1];
         group->data->shared =
             (struct myr_node_data *)(group->record->slots + bytes_before_data(group->locals));
     }
     if (NULL != group->bcast) {
-        group->bcast->slots = (const uint8_t *)seat->buffer;
+        group->bcast->slots = (const uint8_t *)attachment->buffer;
     }
 }
 
@@ -481,16 +484,16 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
                                          struct myr_error *error)
 {
     struct myr_kernel_question question;
-    struct myr_kernel_seat *seat = NULL;
+    struct myr_kernel_attachment *attachment = NULL;
     enum myr_status status = plan_group(group, members, schedule_of, context, &question, error);
     if (MYR_OK == status) {
-        status = take_seat(nic, &question, &seat, error);
+        status = attach(nic, &question, &attachment, error);
     }
     if (MYR_OK == status) {
-        group->done = group->watched = &seat->line->done;
+        group->done = group->watched = &attachment->line->done;
         group->arrivals = (myr_word *)(group->record->slots + MYR_LINE);
-        group->own = seat;
-        set_data_pointers(group, seat);
+        group->own = attachment;
+        set_data_pointers(group, attachment);
     }
     return status;
 }
@@ -531,7 +534,7 @@ enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_ke
         status = join_kernel_group(group, nic, members, schedule_of, context, error);
     }
     if (MYR_OK == status) {
-        group->player = &kernel_player;
+        group->ops = &kernel_ops;
     } else {
         myr_record_leave(segment, record);
         myr_nic_data_free(data);

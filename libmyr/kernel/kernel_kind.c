@@ -66,7 +66,7 @@ const struct myr_nic_kind myr_kernel_kind = {
     .options = options,
     .caps =
         {
-            .flags = MYR_PLAYS_ALONE | MYR_SHARES_SEGMENT | MYR_DEAR_GROUPS,
+            .flags = MYR_PROGRESSES_ALONE | MYR_SHARES_SEGMENT | MYR_DEAR_GROUPS,
             .steps = MCP_KERNEL_STEPS,
             .sends = MCP_KERNEL_MESSAGES,
             .waits = MCP_KERNEL_MESSAGES,

@@ -253,7 +253,7 @@ static bool inspect_groups(struct source *from, uint32_t offset, const void *sha
             view->group = more;
         }
         /* Skip groups that no process holds any longer. */
-        if (0 != group.key && 0 == group.farewell) {
+        if (0 != group.key && 0 == group.closing) {
             view_group(from, offset, &group, shared, &view->group[view->groups++]);
         }
         offset = group.next;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
@@ -204,7 +204,7 @@ static struct mcp_group *group_in(struct myr_record *record)
 }
 
 /* Removes an entry from the list of lingering groups. The hosts of such a group have left, but it
- * still runs the farewell epoch for its peers. Groups whose farewell epoch is complete are removed
+ * still runs the closing epoch for its peers. Groups whose closing epoch is complete are removed
  * by the next process that joins or leaves a group, and their records are freed without the lock of
  * the NIC. */
 static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
@@ -242,7 +242,7 @@ static struct myr_record *remove_finished(struct myr_soft_nic *nic, struct mcp_b
     return NULL;
 }
 
-/* Closes the groups whose farewell epochs are complete. */
+/* Closes the groups whose closing epochs are complete. */
 static void close_lingering(struct myr_soft_nic *nic)
 {
     struct myr_record *record;
@@ -261,7 +261,7 @@ static void close_lingering(struct myr_soft_nic *nic)
 }
 
 /* Records that a process leaves the group in `record`; the last process closes the group or starts
- * its farewell epoch. Called after myr_soft_enter(). Returns a record that the caller must release,
+ * its closing epoch. Called after myr_soft_enter(). Returns a record that the caller must release,
  * if any: the given one, or the oldest lingering one if there are too many. If the lock could not
  * be taken, nothing is recorded and the record is leaked, because the holder of the lock may still
  * use it. */
@@ -275,7 +275,7 @@ static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mc
     if (++shared->left != record->members || NULL == mcp || GROUP_OPEN != shared->state) {
         return record;
     }
-    if (mcp_collective_farewell(&mcp->collective, board, &mcp->counters, group_in(record))) {
+    if (mcp_collective_begin_closing(&mcp->collective, board, &mcp->counters, group_in(record))) {
         record = add_lingering(nic, board, record);
     }
     if (NULL != record) {
@@ -297,7 +297,7 @@ static void leave_soft_group(struct myr_nic_group *group)
     close_lingering(group->nic);
 }
 
-static const struct myr_player soft_player = {
+static const struct myr_group_ops soft_ops = {
     .start = start_soft_epoch,
     .bcast = start_soft_bcast,
     .bcast_ask = ask_bcast,
@@ -466,7 +466,7 @@ enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft
     }
     free(schedule.steps);
     if (MYR_OK == status) {
-        group->player = &soft_player;
+        group->ops = &soft_ops;
     } else {
         myr_nic_data_free(group->data);
         myr_nic_bcast_free(group->bcast);

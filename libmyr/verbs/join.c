@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
@@ -191,7 +191,7 @@ static enum myr_status make_part(const struct myr_nic_group *group,
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
     struct peers peers;
-    own->plays = true;
+    own->runs = true;
     if (!find_peers(schedule, members->nodes, &peers)) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
     }
@@ -250,7 +250,7 @@ static enum myr_status make_own_group(struct myr_nic_group *group,
         free(own);
         return status;
     }
-    group->player = &myr_verbs_player;
+    group->ops = &myr_verbs_ops;
     if (0 == members->local) {
         status = make_part(group, members, schedule, schedule_of, context, blob, error);
     }
@@ -333,7 +333,7 @@ enum myr_status myr_verbs_join(struct myr_verbs *nic, const struct myr_nic_membe
                                struct myr_nic_group *group, struct myr_error *error)
 {
     struct myr_verbs_group *own = group->own;
-    if (!own->plays) {
+    if (!own->runs) {
         return MYR_OK;
     }
     pthread_mutex_lock(&nic->mutex);

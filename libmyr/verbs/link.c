@@ -2,9 +2,9 @@
 /*
  * Queue pairs to other processes; see verbs.h.
  *
- * Words are sent inline, and so are parcels if the device supports this. Each request generates a
- * completion once the peer has acknowledged it. Only a process that disconnects waits for
- * completions, because destroying a queue pair would cancel the retransmission of the last
+ * Words are sent inline, and so are data messages if the device supports this. Each request
+ * generates a completion once the peer has acknowledged it. Only a process that disconnects waits
+ * for completions, because destroying a queue pair would cancel the retransmission of the last
  * words. */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum {
      * it does not overflow. */
     COLLECT_EVERY = 64,
     REPORTS = 32, /* maximum number polled in one call */
-    INLINE = 96,  /* bytes sent inline: a parcel with 64 bytes of data */
+    INLINE = 96,  /* bytes sent inline: a data message with 64 bytes of data */
     /* The acknowledgement timeout is 4 us * 2^18, about 1 s, and a request fails after seven
      * retransmissions. This tolerates a switch that reboots within seconds. */
     TIMEOUT = 18,

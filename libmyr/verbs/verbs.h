@@ -5,7 +5,7 @@
  *   near.c         the devices near this process (NUMA)
  *   route.c        librdmacm: address and route resolution to another node's device
  *   link.c         queue pairs to other processes; RDMA writes
- *   parcels.c      messages that carry data, and broadcasts
+ *   data_messages.c  messages that carry data, and broadcasts
  *   words.c        words through which other nodes report a missing node
  *   verbs_group.c  executing the schedules of groups
  *   join.c         creating groups
@@ -26,7 +26,7 @@
  *   (ibv_reg_mr(3), "ordering semantics", for memory registered without a relaxed ordering flag). A
  *   record therefore never returns to an older epoch, and needs no second word for odd epochs.
  * - A NIC processes the packets of a write in order. Once a process has found the word that the
- *   last packet writes, it may reuse the memory (parcels.c).
+ *   last packet writes, it may reuse the memory (data_messages.c).
  *
  * The code does not assume any order between writes to different words or to different processes.
  * InfiniBand does not guarantee that a process can detect a write by polling its memory, but other
@@ -36,14 +36,13 @@
  * posts empty writes to the peers that it waits for, from time to time. The NICs of these peers
  * acknowledge them as long as the peers are alive.
  *
- * A message that carries data is called a parcel. It is identical to the packet that a soft NIC
- * would send, with the same header and with a check over all of its bytes (firmware/wire.h). A
- * single write stores it in a buffer of the peer, the landing place. The peer polls the epoch in
- * the header, and then verifies the check; the parcel has not arrived until the check matches.
- * Therefore the code does not depend on the order in which a NIC delivers the bytes of one write,
- * or of two writes, which InfiniBand does not guarantee to a process that polls memory. The check
- * takes about a nanosecond per two bytes, whereas with soft-RoCE a second write would take as long
- * as the first. */
+ * A data message is identical to the packet that a soft NIC would send, with the same header and
+ * with a check over all of its bytes (firmware/wire.h). A single write stores it in a buffer of the
+ * peer, the landing place. The peer polls the epoch in the header, and then verifies the check; the
+ * message has not arrived until the check matches. Therefore the code does not depend on the order
+ * in which a NIC delivers the bytes of one write, or of two writes, which InfiniBand does not
+ * guarantee to a process that polls memory. The check takes about a nanosecond per two bytes,
+ * whereas with soft-RoCE a second write would take as long as the first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -143,10 +142,10 @@ struct myr_verbs_peer {
 /* The part of a group in this process. A process that does not execute the schedule has no peers.
  *
  * In a group that carries data, each message that a node waits for has two landing places, for even
- * and odd epochs, like the buffers (engine.h), and the sender keeps its parcels for the same time.
- * In a group that broadcasts, the landing places form a window like the slots (bcast.h), from which
- * blocks are forwarded. In both cases no landing place is overwritten before the NIC has finished
- * with it. */
+ * and odd epochs, like the buffers (engine.h), and the sender keeps its data messages for the same
+ * time. In a group that broadcasts, the landing places form a window like the slots (bcast.h), from
+ * which blocks are forwarded. In both cases no landing place is overwritten before the NIC has
+ * finished with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
@@ -155,11 +154,11 @@ struct myr_verbs_group {
     myr_word *arrivals;     /* of this node's processes */
     struct myr_record *record;
     uint32_t locals;
-    bool plays;
+    bool runs;
     struct myr_nic_data *data;  /* NULL if the group carries no data, or was left */
-    uint8_t *landing, *staging; /* parcels received and sent */
-    uint32_t stride;            /* distance between two parcels in bytes; 0 if none */
-    uint32_t next_bcast;        /* the broadcast whose parcel is forwarded next */
+    uint8_t *landing, *staging; /* data messages received and sent */
+    uint32_t stride;            /* distance between two data messages in bytes; 0 if none */
+    uint32_t next_bcast;        /* the broadcast whose data message is forwarded next */
     struct ibv_mr *memory;
     uint32_t peers, asked_ms;
     uint32_t last;                /* its last epoch, once it was left */
@@ -277,16 +276,17 @@ void myr_verbs_collect(struct myr_verbs *nic);
 /* Closes all links, once the peers have acknowledged all writes. */
 void myr_verbs_close_links(struct myr_verbs *nic);
 
-/* ---- parcels.c; requires the mutex, except for myr_verbs_bcast() ---- */
+/* ---- data_messages.c; requires the mutex, except for myr_verbs_bcast() ---- */
 
-/* Returns the distance between landing places of parcels with up to `payload` bytes of payload. */
+/* Returns the distance between landing places of data messages with up to `payload` bytes of
+ * payload. */
 uint32_t myr_verbs_stride(uint32_t payload);
 
 /* Sends the message, in a group that carries data. */
 void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own,
                     struct mcp_message *message);
 
-/* Takes a parcel that the present step waits for. Returns false if there is none. */
+/* Takes a data message that the present step waits for. Returns false if there is none. */
 bool myr_verbs_take(struct myr_verbs_group *own);
 
 /* Stores the block of a broadcast whose root is on this node, at the place where the processes of
@@ -319,7 +319,7 @@ void myr_verbs_thread_stop(struct myr_verbs *nic);
 
 /* ---- verbs_group.c ---- */
 
-extern const struct myr_player myr_verbs_player;
+extern const struct myr_group_ops myr_verbs_ops;
 
 /* Wakes the processes that sleep on this word. The word after it contains their number. */
 static inline void myr_verbs_wake(const myr_word *word)

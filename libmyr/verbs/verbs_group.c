@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups that use RDMA writes; see verbs.h.
  *
- * Peers write their epochs into the arrival records, or parcels into landing places. Whenever the
- * first process of the node waits or makes progress, it executes the schedule: the engine processes
- * the messages that have arrived and determines what to send next.
+ * Peers write their epochs into the arrival records, or data messages into landing places. Whenever
+ * the first process of the node waits or makes progress, it executes the schedule: the engine
+ * processes the messages that have arrived and determines what to send next.
  *
  * A node that finds that another node is missing notifies its peers by writing the number of this
  * node into words at the peers (words.c), which then do the same. */
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "firmware/bcast.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/node/segment.h"
@@ -224,7 +224,7 @@ uint64_t myr_verbs_moves(struct myr_verbs *nic)
 static void play_group_now(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
-    if (verbs_of(group)->plays) {
+    if (verbs_of(group)->runs) {
         pthread_mutex_lock(&nic->mutex);
         play_verbs_group(nic, verbs_of(group));
         pthread_mutex_unlock(&nic->mutex);
@@ -253,7 +253,7 @@ static void start_verbs_bcast(struct myr_nic_group *group, uint32_t number, cons
 static uint32_t poll_group(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
-    if (verbs_of(group)->plays && 0 == pthread_mutex_trylock(&nic->mutex)) {
+    if (verbs_of(group)->runs && 0 == pthread_mutex_trylock(&nic->mutex)) {
         play_verbs_group(nic, verbs_of(group));
         pthread_mutex_unlock(&nic->mutex);
     }
@@ -292,7 +292,7 @@ static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_u
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
     const uint32_t now_ms = (uint32_t)(now_us / 1000);
-    if (own->plays && now_ms - own->asked_ms >= ASK_MS && mcp_group_waits_now(own->mcp) &&
+    if (own->runs && now_ms - own->asked_ms >= ASK_MS && mcp_group_waits_now(own->mcp) &&
         0 == pthread_mutex_trylock(&nic->mutex)) {
         probe_peers(nic, own, now_ms);
         pthread_mutex_unlock(&nic->mutex);
@@ -323,7 +323,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = verbs_of(group);
-    if (!own->plays) {
+    if (!own->runs) {
         myr_store_release(&myr_verbs_slot(own, number)->heard_ms, (uint32_t)os_now_ms() | 1);
     } else if (0 == pthread_mutex_trylock(&nic->mutex)) {
         ask_parent(nic, own, root, number);
@@ -335,7 +335,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
 static void sleep_between_polls(struct myr_nic_group *group, uint32_t seen, uint32_t timeout_us)
 {
     myr_word *word = (myr_word *)group->watched;
-    if (verbs_of(group)->plays) {
+    if (verbs_of(group)->runs) {
         const struct timespec nap = os_timespec_of_us(timeout_us < NAP_US ? timeout_us : NAP_US);
         (void)nanosleep(&nap, NULL);
     } else {
@@ -362,7 +362,7 @@ static void give_up_node(struct myr_nic_group *group, uint32_t node)
 {
     struct myr_verbs *nic = group->nic;
     const struct myr_verbs_group *own = verbs_of(group);
-    if (own->plays) {
+    if (own->runs) {
         pthread_mutex_lock(&nic->mutex);
         fail_verbs_group(nic, own, node);
         pthread_mutex_unlock(&nic->mutex);
@@ -400,7 +400,7 @@ static void leave_verbs_group(struct myr_nic_group *group)
 {
     struct myr_verbs *nic = group->nic;
     struct myr_verbs_group *own = group->own;
-    if (own->plays) {
+    if (own->runs) {
         pthread_mutex_lock(&nic->mutex);
         own->data = NULL;
         own->last = group->epoch;
@@ -422,7 +422,7 @@ void myr_verbs_free_left_groups(struct myr_verbs *nic)
     nic->group = NULL;
 }
 
-const struct myr_player myr_verbs_player = {
+const struct myr_group_ops myr_verbs_ops = {
     .start = start_verbs_epoch,
     .bcast = start_verbs_bcast,
     .bcast_ask = ask_bcast,

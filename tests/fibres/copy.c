@@ -19,11 +19,11 @@ static uint32_t read_shape(struct nicbarr_shape *shape)
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     shape->processors = myr_segment_processors(component->segment);
     shape->oversubscribed = myr_waiter_oversubscribed(&component->waiter);
-    shape->players = 1;
+    shape->nics = 1;
     if (shape->nodes > 1) {
-        shape->players = 0;
+        shape->nics = 0;
         for (uint32_t nic = 1; nic < nicbarr_nics_end(); ++nic) {
-            shape->players |= NULL == component->nics.nic[nic] ? 0 : UINT32_C(1) << nic;
+            shape->nics |= NULL == component->nics.nic[nic] ? 0 : UINT32_C(1) << nic;
         }
     }
     return myr_segment_home(component->segment, myr_segment_number(component->segment));
@@ -70,7 +70,7 @@ static void store(const struct nicbarr_shape *shape, const struct fake_past *pas
               barrier ? NULL
                       : nicbarr_class_name(&module, past->collective, past->size_class, text),
               past, path);
-    } else if (nicbarr_playable(shape, past->choice)) {
+    } else if (nicbarr_runnable(shape, past->choice)) {
         (void)myr_kv_set(mca_coll_nicbarr_component.segment,
                          barrier ? nicbarr_shape_key(shape)
                                  : nicbarr_data_kv_key(&module, past->collective, past->size_class),

@@ -1157,12 +1157,12 @@ static struct nicbarr_shape shape_of(uint32_t ranks, uint32_t view)
 {
     const uint32_t processes = (uint32_t)__builtin_popcount(ranks);
     struct nicbarr_shape shape = {.nodes = world.job.across ? processes : 1};
-    uint32_t homes = 0, players = UINT32_MAX;
+    uint32_t homes = 0, nics = UINT32_MAX;
     for (uint32_t r = 0; r < world.job.ranks; ++r) {
         if (0 != (ranks & UINT32_C(1) << r)) {
             world.opening = r;
             homes |= UINT32_C(1) << world.copy[r]->read_shape(&shape);
-            players &= shape.players;
+            nics &= shape.nics;
         }
     }
     world.opening = view;
@@ -1170,7 +1170,7 @@ static struct nicbarr_shape shape_of(uint32_t ranks, uint32_t view)
     world.opening = NOBODY;
     shape.processes = processes;
     shape.homes = shape.nodes > 1 ? 1 : (uint32_t)__builtin_popcount(homes);
-    shape.players = players;
+    shape.nics = nics;
     return shape;
 }
 

@@ -717,8 +717,8 @@ static void leave(struct tested_group *tested_group)
     }
     tested_group->entered +=
         !tested_group->left && 0 == tested_group->failed && 0 != tested_group->group->window;
-    if (tested_group->left ||
-        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, tested_group->group)) {
+    if (tested_group->left || !mcp_collective_begin_closing(&nic->collective, &board,
+                                                            &nic->counters, tested_group->group)) {
         close_tested_group(tested_group);
     }
     tested_group->left = true;

@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .processes = 4,
         .homes = 1,
         .processors = 8,
-        .players = 1 + (kind >> 1) % 7,
+        .nics = 1 + (kind >> 1) % 7,
         .oversubscribed = 0 != (kind & 16),
     };
     struct myr_error error = {.text = ""};

@@ -286,7 +286,7 @@ static void check_group(struct tested_group *tested_group)
         CHECK(group->sent == mcp_group_steps(group)[group->step].sends);
         CHECK(mcp_group_missing(group, &cursor, &message));
         /* after a close message the group need not send anything */
-        if (0 == group->farewell || 0 != group->backoff.ends_ns) {
+        if (0 == group->closing || 0 != group->backoff.ends_ns) {
             CHECK(group->active && 0 != group->backoff.ends_ns && 0 != mcp_deadline_ns(nic));
             CHECK(mcp_deadline_ns(nic) <= group->backoff.ends_ns);
         }
@@ -427,8 +427,9 @@ static void open_last(void)
 /* Let the hosts leave. The second call closes the group, as eviction does. */
 static void leave(struct tested_group *tested_group)
 {
-    if (0 != tested_group->group->farewell ||
-        !mcp_collective_farewell(&nic->collective, &board, &nic->counters, tested_group->group)) {
+    if (0 != tested_group->group->closing ||
+        !mcp_collective_begin_closing(&nic->collective, &board, &nic->counters,
+                                      tested_group->group)) {
         close_tested_group(tested_group);
     }
 }

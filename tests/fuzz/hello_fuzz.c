@@ -82,7 +82,7 @@ static void describe(uint32_t rank)
 static void check_nodes(uint32_t rank, const struct nicbarr_nodes *nodes)
 {
     uint32_t distinct = 0, node = 0, locals = 0, local = 0;
-    CHECK(nodes->by > 0 && nodes->by < NICS && 0 != (nodes->players >> nodes->by & 1));
+    CHECK(nodes->by > 0 && nodes->by < NICS && 0 != (nodes->nics >> nodes->by & 1));
     for (uint32_t r = 0; r < w.size; ++r) {
         const uint32_t number = w.peer[r].nic[nodes->by];
         bool fresh = true;
@@ -99,7 +99,7 @@ static void check_nodes(uint32_t rank, const struct nicbarr_nodes *nodes)
     CHECK(distinct == nodes->nodes && node == nodes->node);
     CHECK(locals == nodes->locals && local == nodes->local);
     for (uint32_t nic = 1; nic < NICS; ++nic) {
-        CHECK((0 != (nodes->players >> nic & 1)) == (NULL != nodes->names[nic]));
+        CHECK((0 != (nodes->nics >> nic & 1)) == (NULL != nodes->names[nic]));
         for (uint32_t n = 0; NULL != nodes->names[nic] && n < nodes->nodes; ++n) {
             CHECK(0 != nodes->names[nic][n]->key);
         }
@@ -119,7 +119,7 @@ static void count(uint32_t by_segment)
         if (NICBARR_COUNTED == counted) {
             check_nodes(rank, &nodes);
             all = 0 == rank ? nodes : all;
-            CHECK(all.nodes == nodes.nodes && all.by == nodes.by && all.players == nodes.players);
+            CHECK(all.nodes == nodes.nodes && all.by == nodes.by && all.nics == nodes.nics);
             nicbarr_nodes_free(&nodes);
         }
     }

@@ -365,7 +365,7 @@ static bool step(void *context)
             w.client[c].connection = -1;
         }
     }
-    daemon_pass_ms(MYRD_FAREWELL_MS);
+    daemon_pass_ms(MYRD_CLOSING_MS);
     return w.disconnected++ < 4; /* until the daemon has closed all groups */
 }
 

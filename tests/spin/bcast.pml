@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Broadcasts between NICs (firmware/bcast.h) must neither deliver a wrong block nor hang:
- * firmware/bcast.c, collective_bcast.c, mcp_collective_farewell() in collective.c, and
+ * firmware/bcast.c, collective_bcast.c, mcp_collective_begin_closing() in collective.c, and
  * libmyr/groups/nic_bcast.c, small enough to be searched exhaustively.
  *
  * Checked by run.sh. The hosts of NODES nodes call broadcasts with the numbers 1 to LAST, over a
@@ -27,7 +27,7 @@
  *   -DBARRIER=N     after broadcast N hosts arrive in a barrier, which skips the rest of the half
  *   -DSLEEPS=N      host 1 does not arrive before host 2 has read N broadcasts
  *   -DFAILS=N       the first N hosts may declare the group failed while they wait
- *   -DHASTY         NICs may close the group in the middle of its farewell. With these two all
+ *   -DHASTY         NICs may close the group in the middle of its closing epoch. With these two all
  *                   hosts end, some because their group has failed; none fails without a reason (an
  *                   assertion)
  *   -DLITTER        packets that will change nothing any more stay on the wire
@@ -43,9 +43,9 @@
  *   -DNO_ASK        hosts do not ask for what is missing
  *   -DNO_UP         a NIC that is asked for a block that it lacks does not ask for it itself
  *   -DNO_PROXY      NICs accept blocks only when their hosts wait for them
- *   -DNO_FAREWELL   the group is closed when its hosts leave it
+ *   -DNO_CLOSING   the group is closed when its hosts leave it
  *   -DSILENT        a closed group that has failed does not say so when it is asked for a block
- *   -DUNKNOWN       a group that was closed in the middle of its farewell does not count as failed
+ *   -DUNKNOWN       a group that was closed in the middle of its closing epoch does not count as failed
  *   -DUNCONFIRMED   the root goes on although its NIC may not have received the block
  *
  * (The last two are not in the code yet.)
@@ -128,7 +128,7 @@ bool broken;                                  /* a host has declared the group f
 #define ENTERED(p) LEAST(ARRIVED(p), ARRIVED(OTHER(p)))
 #endif
 #define STARTED(p) (ENTERED(p) + left[p])
-#define FAREWELL (LAST / HALF + 1)
+#define CLOSING (LAST / HALF + 1)
 
 /* Packets: blocks and ASKs, identified by the node that misses the block. `wrong` are blocks with
  * wrong contents. */
@@ -303,16 +303,16 @@ inline receive_fail(p)
 #else
 #define MAY_EVICT false
 #endif
-#ifdef NO_FAREWELL
+#ifdef NO_CLOSING
 #define MAY_CLOSE(p) (left[p] && !closed[p])
 #else
-#define MAY_CLOSE(p) (!closed[p] && (failed[p] || (left[p] && (done[p] == FAREWELL || MAY_EVICT))))
+#define MAY_CLOSE(p) (!closed[p] && (failed[p] || (left[p] && (done[p] == CLOSING || MAY_EVICT))))
 #endif
 
 proctype nic(byte p)
 {
 #ifdef MAY_FAIL
-end: /* it may stay in the farewell for ever */
+end: /* it may stay in the closing epoch for ever */
 #endif
     do
     :: d_step { MAY_COMPLETE(p) -> done[p]++; PLAIN }
@@ -328,7 +328,7 @@ end: /* it may stay in the farewell for ever */
         if
         :: failed[p] -> late_failed[p] = true
 #if defined(HASTY) && !defined(UNKNOWN)
-        :: !failed[p] && done[p] != FAREWELL ->
+        :: !failed[p] && done[p] != CLOSING ->
             late_failed[p] = true;
             broken = true
 #endif

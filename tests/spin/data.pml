@@ -2,10 +2,10 @@
 /*
  * Groups that carry data (docs/protocol.md) must neither deliver a wrong block nor hang:
  * mcp_group_offer(), mcp_group_claim(), mcp_group_record(), mcp_group_answer() and
- * mcp_group_release() in firmware/engine.c, and mcp_collective_farewell(), remember_ending()
+ * mcp_group_release() in firmware/engine.c, and mcp_collective_begin_closing(), remember_ending()
  * and receive_foreign() in collective.c, small enough to be searched exhaustively.
  *
- * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then play the farewell and close
+ * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then play the closing epoch and close
  * the group. Hosts arrive, open the group and leave it whenever they like. Messages go by
  * dissemination; with -DCHAIN back and forth along a line of three nodes, where a node forwards
  * what it has just received. The wire keeps, loses, duplicates and reorders packets as it likes.
@@ -19,7 +19,7 @@
  * duplicated or asked for without need infinitely often, all hosts end, and all NICs close the
  * group.
  *
- * -DBARE=N: epoch N has no data. -DHASTY lets NICs close the group in the middle of the farewell
+ * -DBARE=N: epoch N has no data. -DHASTY lets NICs close the group in the middle of the closing epoch
  * (the soft NIC does so when there are too many, the daemon of the kernel's after a minute). Then
  * groups may fail, and all hosts end, having read the right blocks or failed.
  *
@@ -32,7 +32,7 @@
  *   -DANSWER_LAST   an ASK is answered with the last message, as in groups without data
  *   -DRELABEL       the same, with the number that was asked for
  *   -DNO_ASK        hosts do not ask for what is missing
- *   -DNO_FAREWELL   the group is closed when its hosts leave it
+ *   -DNO_CLOSING   the group is closed when its hosts leave it
  *   -DANY_DONE      a closed group says that its last epoch is done, although it had data
  *   -DNO_LATE       closed groups are not remembered
  *   -DMUTE          a group that was closed in the middle does not say that it has failed
@@ -53,10 +53,10 @@
 #define AHEAD 1
 #endif
 #define HAS_DATA(epoch) (0 < (epoch) && (epoch) <= EPOCHS && (epoch) != BARE)
-#if defined(NO_FAREWELL) || BARE == EPOCHS
-#define FAREWELL EPOCHS
+#if defined(NO_CLOSING) || BARE == EPOCHS
+#define CLOSING EPOCHS
 #else
-#define FAREWELL (EPOCHS + 1)
+#define CLOSING (EPOCHS + 1)
 #endif
 
 /* The schedule: messages, and each node's actions in an epoch, in order: it sends a message (at its
@@ -90,15 +90,15 @@
 
 /* All possible packets, identified by a message and its epoch. An ASK and a DONE have the same
  * fields as the ARRIVE to which they refer. */
-#define ABOUT(m, epoch) ((m) * FAREWELL + (epoch) - 1)
-#define PACKETS (MESSAGES * FAREWELL)
-#define ABOUT_MESSAGE(about) ((about) / FAREWELL)
-#define ABOUT_EPOCH(about) ((about) % FAREWELL + 1)
+#define ABOUT(m, epoch) ((m) * CLOSING + (epoch) - 1)
+#define PACKETS (MESSAGES * CLOSING)
+#define ABOUT_MESSAGE(about) ((about) / CLOSING)
+#define ABOUT_EPOCH(about) ((about) % CLOSING + 1)
 
 typedef Nic {
     bool open;
     bool failed;
-    bool farewell;
+    bool closing;
     byte started;
     byte done;
     byte at;   /* completed actions of epoch done + 1 */
@@ -346,7 +346,7 @@ inline receive_done(about)
 inline receive_fail(p)
 {
     if
-    :: nic[p].open && !nic[p].failed && !nic[p].farewell ->
+    :: nic[p].open && !nic[p].failed && !nic[p].closing ->
 #ifndef HASTY
         assert(false);
 #endif
@@ -393,7 +393,7 @@ inline close_group(p)
     nic[p].done = 0;
     nic[p].at = 0;
     nic[p].failed = false;
-    nic[p].farewell = false;
+    nic[p].closing = false;
     i = 0;
     do
     :: i < MESSAGES ->
@@ -431,10 +431,10 @@ proctype host(byte p)
         PLAIN
     }
     :: d_step {
-        nic[p].done == EPOCHS && !nic[p].failed && !nic[p].farewell ->
+        nic[p].done == EPOCHS && !nic[p].failed && !nic[p].closing ->
         check_blocks(p, EPOCHS);
-        nic[p].farewell = true;
-        nic[p].started = FAREWELL;
+        nic[p].closing = true;
+        nic[p].started = CLOSING;
         play(p);
 #ifdef HASTY
         finished[p] = true;
@@ -444,9 +444,9 @@ proctype host(byte p)
     }
     :: d_step {
 #ifdef HASTY
-        nic[p].farewell || nic[p].failed ->
+        nic[p].closing || nic[p].failed ->
 #else
-        (nic[p].farewell && nic[p].done == FAREWELL) || nic[p].failed ->
+        (nic[p].closing && nic[p].done == CLOSING) || nic[p].failed ->
 #endif
         close_group(p);
         finished[p] = true;

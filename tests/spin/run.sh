@@ -59,8 +59,8 @@ missed "an epoch's message for the one before" "assertion violated" -DIMPLIED
 missed "always the last message for an answer" "acceptance cycle" -DLIVENESS -DANSWER_LAST
 missed "the last message for the one before" "assertion violated" -DRELABEL
 missed "data not asked for" "invalid end state" -DEPOCHS=1 -DNO_ASK
-missed "no farewell" "assertion violated 0" -DEPOCHS=1 -DNO_FAREWELL
-missed "no farewell, and done all the same" "assertion violated" -DEPOCHS=1 -DNO_FAREWELL -DANY_DONE
+missed "no closing epoch" "assertion violated 0" -DEPOCHS=1 -DNO_CLOSING
+missed "no closing epoch, and done all the same" "assertion violated" -DEPOCHS=1 -DNO_CLOSING -DANY_DONE
 missed "groups closed too soon, and done all the same" "assertion violated" -DEPOCHS=1 -DHASTY \
     -DANY_DONE
 missed "groups closed too soon that say nothing" "acceptance cycle" -DEPOCHS=1 -DHASTY -DMUTE \
@@ -94,7 +94,7 @@ missed "broadcasts, whatever is in the slot" "assertion violated" -DNODES=2 -DAN
 missed "broadcasts, not asked for" "invalid end state" -DNODES=2 -DNO_ASK
 missed "broadcasts, no parent asked" "acceptance cycle" -DSLEEPS=2 -DNO_UP -DLIVENESS
 missed "broadcasts, not taken for sleeping hosts" "acceptance cycle" -DSLEEPS=2 -DNO_PROXY -DLIVENESS
-missed "broadcasts, no farewell" "acceptance cycle" -DNODES=2 -DNO_FAREWELL -DLIVENESS
+missed "broadcasts, no closing epoch" "acceptance cycle" -DNODES=2 -DNO_CLOSING -DLIVENESS
 missed "broadcasts, a closed group that has failed and is silent" "acceptance cycle" -DNODES=2 \
     -DFAILS=1 -DSILENT -DLIVENESS
 missed "broadcasts, groups closed too soon that say nothing" "acceptance cycle" -DNODES=2 \

@@ -58,7 +58,7 @@ static int play_all(struct machine *machine, double budget_us, struct nicbarr_co
     do {
         play(machine, &batches, contest);
     } while (nicbarr_batches_left(&batches, contest));
-    return batches.played;
+    return batches.finished;
 }
 
 static int calls_until_due(struct nicbarr_batches *batches)
@@ -115,7 +115,7 @@ TEST(limited_batches_continue)
         while (nicbarr_batches_left(&batches, &contest)) {
             play(&machine, &batches, &contest);
         }
-        assert_true(batches.played > 2 * NICBARR_CONTEST_TOTAL);
+        assert_true(batches.finished > 2 * NICBARR_CONTEST_TOTAL);
         assert_true(!contest.provisional || !nicbarr_contest_has_samples(&contest));
     }
 }

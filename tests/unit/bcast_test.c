@@ -245,7 +245,7 @@ static void play_leaf(struct host *host, uint32_t number)
 static void leave(struct host *host)
 {
     if (PLAYING == host->state) {
-        (void)wire_group_farewell(host->nic, host->group);
+        (void)wire_group_begin_closing(host->nic, host->group);
         host->state = LEAVING;
     }
     if (mcp_group_waits_now(host->group)) {
@@ -471,7 +471,7 @@ TEST(late_request)
             assert_true(wire_group_bcast(root->nic, root->group, 1, block, 8));
             wire_pass(&game.wire, SECOND);
             game.wire.faults.loss = 0;
-            assert_true(wire_group_farewell(root->nic, root->group));
+            assert_true(wire_group_begin_closing(root->nic, root->group));
         }
         if (LEFT_LONG_AGO == way) {
             wire_pass(&game.wire, 3 * 3600 * SECOND);

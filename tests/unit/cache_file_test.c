@@ -52,7 +52,7 @@ static int set_up(void **state)
 static struct nicbarr_shape shape_of(uint32_t processes)
 {
     return (struct nicbarr_shape){
-        .nodes = 1, .processes = processes, .homes = 1, .processors = 8, .players = 1};
+        .nodes = 1, .processes = processes, .homes = 1, .processors = 8, .nics = 1};
 }
 
 /* A measurement identified by its time. */

@@ -15,7 +15,7 @@
  */
 #include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/nics.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/spread.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
@@ -27,21 +27,18 @@ static const struct myr_nic_kind expensive = {
 static const struct myr_nic_kind bare = {.name = "bare"};
 const struct myr_nic_kind *const nicbarr_kinds[] = {&cheap, &expensive, &bare, NULL};
 
-enum { NODE = 1 << 0, SOFT = 1 << 1, KERNEL = 1 << 2, BARE = 1 << 3, PLAYERS_END = 1 << 3 };
+enum { NODE = 1 << 0, SOFT = 1 << 1, KERNEL = 1 << 2, BARE = 1 << 3, NICS_END = 1 << 3 };
 
 static struct nicbarr_shape on_one_node(uint32_t processes, uint32_t homes)
 {
     return (struct nicbarr_shape){
-        .nodes = 1, .processes = processes, .homes = homes, .processors = 8, .players = NODE};
+        .nodes = 1, .processes = processes, .homes = homes, .processors = 8, .nics = NODE};
 }
 
-static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t players)
+static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t nics)
 {
-    return (struct nicbarr_shape){.nodes = nodes,
-                                  .processes = nodes * per_node,
-                                  .homes = 1,
-                                  .processors = 8,
-                                  .players = players};
+    return (struct nicbarr_shape){
+        .nodes = nodes, .processes = nodes * per_node, .homes = 1, .processors = 8, .nics = nics};
 }
 
 /* The operations that have candidates. */
@@ -174,7 +171,7 @@ static void check_shape(enum what what, const struct nicbarr_shape *shape)
     assert_int_equal(choices[0].algorithm, NICBARR_OPENMPI);
     for (int c = 0; c < count; ++c) {
         const struct nicbarr_choice choice = choices[c];
-        assert_true(nicbarr_playable(shape, choice));
+        assert_true(nicbarr_runnable(shape, choice));
         assert_true(choice.parameter <= nicbarr_parameter_max(choice.algorithm, size));
         assert_true(nicbarr_choice_parse_data(nicbarr_choice_name(choice, name), &again));
         assert_true(LONG_REDUCTIONS == what || nicbarr_algorithm_barrier(choice.algorithm));
@@ -195,8 +192,8 @@ TEST(every_shape)
             const struct nicbarr_shape shape = on_one_node(size, homes);
             check_shape(BARRIERS, &shape);
         }
-        for (uint32_t players = 0; size > 1 && players < PLAYERS_END; players += SOFT) {
-            const struct nicbarr_shape shape = across(size, 1 + size % 5, players);
+        for (uint32_t nics = 0; size > 1 && nics < NICS_END; nics += SOFT) {
+            const struct nicbarr_shape shape = across(size, 1 + size % 5, nics);
             for (int what = 0; what < WHATS; ++what) {
                 check_shape((enum what)what, &shape);
             }

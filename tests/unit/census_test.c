@@ -70,7 +70,7 @@ TEST(test_players)
         place(&world, r, 1 + r / 2, 1 + r / 2, 5 + r / 2);
     }
     assert_int_equal(count(&world, 0, 1 << SECOND, &nodes), NICBARR_COUNTED);
-    assert_int_equal(nodes.players, 1 << FIRST | 1 << SECOND);
+    assert_int_equal(nodes.nics, 1 << FIRST | 1 << SECOND);
     assert_ptr_equal(nodes.names[SECOND][1], world.names[5]);
     nicbarr_nodes_free(&nodes);
 
@@ -78,14 +78,14 @@ TEST(test_players)
      * use it. */
     world.peer[1].nic[SECOND] = 9;
     assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_COUNTED);
-    assert_int_equal(nodes.players, 1 << FIRST);
+    assert_int_equal(nodes.nics, 1 << FIRST);
     nicbarr_nodes_free(&nodes);
 
     /* A process without the first NIC: the second one defines the nodes, unless these must match
      * the segments. */
     world.peer[3].nic[FIRST] = 0;
     assert_int_equal(count(&world, 3, 0, &nodes), NICBARR_COUNTED);
-    assert_int_equal(nodes.players, 1 << SECOND);
+    assert_int_equal(nodes.nics, 1 << SECOND);
     assert_int_equal(nodes.nodes, 3);
     nicbarr_nodes_free(&nodes);
     assert_int_equal(count(&world, 3, 1 << SECOND, &nodes), NICBARR_MIXED);
@@ -154,7 +154,7 @@ TEST(test_random_communicators)
         const uint32_t rank = crew_below(&random, world.size);
         assert_int_equal(count(&world, rank, round % 3 ? 1 << SECOND : 0, &nodes), NICBARR_COUNTED);
         assert_int_equal(nodes.by, FIRST);
-        assert_int_equal(nodes.players, 1 << FIRST | (shared_alike(&world) ? 1 << SECOND : 0));
+        assert_int_equal(nodes.nics, 1 << FIRST | (shared_alike(&world) ? 1 << SECOND : 0));
         check_naively(&world, rank, &nodes);
         nicbarr_nodes_free(&nodes);
     }
@@ -265,7 +265,7 @@ static void set_up_all(struct nicbarr_choice choice)
 TEST(test_tables_of_large_communicator)
 {
     const struct nicbarr_shape shape = {
-        .nodes = NODES, .processes = SIZE, .homes = 1, .processors = 16, .players = 1 << FIRST};
+        .nodes = NODES, .processes = SIZE, .homes = 1, .processors = 16, .nics = 1 << FIRST};
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
     const int count = nicbarr_candidates(&shape, choices);
     assert_true(count > 1);

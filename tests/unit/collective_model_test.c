@@ -185,7 +185,7 @@ static void update_least_started(struct team *team)
 }
 
 /* Poll whether all close messages of a group were exchanged, then close it. */
-static void poll_farewell(struct wire_nic *nic, void *context)
+static void poll_closing(struct wire_nic *nic, void *context)
 {
     struct host *host = context;
     struct team *team = host->team;
@@ -196,7 +196,7 @@ static void poll_farewell(struct wire_nic *nic, void *context)
         host_close(host);
     } else {
         wire_after(&team->trial->wire, 1 + wire_between(&team->trial->wire, 0, 10 * MILLISECOND),
-                   nic, poll_farewell, host);
+                   nic, poll_closing, host);
     }
 }
 
@@ -206,8 +206,8 @@ static void host_leave(struct host *host)
         check_blocks(host);
     }
     host->state = LEAVING;
-    if (wire_group_farewell(host->nic, host->group)) {
-        poll_farewell(host->nic, host);
+    if (wire_group_begin_closing(host->nic, host->group)) {
+        poll_closing(host->nic, host);
     } else {
         host_close(host);
     }

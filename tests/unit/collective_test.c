@@ -671,9 +671,9 @@ TEST(late_hosts_respond)
 
 /* ---- data ---- */
 
-static bool farewell(uint32_t rank)
+static bool begin_closing(uint32_t rank)
 {
-    return wire_group_farewell(wire_group_nic(&team, rank), member[rank]);
+    return wire_group_begin_closing(wire_group_nic(&team, rank), member[rank]);
 }
 
 static void close_it(uint32_t rank)
@@ -686,7 +686,7 @@ static void close_it(uint32_t rank)
 /* If the data that a peer misses are gone, the peer accepts no other data in their place. */
 TEST(closed_with_data)
 {
-    static const bool says_farewell[] = {false, true};
+    static const bool closes[] = {false, true};
     for (uint32_t i = 0; i < 2; ++i) {
         begin_with_data(2, flags);
         offer(0, 1);
@@ -699,8 +699,8 @@ TEST(closed_with_data)
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
-        if (says_farewell[i]) { /* it is closed before all close messages were exchanged */
-            assert_true(farewell(1));
+        if (closes[i]) { /* it is closed before all close messages were exchanged */
+            assert_true(begin_closing(1));
         }
         wire_group_close(&wire.nics[1], member[1]);
         memset(member[1], FREED, wire_group_bytes(&team, 1));
@@ -718,15 +718,15 @@ TEST(closed_with_data)
 
 /* A peer that does not leave gets requests, finally once a minute. When it leaves, the exchange
  * of close messages is complete. */
-TEST(a_farewell_has_a_long_backoff)
+TEST(a_closing_epoch_has_a_long_backoff)
 {
     begin_with_data(2, flags);
     offer(0, 1);
     offer(1, 1);
     settle();
     logged = 0;
-    assert_true(farewell(0));
-    assert_false(farewell(0)); /* the close messages are sent only once */
+    assert_true(begin_closing(0));
+    assert_false(begin_closing(0)); /* the close messages are sent only once */
     wire_pass(&wire, 60 * SECOND);
     const uint32_t asked = count_sent(MCP_ASK);
     assert_in_range(asked, 20, 100);
@@ -735,7 +735,7 @@ TEST(a_farewell_has_a_long_backoff)
     wire_pass(&wire, 10 * 60 * SECOND);
     assert_in_range(count_sent(MCP_ASK), 9, 10);
     expect_blocks(1, 1);
-    assert_true(farewell(1));
+    assert_true(begin_closing(1));
     settle();
     close_it(0);
     close_it(1);

@@ -440,7 +440,7 @@ int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring)
         group->asked += MCP_RING_ASK == ring;
         asked += MCP_RING_ASK == ring;
         group->failed += MCP_RING_FAIL == ring;
-        group->started += MCP_RING_FAREWELL == ring;
+        group->started += MCP_RING_CLOSING == ring;
     }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
@@ -460,16 +460,16 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key)
 }
 
 /* Peers may miss the data of any epoch except 0, and always a broadcast. */
-bool mcp_kernel_group_farewell(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
+bool mcp_kernel_group_begin_closing(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch)
 {
     pthread_mutex_lock(&lock);
     const struct fake_group *group = find(key);
-    const bool farewell = 0 == group->failed &&
-                          (0 != group->plan.window ||
-                           (0 != group->plan.buffer_blocks && 0 != group->done && !group->waits));
+    const bool closing = 0 == group->failed &&
+                         (0 != group->plan.window ||
+                          (0 != group->plan.buffer_blocks && 0 != group->done && !group->waits));
     *epoch = group->done + 1 + group->waits;
     pthread_mutex_unlock(&lock);
-    return farewell && 0 == mcp_kernel_ring(kernel, key, MCP_RING_FAREWELL);
+    return closing && 0 == mcp_kernel_ring(kernel, key, MCP_RING_CLOSING);
 }
 
 int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY])

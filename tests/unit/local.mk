@@ -292,7 +292,7 @@ tests_unit_nic_test_SOURCES = tests/unit/nic_test.c tests/unit/ip_of.h \
     tests/unit/nic/refusals.h tests/unit/nic/refusals.c \
     tests/unit/nic/strangers.h tests/unit/nic/strangers.c \
     tests/unit/nic/barriers.c tests/unit/nic/data.c tests/unit/nic/broadcasts.c \
-    tests/unit/nic/farewells.c tests/unit/nic/threads.c tests/unit/nic/comers.c \
+    tests/unit/nic/closing.c tests/unit/nic/threads.c tests/unit/nic/comers.c \
     tests/unit/nic/watch.c tests/unit/nic/failures.c tests/unit/nic/killed.c \
     tests/unit/nic/addresses.c tests/unit/nic/inspections.c $(unit_common)
 tests_unit_nic_test_CFLAGS = $(unit_cflags)
@@ -376,7 +376,7 @@ tests_unit_kernel_server_test_SOURCES = tests/unit/kernel_server_test.c $(unit_c
     tests/unit/kernel_server/questions.h tests/unit/kernel_server/questions.c \
     tests/unit/kernel_server/groups.h tests/unit/kernel_server/groups.c \
     tests/unit/kernel_server/server.h tests/unit/kernel_server/server.c \
-    tests/unit/kernel_server/plans.c tests/unit/kernel_server/farewells.c \
+    tests/unit/kernel_server/plans.c tests/unit/kernel_server/closing.c \
     tests/unit/kernel_server/shares.c tests/unit/kernel_server/stuck.c \
     tests/unit/kernel_server/meetings.c tests/unit/kernel_server/clients.c \
     tests/unit/kernel_server/nonsense.c tests/unit/kernel_server/hosts.c \

@@ -23,7 +23,7 @@
 
 #include "coll_nicbarr/nics.h"
 #include "firmware/collective.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/group_tables.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -165,7 +165,7 @@ static void leave(struct myr_nic_group *group)
     }
 }
 
-static const struct myr_player player = {
+static const struct myr_group_ops ops = {
     .start = start,
     .poll = poll_group,
     .remind = remind,
@@ -209,7 +209,7 @@ static enum myr_status prepare(void *opened, const struct myr_site *site,
         .done = &mcp->done,
         .watched = &mcp->done,
         .locals = members->locals,
-        .player = &player,
+        .ops = &ops,
         .waiter = site->waiter,
         .nic = nic,
         .own = mcp,

@@ -28,7 +28,7 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/overdue.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "ompi/exits.h"
 #include "ompi/modex.h"
 #include "tests/unit/crew.h"
@@ -551,7 +551,7 @@ static struct costs simulate_some(uint32_t nodes, struct costs *other)
     }
     assert_int_equal(agreed[0].shape.nodes, nodes);
     assert_int_equal(agreed[0].shape.processes, job.size);
-    assert_int_equal(agreed[0].shape.players, 1 << SOFT | 1 << KERNEL);
+    assert_int_equal(agreed[0].shape.nics, 1 << SOFT | 1 << KERNEL);
     assert_int_equal(agreed[0].sealed, myr_seals());
     print_set_up("rank 0, after its neighbours,", &costs[0]);
     print_set_up("rank 1, after its neighbours,", &costs[1]);
@@ -636,11 +636,8 @@ TEST(test_set_up)
 /* The messages of a barrier, for each candidate algorithm. */
 TEST(test_barriers)
 {
-    const struct nicbarr_shape shape = {.nodes = NODES,
-                                        .processes = SIZE,
-                                        .homes = 1,
-                                        .processors = PER_NODE,
-                                        .players = 1 << SOFT};
+    const struct nicbarr_shape shape = {
+        .nodes = NODES, .processes = SIZE, .homes = 1, .processors = PER_NODE, .nics = 1 << SOFT};
     struct nicbarr_choice choices[NICBARR_CANDIDATES];
     uint32_t rounds = 0;
     while (UINT32_C(1) << rounds < NODES) {

@@ -317,9 +317,9 @@ static int tune(struct machine *machine, bool limited, struct outcome *result)
             limited ? (outcome.spent_us - before_us) * (100 / NICBARR_REMEASURE_PERCENT)
                     : pause_us * uniform(&machine->random);
         outcome.first_regret =
-            1 == batches.played ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
+            1 == batches.finished ? regret_of(machine, contests[0].chosen) : outcome.first_regret;
     } while (nicbarr_batches_left(&batches, &contests[0]));
-    outcome.batches = batches.played;
+    outcome.batches = batches.finished;
     outcome.regret = regret_of(machine, contests[0].chosen);
     outcome.provisional = contests[0].provisional;
     *result = outcome;

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/schedule.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_data.h"
 #include "libmyr/node/segment.h"
@@ -386,7 +386,7 @@ static void move_in(struct world *world, uint32_t node, uint32_t local, uint32_t
         assert_in_range(*group->done, 0, all_arrived(world, g));
     }
     if (0 == crew_below(&world->random, 2)) {
-        (void)group->player->poll(group);
+        (void)group->ops->poll(group);
     } else if (world->broadcasts) {
         advance_broadcasts(world, member, g, node * world->locals + local);
     } else if (0 != world->unit_most) {
@@ -593,8 +593,8 @@ TEST(test_card_is_removed)
                     ++world->member[n][0].arrived[0];
                     (void)myr_nic_group_arrive(group);
                 }
-                (void)group->player->poll(group);
-                group->player->remind(group, now_us);
+                (void)group->ops->poll(group);
+                group->ops->remind(group, now_us);
                 all_know = all_know && myr_nic_group_failed(group, &node);
                 assert_true(!myr_nic_group_failed(group, &node) || node < nodes);
                 (void)verbs_fake_step();
@@ -635,8 +635,8 @@ TEST(test_root_is_late_or_gone)
                 if (n == root) {
                     continue;
                 }
-                group->player->bcast_ask(group, root, 1);
-                (void)group->player->poll(group);
+                group->ops->bcast_ask(group, root, 1);
+                (void)group->ops->poll(group);
                 assert_true(myr_nic_bcast_missing(group, &missing));
                 know += removed ? myr_nic_group_failed(group, &node) : 0 != missing.heard_ms;
                 assert_true(removed || !myr_nic_group_failed(group, &node));
@@ -660,11 +660,11 @@ TEST(test_last_writes)
         while (verbs_fake_step()) {
         }
         (void)myr_nic_group_arrive(&first->group[0]);
-        (void)first->group[0].player->poll(&first->group[0]);
+        (void)first->group[0].ops->poll(&first->group[0]);
         assert_int_equal(*first->group[0].done, 1);
         myr_nic_group_leave(&first->group[0]);
         myr_verbs_close_links(first->nic); /* its write is in flight */
-        (void)second->group[0].player->poll(&second->group[0]);
+        (void)second->group[0].ops->poll(&second->group[0]);
         assert_int_equal(*second->group[0].done, 1);
         myr_nic_group_leave(&second->group[0]);
         world_free(world);
@@ -708,7 +708,7 @@ TEST(test_failure_after_leaving)
         for (uint32_t n = 0, steps = 0; n < 3; ++steps) {
             struct myr_nic_group *group = &world->member[n][0].group[1];
             assert_in_range(steps, 0, 100000);
-            (void)group->player->poll(group);
+            (void)group->ops->poll(group);
             (void)verbs_fake_step();
             n += 1 == *group->done && !myr_nic_group_over(group);
         }
@@ -753,7 +753,7 @@ TEST(test_late_processes_respond)
     assert_int_equal(myr_nic_group_missing(group, &missing, 1), 1);
     assert_int_equal(missing.heard_ms, 0);
     while (0 == missing.heard_ms) {
-        group->player->remind(group, now_us += 300000);
+        group->ops->remind(group, now_us += 300000);
         (void)verbs_fake_step();
         assert_int_equal(myr_nic_group_missing(group, &missing, 1), 1);
         assert_int_equal(missing.node, 1);
@@ -763,7 +763,7 @@ TEST(test_late_processes_respond)
         group = &world->member[n][0].group[0];
         while (1 != *group->done) {
             (void)verbs_fake_step();
-            (void)group->player->poll(group);
+            (void)group->ops->poll(group);
         }
     }
     leave(world, 0);

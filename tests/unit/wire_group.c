@@ -190,9 +190,10 @@ bool wire_group_offer(struct wire_nic *nic, struct mcp_group *group, uint32_t ep
                                 epoch, block, unit);
 }
 
-bool wire_group_farewell(struct wire_nic *nic, struct mcp_group *group)
+bool wire_group_begin_closing(struct wire_nic *nic, struct mcp_group *group)
 {
-    return mcp_collective_farewell(&nic->mcp->collective, &nic->board, &nic->mcp->counters, group);
+    return mcp_collective_begin_closing(&nic->mcp->collective, &nic->board, &nic->mcp->counters,
+                                        group);
 }
 
 bool wire_group_bcast(struct wire_nic *nic, struct mcp_group *group, uint32_t number,

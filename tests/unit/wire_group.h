@@ -63,7 +63,7 @@ void wire_group_close(struct wire_nic *nic, struct mcp_group *group);
 /* Let the host arrive with a block, in a group that carries data; send its close messages. */
 bool wire_group_offer(struct wire_nic *nic, struct mcp_group *group, uint32_t epoch,
                       const void *block, uint32_t unit);
-bool wire_group_farewell(struct wire_nic *nic, struct mcp_group *group);
+bool wire_group_begin_closing(struct wire_nic *nic, struct mcp_group *group);
 
 /* In a group that broadcasts: broadcast as the root; request a block; find the slot of a block. */
 bool wire_group_bcast(struct wire_nic *nic, struct mcp_group *group, uint32_t number,

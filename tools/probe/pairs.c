@@ -109,7 +109,7 @@ static bool play_barrier(struct pair *pair, const struct myr_nic_members *member
 {
     static const struct nicbarr_among among = {{NICBARR_PAIRWISE, 0, 0}, 2};
     const struct probe_nic *nic = pair->nic;
-    struct myr_nic_group group = {.player = NULL};
+    struct myr_nic_group group = {.ops = NULL};
     uint8_t blobs[2 * MYR_BLOB_MOST];
     if (!prepare_pair_group(pair, members, &among, &group, blobs, error)) {
         return false;

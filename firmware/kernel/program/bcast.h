@@ -4,7 +4,7 @@
 #define MCP_PROGRAM_BCAST_H
 
 #include "firmware/bcast.h"
-#include "firmware/kernel/program/play.h"
+#include "firmware/kernel/program/run.h"
 
 /* Returns the address of a member of the slot that begins at word `slot` of the buffer. */
 static __always_inline myr_word *slot_part(struct mcp_kernel_buffer *buffer, uint32_t slot,
@@ -23,7 +23,7 @@ static __always_inline uint32_t slot_of(const struct mcp_group *group, uint32_t 
 
 /* The state while a block is forwarded. The block is in this CPU's payload buffer. */
 struct forwarding {
-    struct play play;
+    struct run run;
     uint32_t root, number, bytes;
     uint32_t child; /* index of the pending message to a child; NO_CHILD if none was found yet */
 };
@@ -33,8 +33,8 @@ enum { NO_CHILD = 2 * MCP_KERNEL_PEERS };
 /* Fills in the message that forwards the block to the pending child. */
 static __always_inline void fill_in_child(struct forwarding *forwarding)
 {
-    mcp_bcast_message(&forwarding->play.group->group, forwarding->child, forwarding->root,
-                      forwarding->number, forwarding->bytes, &forwarding->play.message);
+    mcp_bcast_message(&forwarding->run.group->group, forwarding->child, forwarding->root,
+                      forwarding->number, forwarding->bytes, &forwarding->run.message);
 }
 
 /* If the message at `index` goes to a child, sends the pending message and makes this one pending.
@@ -43,10 +43,10 @@ static __always_inline void fill_in_child(struct forwarding *forwarding)
 static __always_inline long forward_block(uint32_t index, void *context)
 {
     struct forwarding *forwarding = context;
-    if (mcp_bcast_child(&forwarding->play.group->group, index, forwarding->root)) {
+    if (mcp_bcast_child(&forwarding->run.group->group, index, forwarding->root)) {
         if (NO_CHILD != forwarding->child) {
             fill_in_child(forwarding);
-            send_clone(&forwarding->play);
+            send_clone(&forwarding->run);
         }
         forwarding->child = index;
     }
@@ -58,11 +58,11 @@ WALKED(forward_block)
  * written last, by an atomic exchange, which acts as a full memory barrier. */
 static __always_inline enum mcp_recorded store_block(struct forwarding *forwarding)
 {
-    struct mcp_kernel_group *group = forwarding->play.group;
+    struct mcp_kernel_group *group = forwarding->run.group;
     const uint32_t bytes = forwarding->bytes;
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
     const struct payload *payload = own_payload();
-    if (!buffer || !payload || !lock_group(group, forwarding->play.key)) {
+    if (!buffer || !payload || !lock_group(group, forwarding->run.key)) {
         return MCP_IMPLAUSIBLE;
     }
     const uint32_t slot = slot_of(&group->group, forwarding->number);
@@ -78,36 +78,35 @@ static __always_inline enum mcp_recorded store_block(struct forwarding *forwardi
 }
 
 /* Stores and forwards the block that has arrived in the packet, which is in the payload buffer of
- * this CPU. `incoming` is as for play_group(). */
+ * this CPU. `incoming` is as for run_group(). */
 static __always_inline int accept_block(struct forwarding *forwarding, bool incoming)
 {
-    const struct mcp_kernel_group *group = forwarding->play.group;
-    forwarding->bytes = payload_bytes(forwarding->play.packet);
+    const struct mcp_kernel_group *group = forwarding->run.group;
+    forwarding->bytes = payload_bytes(forwarding->run.packet);
     forwarding->child = NO_CHILD;
     const enum mcp_recorded recorded = store_block(forwarding);
     if (MCP_RECORDED != recorded) {
         return incoming ? count_packet(group, MCP_ACTION_TAKE_BLOCK, recorded) : DROP;
     }
     COUNT(broadcasts);
-    LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), forward_block, &forwarding->play,
+    LOOP(group->group.nsends & (2 * MCP_KERNEL_MESSAGES - 1), forward_block, &forwarding->run,
          forwarding);
     const bool any = NO_CHILD != forwarding->child;
     if (any) {
         fill_in_child(forwarding);
     }
-    return finish_packet(&forwarding->play, any && become_message(&forwarding->play), true,
-                         incoming);
+    return finish_packet(&forwarding->run, any && become_message(&forwarding->run), true, incoming);
 }
 
-/* Makes play->message an ASK for a block that this node misses. Returns false if this node is the
+/* Makes run->message an ASK for a block that this node misses. Returns false if this node is the
  * root. */
-static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t number)
+static __always_inline bool ask_bcast(struct run *run, uint32_t root, uint32_t number)
 {
-    struct mcp_kernel_group *group = play->group;
-    if (!lock_group(group, play->key)) {
+    struct mcp_kernel_group *group = run->group;
+    if (!lock_group(group, run->key)) {
         return false;
     }
-    const bool asks = mcp_bcast_ask(&group->group, root, number, &play->message);
+    const bool asks = mcp_bcast_ask(&group->group, root, number, &run->message);
     unlock_group(group);
     if (asks) {
         COUNT(asked);
@@ -116,43 +115,43 @@ static __always_inline bool ask_bcast(struct play *play, uint32_t root, uint32_t
 }
 
 /* Answers a peer that requests a block. */
-static __always_inline int answer_bcast(struct play *play, const struct mcp_collective_part *part)
+static __always_inline int answer_bcast(struct run *run, const struct mcp_collective_part *part)
 {
-    struct mcp_kernel_group *group = play->group;
+    struct mcp_kernel_group *group = run->group;
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
-    if (!buffer || !lock_group(group, play->key)) {
+    if (!buffer || !lock_group(group, run->key)) {
         return DROP;
     }
     const uint32_t slot = slot_of(&group->group, part->epoch);
     const bool sent =
         mcp_bcast_answer(&group->group, part->node, part->slot, part->epoch,
-                         *SLOT(buffer, slot, number), *SLOT(buffer, slot, bytes), &play->message);
+                         *SLOT(buffer, slot, number), *SLOT(buffer, slot, bytes), &run->message);
     unlock_group(group);
     if (!sent) {
         return DROP;
     }
-    if (MCP_BCAST_LATER == play->message.header.type) {
+    if (MCP_BCAST_LATER == run->message.header.type) {
         COUNT(later);
-        send_clone(play);
-        if (!ask_bcast(play, part->slot, part->epoch)) {
+        send_clone(run);
+        if (!ask_bcast(run, part->slot, part->epoch)) {
             return DROP;
         }
     } else {
         COUNT(answered);
         (void)mcp_fetch(own_payload(), buffer, slot + sizeof(struct mcp_bcast_slot) / 8,
-                        play->message.bytes / 8);
+                        run->message.bytes / 8);
     }
-    return become_message(play) ? (int)bpf_redirect(nic.interface, 0) : DROP;
+    return become_message(run) ? (int)bpf_redirect(nic.interface, 0) : DROP;
 }
 
 /* Records the parent's report that it does not have a block yet. */
-static __always_inline int receive_bcast_later(struct play *play,
+static __always_inline int receive_bcast_later(struct run *run,
                                                const struct mcp_collective_part *part)
 {
-    struct mcp_kernel_group *group = play->group;
+    struct mcp_kernel_group *group = run->group;
     const uint32_t now_ms = (uint32_t)(bpf_ktime_get_ns() / 1000000);
     struct mcp_kernel_buffer *buffer = buffer_at(group->buffer);
-    if (!buffer || !lock_group(group, play->key)) {
+    if (!buffer || !lock_group(group, run->key)) {
         return DROP;
     }
     const uint32_t slot = slot_of(&group->group, part->epoch);
@@ -169,27 +168,27 @@ static __always_inline int receive_bcast(struct __sk_buff *packet, struct mcp_ke
                                          enum mcp_action action, const struct mcp_header *header)
 {
     const struct mcp_collective_part part = header->collective;
-    struct forwarding forwarding = {.play = {.packet = packet, .group = group, .key = header->key},
+    struct forwarding forwarding = {.run = {.packet = packet, .group = group, .key = header->key},
                                     .root = part.slot,
                                     .number = part.epoch};
     return MCP_ACTION_TAKE_BLOCK == action     ? accept_block(&forwarding, true)
-           : MCP_ACTION_ANSWER_BCAST == action ? answer_bcast(&forwarding.play, &part)
-                                               : receive_bcast_later(&forwarding.play, &part);
+           : MCP_ACTION_ANSWER_BCAST == action ? answer_bcast(&forwarding.run, &part)
+                                               : receive_bcast_later(&forwarding.run, &part);
 }
 
 /* Handles a doorbell of a host that is the root of a broadcast or misses its block. */
 static __always_inline int ring_bcast(struct forwarding *forwarding,
                                       const struct mcp_doorbell *bell)
 {
-    struct play *playing = &forwarding->play;
-    struct __sk_buff *packet = playing->packet;
-    forwarding->root = playing->group->group.node;
+    struct run *run = &forwarding->run;
+    struct __sk_buff *packet = run->packet;
+    forwarding->root = run->group->group.node;
     forwarding->number = bell->epoch;
     if (MCP_RING_BCAST == bell->ring) {
         return load_payload(packet, payload_bytes(packet)) ? accept_block(forwarding, false) : DROP;
     }
-    const bool asks = ask_bcast(playing, bell->root, bell->epoch);
-    return finish_packet(playing, asks && become_message(playing), false, false);
+    const bool asks = ask_bcast(run, bell->root, bell->epoch);
+    return finish_packet(run, asks && become_message(run), false, false);
 }
 
 #endif

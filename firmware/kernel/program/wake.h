@@ -55,7 +55,7 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
 }
 
 /* If a host sleeps on a socket, replaces the packet by a packet to this socket, without a UDP
- * checksum. `incoming` is as for play_group(): a doorbell is an outgoing packet, so it must be
+ * checksum. `incoming` is as for run_group(): a doorbell is an outgoing packet, so it must be
  * redirected. */
 APART int wake_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
                        bool incoming)

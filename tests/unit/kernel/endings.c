@@ -20,13 +20,13 @@
 
 /* After its hosts have left, a group executes one more epoch without data. Until that is
  * complete it answers ASKs for its data and ignores FAILs. */
-TEST(farewells)
+TEST(closing_epochs)
 {
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 15;
     uint32_t epoch = 0;
     open_small_with_data(BYTES);
-    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* no data yet */
+    assert_false(mcp_kernel_group_begin_closing(kernel, pair.key, &epoch)); /* no data yet */
     fill_carried(BYTES, &random);
     assert_true(mcp_group_offer(pair.group, 1, BYTES));
     memcpy(mcp_group_buffer(pair.group, 1), carried, BYTES);
@@ -34,9 +34,10 @@ TEST(farewells)
     play_here(&pair);
     ring_with(pair.bell, pair.key, MCP_RING_START, 1, BYTES);
     expect_same(&pair);
-    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch)); /* an epoch is outstanding */
+    assert_false(
+        mcp_kernel_group_begin_closing(kernel, pair.key, &epoch)); /* an epoch is outstanding */
     event_packet(&pair, missing_arrival(&pair, &random), &random);
-    assert_true(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
+    assert_true(mcp_kernel_group_begin_closing(kernel, pair.key, &epoch));
     assert_int_equal(epoch, 2);
     assert_true(mcp_group_offer(pair.group, 2, 0));
     mcp_group_start(pair.group, 2);
@@ -50,14 +51,14 @@ TEST(farewells)
     event_packet(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);
     event_packet(&pair, make_header(&pair, MCP_ARRIVE, 2, 0, 1), &random);
     assert_int_equal(done(&pair), 2);
-    assert_false(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
+    assert_false(mcp_kernel_group_begin_closing(kernel, pair.key, &epoch));
     expect_untouched();
     close_pair(&pair);
 }
 
 /* A group that broadcasts also executes a last epoch when its hosts leave, whether another epoch
  * is outstanding or not. Until the end it answers ASKs for blocks. */
-TEST(farewells_of_broadcasts)
+TEST(closing_epochs_of_broadcasts)
 {
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 20;
@@ -71,13 +72,13 @@ TEST(farewells_of_broadcasts)
         for (uint32_t e = 1; e <= waits; ++e) {
             start_epoch(e);
         }
-        assert_true(mcp_kernel_group_farewell(kernel, pair.key, &epoch));
+        assert_true(mcp_kernel_group_begin_closing(kernel, pair.key, &epoch));
         assert_int_equal(epoch, waits + 1);
         mcp_group_start(pair.group, waits + 1);
         play_here(&pair);
         expect_same(&pair);
-        assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_FAREWELL), 0);
-        expect_same(&pair); /* a second farewell does not start another epoch */
+        assert_int_equal(mcp_kernel_ring(kernel, pair.key, MCP_RING_CLOSING), 0);
+        expect_same(&pair); /* a second closing epoch does not start another epoch */
         ++count.packets_received;
         ++count.duplicates;
         const struct mcp_header fails = make_header(&pair, MCP_FAIL, 1, 0, 1);

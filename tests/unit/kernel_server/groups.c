@@ -172,7 +172,7 @@ GROUPS(a_lost_failure_is_kept)
     assert_true(closed.kept && !closed.fails);
 }
 
-/* If there is no memory to close a group, the daemon tries again later, without a farewell.
+/* If there is no memory to close a group, the daemon tries again later, without a closing epoch.
  * Meanwhile no process can open it, and other groups are opened and closed as usual. */
 GROUPS(a_close_is_repeated)
 {

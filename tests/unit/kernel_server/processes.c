@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "firmware/bcast.h"
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "libmyr/groups/nic_bcast.h"
 #include "libmyr/groups/nic_group.h"
 #include "libmyr/kernel/kernel_inside.h"
@@ -185,7 +185,7 @@ NODE(a_process_broadcasts)
     myr_nic_bcast_end(&group);
     myr_nic_bcast_begin(&group, 1);
     assert_false(myr_nic_bcast_test(&group));
-    group.player->bcast_ask(&group, 1, 2);
+    group.ops->bcast_ask(&group, 1, 2);
     expect_bell(MCP_RING_BCAST_ASK, 2, 1);
     fake_broadcast(90, 2, block, bytes);
     assert_true(myr_nic_bcast_test(&group));

@@ -102,10 +102,10 @@ GROUPS(groups_without_a_holder_are_closed)
     assert_int_equal(mcp_kernel_group_open(NULL, &silent, &seen, why), 0);
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
-    assert_true(is_open(7)); /* with a farewell */
+    assert_true(is_open(7)); /* with a closing epoch */
     assert_int_equal(started(7), 1);
     assert_true(is_kept(8));
-    groups = take_over(state); /* which continues the farewell */
+    groups = take_over(state); /* which continues the closing epoch */
     myrd_groups_close_unheld(groups);
     assert_true(is_open(7));
     fake_set(7, false, 1);

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libmyr/groups/group_player.h"
+#include "libmyr/groups/group_ops.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/nic/machine.h"
 #include "tests/unit/nic/member.h"

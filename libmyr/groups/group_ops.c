@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrival of a node's processes in an epoch; see group_player.h. */
-#include "libmyr/groups/group_player.h"
+/* Arrival of a node's processes in an epoch; see group_ops.h. */
+#include "libmyr/groups/group_ops.h"
 
 /* Every process writes its own word before it reads the words of the others. If two processes
  * arrive at the same time, at least one of them therefore finds that all have arrived. If both do,
@@ -34,7 +34,7 @@ uint32_t myr_group_arrive_next(struct myr_nic_group *group)
         atomic_store(&group->arrivals[group->local], epoch);
     }
     if (myr_group_all_arrived(group, epoch)) {
-        group->player->start(group, epoch, NULL, 0);
+        group->ops->start(group, epoch, NULL, 0);
     }
     return epoch;
 }

@@ -2,16 +2,16 @@
 /* Messages with data, and broadcasts; see verbs.h.
  *
  * As for every NIC, the engine decides what to send and where payloads are stored (engine.h,
- * bcast.h). This file writes parcels into the landing places of peers, and takes parcels from the
- * landing places of this node.
+ * bcast.h). This file writes data messages into the landing places of peers, and takes data
+ * messages from the landing places of this node.
  *
- * A parcel is stored at the end of its landing place, with the header behind the payload, so that
- * the epoch is in the last packet of the RDMA write. Once the epoch is visible, the device has
+ * A data message is stored at the end of its landing place, with the header behind the payload, so
+ * that the epoch is in the last packet of the RDMA write. Once the epoch is visible, the device has
  * received the whole write, and the memory may be reused.
  *
  * Broadcasts are forwarded in the order of their numbers, in which the hosts also read them,
- * although blocks of different roots may arrive out of order. A root on this node stores its parcel
- * where a parcel from another node would arrive. */
+ * although blocks of different roots may arrive out of order. A root on this node stores its data
+ * message where a data message from another node would arrive. */
 #include <string.h>
 
 #include "firmware/bcast.h"
@@ -32,15 +32,15 @@ static uint8_t *header_in(const struct myr_verbs_group *own, const uint8_t *area
     return payload_in(own, area, 0);
 }
 
-static void pack_parcel(const struct myr_verbs_group *own, uint8_t *area,
-                        struct mcp_message *message, const void *payload)
+static void pack_message(const struct myr_verbs_group *own, uint8_t *area,
+                         struct mcp_message *message, const void *payload)
 {
     mcp_seal(&message->header, &own->mcp->secret, payload, message->bytes);
     memcpy(payload_in(own, area, message->bytes), payload, message->bytes);
     memcpy(header_in(own, area), &message->header, MCP_COLLECTIVE_BYTES);
 }
 
-/* Returns the payload of the parcel for this epoch or broadcast if it has arrived completely,
+/* Returns the payload of the data message for this epoch or broadcast if it has arrived completely,
  * otherwise NULL. */
 static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_t *area,
                                  uint8_t type, uint32_t number, struct mcp_header *header)
@@ -58,10 +58,10 @@ static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
-/* Writes the parcel in this landing place to a landing place of a peer. */
-static void write_parcel(struct myr_verbs *nic, struct myr_verbs_group *own,
-                         struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *area,
-                         uint32_t payload)
+/* Writes the data message in this landing place to a landing place of a peer. */
+static void write_message(struct myr_verbs *nic, struct myr_verbs_group *own,
+                          struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *area,
+                          uint32_t payload)
 {
     const uint32_t bytes = MCP_COLLECTIVE_BYTES + payload;
     myr_verbs_write(nic, peer->link, peer->landing + (landing + UINT64_C(1)) * own->stride - bytes,
@@ -80,9 +80,9 @@ void myr_verbs_send(struct myr_verbs *nic, struct myr_verbs_group *own, struct m
 {
     const struct mcp_collective_part *part = &message->header.collective;
     uint8_t *area = own->staging + (size_t)area_index(message->peer, part->epoch) * own->stride;
-    pack_parcel(own, area, message, mcp_group_buffer(own->mcp, part->epoch));
-    write_parcel(nic, own, &own->peer[message->to], area_index(part->slot, part->epoch), area,
-                 message->bytes);
+    pack_message(own, area, message, mcp_group_buffer(own->mcp, part->epoch));
+    write_message(nic, own, &own->peer[message->to], area_index(part->slot, part->epoch), area,
+                  message->bytes);
 }
 
 /* Stores the payload of the message in this slot. */
@@ -151,7 +151,8 @@ void myr_verbs_bcast(struct myr_verbs_group *own, uint32_t number, const void *b
         return;
     }
     mcp_bcast_message(mcp, 0, mcp->node, number, bytes, &message);
-    pack_parcel(own, own->landing + (size_t)landing_of(own, number) * own->stride, &message, block);
+    pack_message(own, own->landing + (size_t)landing_of(own, number) * own->stride, &message,
+                 block);
     publish_block(slot, number, block, bytes);
 }
 
@@ -180,8 +181,8 @@ static bool forward_next_block(struct myr_verbs *nic, struct myr_verbs_group *ow
     }
     for (uint32_t s = 0; s < mcp->nsends; ++s) {
         if (mcp_bcast_child(mcp, s, root)) {
-            write_parcel(nic, own, &own->peer[mcp_group_sends(mcp)[s].link], landing, area,
-                         header.payload_bytes);
+            write_message(nic, own, &own->peer[mcp_group_sends(mcp)[s].link], landing, area,
+                          header.payload_bytes);
         }
     }
     ++nic->shown->counters.broadcasts;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests that a group with data or broadcasts is not closed while a peer may miss some of them,
- * because that peer's job would hang. A farewell is the exchange of close messages before such a
- * group is closed.
+ * because that peer's job would hang. A closing epoch is the exchange of close messages before such
+ * a group is closed.
  */
 #include "tests/unit/kernel_fake.h"
 #include "tests/unit/kernel_server/groups.h"
@@ -66,8 +66,8 @@ GROUPS(groups_with_data_linger)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* The doorbell for the farewell may be lost, and a peer may never arrive in its epoch. */
-GROUPS(farewells_begin_and_end)
+/* The doorbell for the closing epoch may be lost, and a peer may never arrive in its epoch. */
+GROUPS(closing_epochs_begin_and_end)
 {
     struct myrd_groups *groups = *state;
     assert_int_equal(open_play_leave(groups, 7, ALICE, 5), MYR_OK);
@@ -75,7 +75,7 @@ GROUPS(farewells_begin_and_end)
     assert_true(started(7) > 1);
     fake_set(7, true, 5);
     const uint64_t end_ms = poll_until(groups, 7, NOW + 10, UINT64_MAX);
-    assert_in_range(end_ms, NOW + MYRD_FAREWELL_MS, NOW + MYRD_FAREWELL_MS + MOST_MS);
+    assert_in_range(end_ms, NOW + MYRD_CLOSING_MS, NOW + MYRD_CLOSING_MS + MOST_MS);
     assert_true(is_kept(7));
 }
 
@@ -93,7 +93,7 @@ GROUPS(groups_that_broadcast_linger)
         assert_true(myrd_groups_leave(groups, key, 1));
         assert_true(is_open(key));
         assert_int_equal(started(key), 1);
-        fake_set(key, true, waits); /* the farewell is the epoch after it */
+        fake_set(key, true, waits); /* the closing epoch is the epoch after it */
         assert_int_equal(poll_until(groups, key, NOW, NOW + 100), 0);
         fake_set(key, false, 1 + waits);
         assert_in_range(poll_until(groups, key, NOW + 100, UINT64_MAX), NOW + 100,
@@ -102,8 +102,8 @@ GROUPS(groups_that_broadcast_linger)
     }
 }
 
-/* A group has no farewell if it has executed no epoch, has failed, is in an epoch that it cannot
- * complete, or carries no data, because its peers cannot miss anything. */
+/* A group has no closing epoch if it has executed no epoch, has failed, is in an epoch that it
+ * cannot complete, or carries no data, because its peers cannot miss anything. */
 GROUPS(other_groups_do_not_linger)
 {
     struct myrd_groups *groups = *state;
@@ -128,7 +128,7 @@ GROUPS(other_groups_do_not_linger)
         assert_false(is_open(9));
         assert_int_equal(started(9), 0);
     }
-    /* A failure ends a farewell. */
+    /* A failure ends a closing epoch. */
     assert_int_equal(open_play_leave(groups, 10, ALICE, 5), MYR_OK);
     fake_set(10, true, 5);
     assert_int_equal(poll_until(groups, 10, NOW, NOW + 100), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* Executes the schedule of a group in the kernel: sends the messages of the engine in bursts, and
  * returns the verdict on the packet. */
-#ifndef MCP_PROGRAM_PLAY_H
-#define MCP_PROGRAM_PLAY_H
+#ifndef MCP_PROGRAM_RUN_H
+#define MCP_PROGRAM_RUN_H
 
 #include "firmware/kernel/program/buffers.h"
 #include "firmware/kernel/program/send.h"
@@ -18,7 +18,7 @@ enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_ITERATI
  *
  *     static __always_inline long BODY(uint32_t iteration, void *context)
  *
- * which leaves the loop by returning 1. Its context must begin with a struct play, and WALKED(BODY)
+ * which leaves the loop by returning 1. Its context must begin with a struct run, and WALKED(BODY)
  * must follow the function. Loops may be nested. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,27 +29,27 @@ struct {
 
 #define WALKED(iteration)                                                                          \
     static long iteration##_walked(void *map, const uint32_t *index, void *value,                  \
-                                   struct play *context)                                           \
+                                   struct run *context)                                            \
     {                                                                                              \
         (void)map;                                                                                 \
         (void)value;                                                                               \
         return *index >= context->iterations ? 1 : iteration(*index, context);                     \
     }
-#define LOOP(count, iteration, play, context)                                                      \
+#define LOOP(count, iteration, run, context)                                                       \
     do {                                                                                           \
         const uint32_t count_ = (count);                                                           \
         if (loops) {                                                                               \
             bpf_loop(count_, iteration, context, 0);                                               \
         } else {                                                                                   \
-            const uint32_t outer_ = (play)->iterations;                                            \
-            (play)->iterations = count_;                                                           \
+            const uint32_t outer_ = (run)->iterations;                                             \
+            (run)->iterations = count_;                                                            \
             bpf_for_each_map_elem(&iterations, iteration##_walked, context, 0);                    \
-            (play)->iterations = outer_;                                                           \
+            (run)->iterations = outer_;                                                            \
         }                                                                                          \
     } while (0)
 
 /* The state of one run of the program. */
-struct play {
+struct run {
     struct __sk_buff *packet;
     struct mcp_kernel_group *group;
     uint64_t key;               /* the key by which `group` was found: see hold.h */
@@ -62,10 +62,10 @@ struct play {
 /* Turns the packet into the message. The block of a broadcast is already in the payload buffer of
  * this CPU. Returns false if the hardware address of the receiver is unknown, or the group has been
  * closed. */
-APART bool become_message(struct play *play)
+APART bool become_message(struct run *run)
 {
-    struct mcp_message *message = &play->message;
-    const struct mcp_kernel_group *group = play->group;
+    struct mcp_message *message = &run->message;
+    const struct mcp_kernel_group *group = run->group;
     const struct mcp_kernel_neighbour *peer = bpf_map_lookup_elem(&neighbours, &message->to);
     const uint32_t bytes = message->bytes;
     if (!peer || !peer->known ||
@@ -75,9 +75,9 @@ APART bool become_message(struct play *play)
         COUNT(send_errors);
         return false;
     }
-    return replace_packet(play->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
+    return replace_packet(run->packet, peer->mac, IN_PACKET(&peer->ip), &message->header,
                           &group->group.secret, bytes) &&
-           is_still_group(group, play->key);
+           is_still_group(group, run->key);
 }
 
 /* Sends a clone of the packet, which has become the message. */
@@ -88,26 +88,26 @@ static __always_inline void redirect_clone(struct __sk_buff *packet)
     }
 }
 
-static __always_inline void send_clone(struct play *play)
+static __always_inline void send_clone(struct run *run)
 {
-    if (become_message(play)) {
-        redirect_clone(play->packet);
+    if (become_message(run)) {
+        redirect_clone(run->packet);
     }
 }
 
-static __always_inline void fill_in_next(struct play *play)
+static __always_inline void fill_in_next(struct run *run)
 {
-    mcp_group_message(&play->group->group, play->burst.first, play->burst.epoch, &play->message);
-    ++play->burst.first;
+    mcp_group_message(&run->group->group, run->burst.first, run->burst.epoch, &run->message);
+    ++run->burst.first;
 }
 
 /* Sends the next message. */
 static __always_inline long send_next(uint32_t iteration, void *context)
 {
-    struct play *play = context;
+    struct run *run = context;
     (void)iteration;
-    fill_in_next(play);
-    send_clone(play);
+    fill_in_next(run);
+    send_clone(run);
     return 0;
 }
 WALKED(send_next)
@@ -115,32 +115,32 @@ WALKED(send_next)
 /* Sends the burst and computes the next one. Returns 1 when nothing is left to do. */
 static __always_inline long send_burst(uint32_t iteration, void *context)
 {
-    struct play *play = context;
+    struct run *run = context;
     (void)iteration;
-    LOOP(play->burst.end - play->burst.first, send_next, play, play);
-    play->completed += play->burst.done;
-    if (!lock_group(play->group, play->key)) {
-        play->burst = (struct mcp_burst){0};
+    LOOP(run->burst.end - run->burst.first, send_next, run, run);
+    run->completed += run->burst.done;
+    if (!lock_group(run->group, run->key)) {
+        run->burst = (struct mcp_burst){0};
         return 1;
     }
-    mcp_group_burst(&play->group->group, &play->burst);
-    unlock_group(play->group);
-    return 0 == play->burst.more;
+    mcp_group_burst(&run->group->group, &run->burst);
+    unlock_group(run->group);
+    return 0 == run->burst.more;
 }
 WALKED(send_burst)
 
 /* Requests the message that the current step waits for at index `wait`, if it is missing. */
 static __always_inline long ask_missing(uint32_t wait, void *context)
 {
-    struct play *play = context;
-    if (!lock_group(play->group, play->key)) {
+    struct run *run = context;
+    if (!lock_group(run->group, run->key)) {
         return 1;
     }
-    const bool misses = mcp_group_misses(&play->group->group, wait, &play->message);
-    unlock_group(play->group);
+    const bool misses = mcp_group_misses(&run->group->group, wait, &run->message);
+    unlock_group(run->group);
     if (misses) {
         COUNT(asked);
-        send_clone(play);
+        send_clone(run);
     }
     return 0;
 }
@@ -169,15 +169,15 @@ static __always_inline void publish_release(struct mcp_kernel_group *group, uint
 
 /* Determines the verdict on the packet, which has become the last message if `is_last` is set. If
  * `wakes` is set, this also wakes a sleeping host. */
-static __always_inline int finish_packet(const struct play *play, bool is_last, bool wakes,
+static __always_inline int finish_packet(const struct run *run, bool is_last, bool wakes,
                                          bool incoming)
 {
-    struct __sk_buff *packet = play->packet;
-    if (wakes && 0 != play->group->wake_to) {
+    struct __sk_buff *packet = run->packet;
+    if (wakes && 0 != run->group->wake_to) {
         if (is_last) {
             redirect_clone(packet);
         }
-        return wake_sleeper(packet, play->group, play->key, incoming);
+        return wake_sleeper(packet, run->group, run->key, incoming);
     }
     if (!is_last) {
         return DROP;
@@ -189,25 +189,25 @@ static __always_inline int finish_packet(const struct play *play, bool is_last, 
     return PASS;
 }
 
-/* Executes the schedule of a group from play->burst on. An `incoming` packet must be redirected
+/* Executes the schedule of a group from run->burst on. An `incoming` packet must be redirected
  * before it can leave; otherwise the packet is an outgoing doorbell. */
-static __always_inline int play_group(struct play *play, bool incoming)
+static __always_inline int run_group(struct run *run, bool incoming)
 {
-    if (0 != play->burst.more) {
-        LOOP(BURSTS, send_burst, play, play);
+    if (0 != run->burst.more) {
+        LOOP(BURSTS, send_burst, run, run);
     }
-    const uint32_t completed = play->completed + play->burst.done;
-    const uint32_t count = play->burst.end - play->burst.first;
+    const uint32_t completed = run->completed + run->burst.done;
+    const uint32_t count = run->burst.end - run->burst.first;
     if (count > 1) {
-        LOOP(count - 1, send_next, play, play);
+        LOOP(count - 1, send_next, run, run);
     }
-    fill_in_next(play);
+    fill_in_next(run);
     if (completed > 0) {
-        publish_release(play->group, play->key);
+        publish_release(run->group, run->key);
         COUNT_MORE(barriers, completed);
     }
-    const bool is_last = count > 0 && become_message(play);
-    return finish_packet(play, is_last, completed > 0, incoming);
+    const bool is_last = count > 0 && become_message(run);
+    return finish_packet(run, is_last, completed > 0, incoming);
 }
 
 /* Counts the packet by its effect, and drops it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests that the NIC keeps a group whose processes have left as long as a peer may miss its data,
- * but not for ever. A farewell is the exchange of close messages before the group is freed.
+ * but not for ever. A closing epoch is the exchange of close messages before the group is freed.
  */
 #include "libmyr/groups/carry.h"
 #include "libmyr/soft/nic_inside.h"
@@ -76,7 +76,7 @@ static void await_closed(struct pair *pair, uint32_t left0, uint32_t left1)
 }
 
 /* The oldest lingering groups are evicted. */
-TEST(more_farewells_than_fit)
+TEST(more_closing_groups_than_fit)
 {
     enum { GROUPS = MYR_SOFT_LINGERING + 8 };
     static struct myr_nic_group group[GROUPS][2];
@@ -97,7 +97,7 @@ TEST(more_farewells_than_fit)
 }
 
 /* A group whose peer is late stays, however many other groups are opened and closed. */
-TEST(one_long_farewell)
+TEST(one_long_closing_epoch)
 {
     struct myr_nic_group late[2], quick[2];
     struct pair pair;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The operations of a kind of NIC on its groups, and the arrivals of a node's processes. */
-#ifndef MYR_GROUP_PLAYER_H
-#define MYR_GROUP_PLAYER_H
+#ifndef MYR_GROUP_OPS_H
+#define MYR_GROUP_OPS_H
 
 #include "firmware/missing.h"
 #include "libmyr/groups/group_member.h"
 
-struct myr_player {
+struct myr_group_ops {
     /* Begins an epoch, because all processes of the node have arrived. In a group that carries
      * data, `block` has `unit` bytes (0 if there are no data in this epoch). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
