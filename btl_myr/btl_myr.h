@@ -9,7 +9,7 @@
  *   send.c       short messages to peers' inlets, fragments to the port and back
  *   progress.c   received messages, and completed fragments
  *   direct.c     reading another process's memory
- *   courier.c    a thread that passes messages to the NIC while the process waits elsewhere
+ *   backlog.c    a thread that passes messages to the NIC while the process waits elsewhere
  *   onesided.c   windows: requests for puts, gets and atomic operations, and their replies
  *   held.c       locks of osc/rdma that this process holds
  *
@@ -44,7 +44,7 @@
  * A process that has communicated with other jobs may wait in MPI_Comm_disconnect without calling
  * this component. Its messages, including those to its own job, must be passed to the NIC
  * nevertheless, which other processes and the watch continue to run. Such a process therefore hands
- * its overflow fragments to a thread (courier.c).
+ * its overflow fragments to a thread (backlog.c).
  *
  * Threads: `lock` protects the port and the lists of fragments. It is not held while ob1 is called,
  * because ob1 calls back into this component. */
@@ -109,9 +109,9 @@ enum mca_btl_myr_reach {
     MCA_BTL_MYR_ITSELF,
 };
 
-/* Messages to an endpoint that the courier has; they are protected by its lock. */
-struct mca_btl_myr_parcels {
-    struct mca_btl_myr_parcel *first, **last;      /* those that wait */
+/* Messages to an endpoint that the send thread has; they are protected by its lock. */
+struct mca_btl_myr_backlog {
+    struct mca_btl_myr_backlogged *first, **last;  /* those that wait */
     struct mca_btl_base_endpoint_t *next_endpoint; /* the next one with such messages */
     uint32_t sending;                              /* number of those that the port sends */
 };
@@ -122,8 +122,8 @@ struct mca_btl_base_endpoint_t {
     opal_list_item_t super;               /* in the list of endpoints with a nonempty `waiting` */
     struct mca_btl_base_endpoint_t *next; /* next endpoint in the same bucket */
     opal_list_t waiting;                  /* overflow fragments in order; for windows: tasks */
-    struct mca_btl_myr_parcels parcels;   /* for courier.c */
-    _Atomic uint32_t carried;             /* number of messages that the courier has */
+    struct mca_btl_myr_backlog backlog;   /* for backlog.c */
+    _Atomic uint32_t backlogged;          /* number of messages that the send thread has */
     _Atomic uint32_t overflow;            /* number of overflow fragments that are not sent */
     _Atomic uint32_t held[MCA_BTL_MYR_POOLS]; /* fragments of each pool */
     uint32_t in_flight;                       /* fragments from btl_send to their callback */
@@ -341,16 +341,16 @@ int mca_btl_myr_get(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
                     void *data);
 
-/* ---- courier.c ---- */
+/* ---- backlog.c ---- */
 
-/* Hands a copy of a fragment to the courier. Returns false if that is impossible, because memory or
- * the NIC's ports are exhausted. */
-bool mca_btl_myr_carry(const mca_btl_myr_fragment_t *fragment);
+/* Hands a copy of a fragment to the send thread. Returns false if that is impossible, because
+ * memory or the NIC's ports are exhausted. */
+bool mca_btl_myr_backlog_append(const mca_btl_myr_fragment_t *fragment);
 
-/* Returns whether the courier has messages to the endpoint that it may still deliver (port.h). */
-bool mca_btl_myr_carries_to(const struct mca_btl_base_endpoint_t *endpoint);
+/* Returns whether the backlog has messages to the endpoint that may still be delivered (port.h). */
+bool mca_btl_myr_has_backlog(const struct mca_btl_base_endpoint_t *endpoint);
 
-void mca_btl_myr_courier_close(void);
+void mca_btl_myr_backlog_close(void);
 
 /* ---- onesided.c ---- */
 

@@ -278,7 +278,7 @@ static int component_close(void)
     if (NULL != component->port) {
         mca_btl_myr_drain();
     }
-    mca_btl_myr_courier_close();
+    mca_btl_myr_backlog_close();
     mca_btl_myr_onesided_close();
     mca_btl_myr_endpoints_free();
     mca_btl_myr_memory_close();

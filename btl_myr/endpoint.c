@@ -247,14 +247,14 @@ const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
 
 static bool is_in_flight(const struct mca_btl_base_endpoint_t *endpoint, uint32_t other_job)
 {
-    const bool carried = 0 != atomic_load_explicit(&endpoint->carried, memory_order_acquire);
+    const bool has_backlog = 0 != atomic_load_explicit(&endpoint->backlogged, memory_order_acquire);
     if (!other_job) {
-        return 0 != endpoint->in_flight || carried;
+        return 0 != endpoint->in_flight || has_backlog;
     }
     if (!nicbarr_is_of_other_job(&endpoint->name)) {
         return false;
     }
-    return (carried && mca_btl_myr_carries_to(endpoint)) ||
+    return (has_backlog && mca_btl_myr_has_backlog(endpoint)) ||
            (0 != endpoint->in_flight &&
             !myr_port_undeliverable(mca_btl_myr_component.port, &endpoint->remote,
                                     MYR_DRAIN_SILENCE));

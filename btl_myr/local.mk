@@ -10,7 +10,7 @@ btl_myr_mca_btl_myr_la_SOURCES = \
     btl_myr/send.c \
     btl_myr/progress.c \
     btl_myr/direct.c \
-    btl_myr/courier.c \
+    btl_myr/backlog.c \
     btl_myr/onesided.c \
     btl_myr/held.c
 btl_myr_mca_btl_myr_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)

@@ -31,14 +31,14 @@ static void pass_to_port(mca_btl_myr_fragment_t *fragment, const struct mca_btl_
     }
 }
 
-/* Passes an overflow fragment to the port, or to the courier. Returns false if it has to wait.
+/* Passes an overflow fragment to the port, or to the send thread. Returns false if it has to wait.
  * Called with the lock held. */
 static bool send_overflow(mca_btl_myr_fragment_t *fragment)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
     if (mca_btl_myr_register(fragment)) {
         pass_to_port(fragment, fragment->registered->header);
-    } else if (component->has_other_jobs && mca_btl_myr_carry(fragment)) {
+    } else if (component->has_other_jobs && mca_btl_myr_backlog_append(fragment)) {
         complete_send(component->port, fragment, NULL, MYR_OK);
     } else {
         return false;
