@@ -56,6 +56,8 @@ def one_case(seed, options, caches):
     steps = Generator(f"program {options.family} {seed}", options.length, flavour, options.beyond).draw()
     if around.hosts and not flavour.get("atomics") and "window-hosts" not in options.beyond:
         steps = [step for step in steps if step.kind != "window"]
+    if around.hosts and "window-uneven" not in options.beyond:
+        steps = [step for step in steps if step.kind != "window" or step.words["c"] == 0]
     for step in steps if around.hosts and "spawn-hosts" not in options.beyond else ():
         if step.kind == "spawn":
             step.words["n"] = 1
