@@ -151,10 +151,10 @@ sanitized_jobs() {
     step "sanitized progress" sanitized_job 3 mpi/progress
     mca=(--mca pml ob1 --mca btl "myr,self")
     tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --flavour \
-        '{"messages": true, "windows": true, "atomics": true}' &&
+        '{"messages": true, "away": true, "windows": true, "atomics": true}' &&
         step "sanitized messages, btl/myr" sanitized_job 3 programs/player --program "$logs/asan.program"
     mca=(--mca pml cm --mca mtl myr --mca mtl_myr_runner 1)
-    tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --flavour '{"messages": true, "truncated": true}' &&
+    tests/programs/run.sh draw "$logs/asan.program" "$NICBARR_SEED" --flavour '{"messages": true, "away": true, "truncated": true}' &&
         step "sanitized messages, mtl/myr" sanitized_job 3 programs/player --program "$logs/asan.program"
 }
 

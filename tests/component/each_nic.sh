@@ -11,7 +11,7 @@ ln -s "$builddir"/{btl_myr/.libs/mca_btl_myr.so,mtl_myr/.libs/mca_mtl_myr.so} "$
 verbose=(--mca coll_nicbarr_verbose 1)
 on_node() { job "$@" && said "^ok"; }
 drawn_barriers barriers 200
-drawn messages --flavour '{"messages": true}'
+drawn messages --flavour '{"messages": true, "away": true}'
 
 for processes in 2 5; do
     check "$processes processes: barriers" on_node $processes "${barriers[@]}"

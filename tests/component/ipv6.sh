@@ -18,7 +18,7 @@ for component in btl_myr mtl_myr; do
 done
 
 drawn data --first 2
-drawn messages --flavour '{"messages": true}'
+drawn messages --flavour '{"messages": true, "away": true}'
 soft=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft)
 ledger=("$programs/barrier_ledger" --iterations 200 --ledger "$scratch/ledger" --seed "$seed")
 plays="MPI_Barrier on .* nodes: dissemination:1@soft"

@@ -31,9 +31,9 @@ case $component in
     btl_myr) can='"windows": true, "atomics": true' ;;
     mtl_myr) can='"truncated": true' ;;
 esac
-drawn messages --flavour "{\"messages\": true, $can}"
+drawn messages --flavour "{\"messages\": true, \"away\": true, $can}"
 drawn meetings --flavour '{"messages": true, "jobs": true}'
-drawn blind --flavour "{\"messages\": true, \"blind\": true, $can}"
+drawn blind --flavour "{\"messages\": true, \"away\": true, \"blind\": true, $can}"
 barriers_over_myr() {
     local some=nicbarr,tuned,basic,libnbc,inter,sync,self coll program
     is_open_mpi 6 || some+=,sm

@@ -90,9 +90,10 @@ REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 65536, 131072, 262144, 1 << 20)
 WINDOW_TYPES = ("MPI_BYTE", "MPI_DOUBLE", "MPI_FLOAT", "MPI_INT", "MPI_INT8_T", "MPI_LONG", "MPI_SHORT", "MPI_UINT64_T")
 # What programs with messages and windows do, as far as their carrier can. ob1 of Open MPI 4.1 writes truncated messages
-# beyond the buffer. Over btl/vader MPI_Accumulate gives wrong results, and MPI_Compare_and_swap crashes. `blind`
-# processes may not read each other's memory, which btl/vader does not survive.
-CARRIED = {"messages": False, "truncated": False, "atomics": False, "blind": False}
+# beyond the buffer. Over btl/vader MPI_Accumulate gives wrong results, and MPI_Compare_and_swap crashes. Over
+# btl/vader, messages that a process that is `away` does not receive delay those to others. `blind` processes may not
+# read each other's memory, which btl/vader does not survive.
+CARRIED = {"messages": False, "truncated": False, "away": False, "atomics": False, "blind": False}
 # Bytes of a message, and messages of a pair: a step is to take less than a second.
 MESSAGES = ((0, 400), (200, 400), (1000, 400), (5000, 300), (20000, 60), (70000, 10), (300000, 4))
 
@@ -711,7 +712,7 @@ class Generator:
             words["wild"] = lot.choice("s" if words["how"] == "i" else ("s", "t", "st", "stb"))
         if lot.random() < 0.4:
             words["send"], words["recv"] = lot.choice("PGNHRVAx"), lot.choice("PGNHRVAx")
-        if words["how"] == "b" and not threaded and lot.random() < 0.4:
+        if self.flavour["away"] and words["how"] == "b" and not threaded and lot.random() < 0.4:
             words |= {"away": lot.choice((2, 3, 4, -3, -4)), "times": times}
         if self.flavour["truncated"] and words["how"] == "b" and lot.random() < 0.3:
             # (With pml/cm of Open MPI 4.1 persistent receives complete without the error.)
