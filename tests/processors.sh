@@ -76,7 +76,7 @@ chroot_run "$root" env triplet="$triplet" qemu="$qemu" programs="${*:2}" limits=
     programs=${programs:-$(make -s --no-print-directory --eval "list: ; @echo \$(plain_programs)" list | tail -n 1)}
     # One after the other: `all` is a make of its own, and both would write the same objects.
     { make -s -j"$(nproc)" all && make -s -j"$(nproc)" $programs; } > build.log 2>&1 || { tail -n 40 build.log; exit 1; }
-    "$triplet-gcc" -D_GNU_SOURCE -shared -fPIC -o emulated.so /nicbarr/tests/unit/emulated.c
+    "$triplet-gcc" -D_GNU_SOURCE -I/nicbarr -shared -fPIC -o emulated.so /nicbarr/tests/unit/emulated.c
     failed=0
     for program in $programs; do
         name=${program##*/}
