@@ -47,8 +47,13 @@ prepare() {
     (cd "$copy" && ./autogen.sh && mkdir -p _build && cd _build && ../configure --quiet --disable-man)
 }
 
+quiet_make() { make -C "$copy/_build" -s -j"$(nproc)" --no-print-directory "$@"; }
 build() { # TEST...
-    make -C "$copy/_build" -s -j"$(nproc)" --no-print-directory "$@" > "$logs/make" 2>&1
+    {
+        # shellcheck disable=SC2046 # words
+        quiet_make $(quiet_make --eval 'listed: ; @echo $(BUILT_SOURCES)' listed) && # `make TEST` does not build these first
+            quiet_make "$@"
+    } > "$logs/make" 2>&1
 }
 
 play() { # sets `took` to its seconds
