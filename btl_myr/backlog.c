@@ -55,7 +55,7 @@ static void complete_message(struct myr_port *port, void *context, void *memory,
     --endpoint->backlog.sending;
     --send_thread.sending;
     send_thread.moved = true;
-    atomic_fetch_sub_explicit(&endpoint->backlogged, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&endpoint->backlog.count, 1, memory_order_release);
 }
 
 /* Sends a message. Returns false if there is no memory for it at present. */
@@ -175,7 +175,7 @@ static void append_message(struct mca_btl_myr_backlogged *message)
     message->next = NULL;
     *endpoint->backlog.last = message;
     endpoint->backlog.last = &message->next;
-    atomic_fetch_add_explicit(&endpoint->backlogged, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&endpoint->backlog.count, 1, memory_order_relaxed);
     send_thread.moved = true;
     pthread_cond_signal(&send_thread.come);
 }
@@ -219,7 +219,7 @@ bool mca_btl_myr_has_backlog(const struct mca_btl_base_endpoint_t *endpoint)
 {
     pthread_mutex_lock(&send_thread.lock);
     const bool carries =
-        0 != atomic_load_explicit(&endpoint->backlogged, memory_order_relaxed) &&
+        0 != atomic_load_explicit(&endpoint->backlog.count, memory_order_relaxed) &&
         !myr_port_undeliverable(send_thread.port, &endpoint->remote, MYR_DRAIN_SILENCE);
     pthread_mutex_unlock(&send_thread.lock);
     return carries;

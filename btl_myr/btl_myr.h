@@ -109,8 +109,9 @@ enum mca_btl_myr_reach {
     MCA_BTL_MYR_ITSELF,
 };
 
-/* Messages to an endpoint that the send thread has; they are protected by its lock. */
+/* Messages to an endpoint that the send thread has. All but `count` is protected by its lock. */
 struct mca_btl_myr_backlog {
+    _Atomic uint32_t count;                        /* number of all of them */
     struct mca_btl_myr_backlogged *first, **last;  /* those that wait */
     struct mca_btl_base_endpoint_t *next_endpoint; /* the next one with such messages */
     uint32_t sending;                              /* number of those that the port sends */
@@ -123,7 +124,6 @@ struct mca_btl_base_endpoint_t {
     struct mca_btl_base_endpoint_t *next; /* next endpoint in the same bucket */
     opal_list_t waiting;                  /* overflow fragments in order; for windows: tasks */
     struct mca_btl_myr_backlog backlog;   /* for backlog.c */
-    _Atomic uint32_t backlogged;          /* number of messages that the send thread has */
     _Atomic uint32_t overflow;            /* number of overflow fragments that are not sent */
     _Atomic uint32_t held[MCA_BTL_MYR_POOLS]; /* fragments of each pool */
     uint32_t in_flight;                       /* fragments from btl_send to their callback */

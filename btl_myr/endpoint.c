@@ -247,14 +247,14 @@ const opal_process_name_t *mca_btl_myr_process_by(uint32_t connection)
 
 static bool is_in_flight(const struct mca_btl_base_endpoint_t *endpoint, uint32_t other_job)
 {
-    const bool has_backlog = 0 != atomic_load_explicit(&endpoint->backlogged, memory_order_acquire);
     if (!other_job) {
-        return 0 != endpoint->in_flight || has_backlog;
+        return 0 != endpoint->in_flight ||
+               0 != atomic_load_explicit(&endpoint->backlog.count, memory_order_acquire);
     }
     if (!nicbarr_is_of_other_job(&endpoint->name)) {
         return false;
     }
-    return (has_backlog && mca_btl_myr_has_backlog(endpoint)) ||
+    return mca_btl_myr_has_backlog(endpoint) ||
            (0 != endpoint->in_flight &&
             !myr_port_undeliverable(mca_btl_myr_component.port, &endpoint->remote,
                                     MYR_DRAIN_SILENCE));

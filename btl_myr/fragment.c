@@ -334,7 +334,7 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
 {
     const struct mca_btl_myr_pool *pools = mca_btl_myr_component.pool;
     const uint32_t overflow = atomic_load_explicit(&endpoint->overflow, memory_order_relaxed);
-    const uint32_t backlogged = atomic_load_explicit(&endpoint->backlogged, memory_order_relaxed);
+    const uint32_t backlog = atomic_load_explicit(&endpoint->backlog.count, memory_order_relaxed);
     const enum mca_btl_myr_pools pool =
         size <= pools[MCA_BTL_MYR_EAGER].payload ? MCA_BTL_MYR_EAGER : MCA_BTL_MYR_LARGE;
     const uint32_t most = is_control ? UINT32_MAX : OVERFLOW_MOST;
@@ -345,7 +345,7 @@ mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t 
     if (0 == overflow) {
         fragment = get_fragment_if_fair(pool, endpoint, size, order, flags);
     }
-    if (NULL == fragment && overflow + backlogged < most) {
+    if (NULL == fragment && overflow + backlog < most) {
         fragment = make_overflow(pool, endpoint, size, order, flags);
     }
     return fragment;

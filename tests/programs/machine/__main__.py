@@ -28,8 +28,8 @@ def what_carries(carrier, lot):
     """What a program with messages may do over this carrier."""
     ours = "myr" in carrier.get("btl", "")
     alone = "mtl" in carrier or carrier.get("btl") == "myr,self"
-    return {"truncated": "mtl" in carrier, "away": alone, "atomics": ours, "windows": lot.random() < (0.5 if ours else 0.15),
-            "blind": alone and lot.random() < 0.15}
+    return {"truncated": "mtl" in carrier, "away": alone, "atomics": ours,
+            "windows": lot.random() < (0.5 if ours else 0.15), "blind": alone and lot.random() < 0.15}
 
 
 def with_possible_spawns(steps, beyond):
