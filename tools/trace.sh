@@ -15,10 +15,10 @@ usage() {
 Usage: nicbarr trace [OPTION...] INTERFACE
    or: nicbarr trace --read FILE
 Shows where the time of a barrier goes on this host, while a job runs whose
-barriers are executed by the soft NIC or the kernel NIC: system call, driver, wire
-and other hosts, interrupt, the path to the interface, the NIC's program, and
-the host again. If barriers are slower than they should be, send the output of
-each host.
+barriers are executed by the soft NIC or the kernel NIC: system call, driver,
+wire and other hosts, interrupt, the path to the interface, the NIC's program,
+and the host again. If barriers are slower than they should be, send the output
+of each host.
 
 INTERFACE is that of the network card, such as eth0 (below a bond or VLAN).
 

@@ -18,8 +18,8 @@ Measures which algorithms are best on this machine, or on several hosts, and
 adds the results to FILE, a tuning cache. Jobs read it with coll_nicbarr_cache
 FILE or auto,FILE. The machine should be idle.
 
-With --write-tuned-rules it measures the algorithms of Open MPI's coll/tuned, and
-FILE becomes a rules file for that component, which works without nicbarr.
+With --write-tuned-rules it measures the algorithms of Open MPI's coll/tuned,
+and FILE becomes a rules file for that component, which works without nicbarr.
 
   --write FILE       the tuning cache; its directory must exist
   --write-tuned-rules FILE
@@ -37,8 +37,8 @@ FILE becomes a rules file for that component, which works without nicbarr.
   --budget MS        milliseconds for each measurement (default 1000; rules:
                      300)
   --sizes MIN:MAX    rules: bytes of messages (default 4:1048576)
-  --output DIR       directory of a page with plots (default nicbarr-tuning; needs
-                     gnuplot; not for rules)
+  --output DIR       directory of a page with plots (default nicbarr-tuning;
+                     needs gnuplot; not for rules)
   --help             this text
   --version          the version
 END
