@@ -107,7 +107,7 @@ static const struct {
     TEXT(allgather, SHARED, "auto", 2,
          "MPI_Allgather, and on one node MPI_Iallgather and MPI_Allgather_init: auto (the faster "
          "one, as measured for each size), openmpi (Open MPI's function), or exchange (through "
-         "shared memory, across nodes by the NICs, up to 4096 bytes in all)"),
+         "shared memory, up to 1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
     TEXT(gather, SHARED, "auto", 2,
          "MPI_Gather, on one node MPI_Igather, and with exchange MPI_Gather_init: auto, openmpi or "
          "exchange, as with coll_nicbarr_allgather; across nodes, auto selects openmpi if most "

@@ -9,8 +9,8 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* The upper bounds of the size classes, which are measured separately (bytes; of all blocks
- * together if there are several). Broadcasts, scatters and reductions on one node have all of these
- * classes. Gathers, and collectives across nodes, have the first few.
+ * together if there are several). Collectives on one node have all of these classes. Collectives
+ * across nodes have the first few.
  *
  * The bounds are the sizes at which implementations change their behaviour:
  * - 8 bytes, one number, is the size of most calls, and Open MPI sends it in fewer steps than 12.
@@ -25,8 +25,7 @@ static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
 
 enum {
     NICBARR_ACROSS_CLASSES = 8,
-    NICBARR_GATHER_CLASSES = NICBARR_ACROSS_CLASSES,
-    NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last class of gathers */
+    NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last of these classes */
     /* beyond this number, reading one cache line of each process is not the fastest way */
     NICBARR_DATA_PROCESSES = 128,
 };
@@ -96,28 +95,24 @@ static inline bool nicbarr_data_by_ring(enum nicbarr_collective collective)
     return NICBARR_BCAST == collective || NICBARR_SCATTER == collective;
 }
 
-/* Returns the number of classes of `collective`. */
-static inline uint32_t nicbarr_data_classes(enum nicbarr_collective collective, bool across)
+/* Returns the number of classes of a collective. */
+static inline uint32_t nicbarr_data_classes(bool across)
 {
-    const bool gathers = NICBARR_ALLGATHER == collective || NICBARR_GATHER == collective;
-    return across    ? NICBARR_ACROSS_CLASSES
-           : gathers ? NICBARR_GATHER_CLASSES
-                     : (uint32_t)NICBARR_SIZE_CLASSES;
+    return across ? NICBARR_ACROSS_CLASSES : (uint32_t)NICBARR_SIZE_CLASSES;
 }
 
-/* Returns the upper bound of the last class of `collective` (bytes). */
-static inline size_t nicbarr_data_most(enum nicbarr_collective collective, bool across)
+/* Returns the upper bound of the last class (bytes). */
+static inline size_t nicbarr_data_most(bool across)
 {
-    return nicbarr_size_classes[nicbarr_data_classes(collective, across) - 1];
+    return nicbarr_size_classes[nicbarr_data_classes(across) - 1];
 }
 
 /* Returns the initial budget for measuring a class (microseconds). */
-static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module,
-                                            enum nicbarr_collective collective)
+static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module)
 {
     /* Whole microseconds, so that the remainder after some halvings is exact. */
     return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
-           (int)nicbarr_data_classes(collective, module->across);
+           (int)nicbarr_data_classes(module->across);
 }
 
 /* Returns the MPI name of a collective. */

@@ -65,7 +65,7 @@ static bool ensure_chunks(mca_coll_nicbarr_module_t *module, ompi_communicator_t
         nicbarr_size_classes[size_class] <= NICBARR_LINES_MOST) {
         return true;
     }
-    for (uint32_t c = 0; c < nicbarr_data_classes(collective, false); ++c) {
+    for (uint32_t c = 0; c < nicbarr_data_classes(false); ++c) {
         if (nicbarr_size_classes[c] > NICBARR_LINES_MOST) {
             module->ways[collective][c].way = NICBARR_WAY_OPENMPI;
         }
@@ -93,7 +93,7 @@ static void restore_if_all_openmpi(mca_coll_nicbarr_module_t *module,
 {
     bool all_openmpi =
         NICBARR_ALLREDUCE_USER_OP != collective && NICBARR_REDUCE_USER_OP != collective;
-    for (uint32_t c = 0; c < nicbarr_data_classes(collective, module->across); ++c) {
+    for (uint32_t c = 0; c < nicbarr_data_classes(module->across); ++c) {
         all_openmpi = all_openmpi && NICBARR_WAY_OPENMPI == module->ways[collective][c].way;
     }
     if (all_openmpi) {
@@ -224,7 +224,7 @@ bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communi
                                  enum nicbarr_collective collective, size_t bytes)
 {
     const uint32_t enough = (uint32_t)mca_coll_nicbarr_component.parameters.tune_after;
-    if (0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
+    if (0 == bytes || bytes > nicbarr_data_most(module->across)) {
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);

@@ -36,7 +36,7 @@ bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communica
 static inline bool nicbarr_data_serves(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                        enum nicbarr_collective collective, size_t bytes, int root)
 {
-    if (bytes > nicbarr_data_most(collective, module->across)) {
+    if (bytes > nicbarr_data_most(module->across)) {
         return false;
     }
     const uint32_t size_class = nicbarr_size_class(bytes);
@@ -61,12 +61,16 @@ static inline enum myr_slots nicbarr_data_slots(size_t bytes)
                                             : MYR_SLOTS_LARGE;
 }
 
-/* Returns the exchange for blocking calls with `bytes` bytes from each process. */
+/* Returns the exchange for blocking calls with `bytes` bytes from each process. If it has not been
+ * allocated, it is the largest one that has. */
 static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_module_t *module,
                                                            size_t bytes)
 {
     struct nicbarr_reducer *reducer = &module->reducers[nicbarr_data_slots(bytes)];
-    return NULL != reducer->exchange.record ? reducer : &module->reducers[MYR_SLOTS_LINE];
+    struct nicbarr_reducer *large = &module->reducers[MYR_SLOTS_LARGE];
+    return NULL != reducer->exchange.record ? reducer
+           : NULL != large->exchange.record ? large
+                                            : &module->reducers[MYR_SLOTS_LINE];
 }
 
 /* Returns whether nicbarr serves a collective that will be called often. This is decided

@@ -49,8 +49,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
                             enum nicbarr_collective collective, uint32_t size_class)
 {
     struct nicbarr_class *class = &module->ways[collective][size_class];
-    const bool due =
-        nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), true);
+    const bool due = nicbarr_affordable(module, comm, nicbarr_data_budget_us(module), true);
     if (!due) {
         class->until = nicbarr_remeasure_postpone(&class->pause);
     }

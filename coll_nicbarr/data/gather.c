@@ -15,6 +15,7 @@
 #include "coll_nicbarr/data/carrier.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/requests.h"
 
 /* Gather by the exchange, on one node. */
@@ -58,26 +59,36 @@ static int gather_packed(const struct gathering *g, const void *own, uint8_t *al
                                    all, g->gets, g->block);
 }
 
+/* Gather blocks if one of the types has gaps: in memory for this process's packed block and, if it
+ * receives them, all packed blocks. */
+static __attribute__((noinline)) int gather_with_gaps(const struct gathering *g,
+                                                      const struct nicbarr_side *from,
+                                                      const struct nicbarr_side *to)
+{
+    const int size = ompi_comm_size(g->comm);
+    const size_t bytes = g->block * (size_t)size;
+    uint8_t *own = malloc(g->block + (g->gets ? bytes : 0));
+    if (NULL == own) {
+        nicbarr_end_without_memory(g->comm);
+    }
+    /* Participate even after an error, because the other processes wait for this one. */
+    const int packing = nicbarr_pack_elements(from->data, from->count, from->type, own, g->block);
+    uint8_t *all = own + g->block;
+    int rc = gather_packed(g, own, all);
+    rc = OMPI_SUCCESS == rc ? packing : rc;
+    if (OMPI_SUCCESS == rc && g->gets) {
+        rc = nicbarr_unpack_elements(all, bytes, to->data, size * to->count, to->type);
+    }
+    free(own);
+    return rc;
+}
+
 /* `to` is significant only if this process receives the blocks. */
 static int gather_blocks(const struct gathering *g, const struct nicbarr_side *from,
                          const struct nicbarr_side *to)
 {
-    const int size = ompi_comm_size(g->comm);
-    uint8_t packed[NICBARR_EXCHANGE_MOST], all[NICBARR_EXCHANGE_MOST];
-    const bool direct = g->gets && nicbarr_is_dense(to->type);
-    const void *own = from->data;
-    int packing = OMPI_SUCCESS;
-    if (!nicbarr_is_dense(from->type)) {
-        packing = nicbarr_pack_elements(from->data, from->count, from->type, packed, g->block);
-        own = packed; /* participate even after an error, because the other processes wait for this
-                         one */
-    }
-    const int rc = gather_packed(g, own, direct ? to->data : all);
-    if (OMPI_SUCCESS != rc || OMPI_SUCCESS != packing || !g->gets || direct) {
-        return OMPI_SUCCESS != rc ? rc : packing;
-    }
-    return nicbarr_unpack_elements(all, (size_t)size * g->block, to->data, size * to->count,
-                                   to->type);
+    const bool dense = nicbarr_is_dense(from->type) && (!g->gets || nicbarr_is_dense(to->type));
+    return dense ? gather_packed(g, from->data, to->data) : gather_with_gaps(g, from, to);
 }
 
 /* Returns this process's contribution. */

@@ -219,7 +219,7 @@ static void uninstall_choice(struct nicbarr_trial *trial)
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us)
 {
     mca_coll_nicbarr_module_t *module = trial->module;
-    const double budget_us = nicbarr_data_budget_us(module, trial->collective);
+    const double budget_us = nicbarr_data_budget_us(module);
     const int tune_after = mca_coll_nicbarr_component.parameters.tune_after;
     nicbarr_contest_begin(&trial->contest, candidates);
     trial->contest.in_a_row = loosely_synchronous(trial->collective) ? IN_A_ROW : 0;
@@ -249,7 +249,7 @@ void nicbarr_trial_postpone(mca_coll_nicbarr_module_t *module, enum nicbarr_coll
 bool nicbarr_trial_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               enum nicbarr_collective collective, uint32_t size_class)
 {
-    if (nicbarr_affordable(module, comm, nicbarr_data_budget_us(module, collective), false)) {
+    if (nicbarr_affordable(module, comm, nicbarr_data_budget_us(module), false)) {
         return true;
     }
     nicbarr_trial_postpone(module, collective, size_class);

@@ -29,6 +29,8 @@ played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS SCATTER
 written long_in_order < <(for n in 514 2719 5000 20000; do
     printf "$n coll how=b c=0 type=MPI_DOUBLE op=MPI_SUM bits=1 n=$n what=%s\n" allreduce \
         "allreduce users=1" "allreduce inplace=1" "reduce root=1"
+    printf "$n coll how=b c=0 type=MPI_DOUBLE n=$n what=%s\n" allgather "allgather inplace=1" "gather root=1" \
+        "allgather send=G" "allgather recv=G" "gather root=0 send=G recv=G"
 done)
 read -ra ours < <(played_by exchange exchange ring exchange ring)
 read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)

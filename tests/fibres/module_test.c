@@ -216,7 +216,7 @@ static const struct nicbarr_class *find_class(const struct side *side, const str
     const enum nicbarr_collective collective = class_of(op);
     const bool blocks = op->collective >= ALLGATHER;
     const size_t bytes = blocks ? (size_t)op->bytes * side->size : op->bytes;
-    if (NULL == module || 0 == bytes || bytes > nicbarr_data_most(collective, module->across)) {
+    if (NULL == module || 0 == bytes || bytes > nicbarr_data_most(module->across)) {
         return NULL;
     }
     *size_class = nicbarr_size_class(bytes);
@@ -640,7 +640,7 @@ static void add_past(uint64_t *random, struct fake_job *job, uint32_t comm, cons
     } else {
         const size_t bytes = op->collective < ALLGATHER ? op->bytes : op->bytes * bits(ranks);
         past->collective = class_of(op);
-        if (0 == bytes || bytes > nicbarr_data_most(past->collective, program.across)) {
+        if (0 == bytes || bytes > nicbarr_data_most(program.across)) {
             return;
         }
         past->size_class = nicbarr_size_class(bytes);

@@ -87,7 +87,7 @@ ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE",
 IN_ORDER, IN_ORDER_HERE, KEPT, MOST_RANKS = 1024, 1 << 20, 512, 17
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 # Bytes at which something changes: chunks, blocks, pieces, limits, size classes.
-BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 16256, 32768, 65536, 131072, 262144, 1 << 20)
+BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 4592, 16256, 21744, 32768, 65536, 131072, 262144, 1 << 20)
 WINDOW_TYPES = ("MPI_BYTE", "MPI_DOUBLE", "MPI_FLOAT", "MPI_INT", "MPI_INT8_T", "MPI_LONG", "MPI_SHORT", "MPI_UINT64_T")
 # What programs with messages and windows do, as far as their carrier can. ob1 of Open MPI 4.1 writes truncated messages
 # beyond the buffer. Over btl/vader MPI_Accumulate gives wrong results, and MPI_Compare_and_swap crashes. Over
