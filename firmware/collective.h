@@ -4,8 +4,8 @@
  *
  * A barrier message may arrive for a process whose port is not open yet, or is already closed (this
  * problem is described in section 3.2 of Buntinas et al.). Here each group has a key, which is
- * derived from secrets of the present incarnations of all members and thus identifies the messages
- * of exactly one group:
+ * derived from the random secret of its communicator and thus identifies the messages of exactly
+ * one group:
  * - A message that arrives before its group is opened is kept in a small ring buffer. If it is
  *   overwritten there, the NIC requests the message later.
  * - The last epoch of a closed group is kept, so that a peer that has missed the last message
