@@ -118,8 +118,8 @@ def regret(rows):
     cells = {}
     for _, row in rows:
         cells.setdefault(row["layout"], {}).setdefault(row["cache"], []).append(row["ratio"])
-    caches = {"right": "the right cache", "wrong, unwatched": "the wrong one, unwatched",
-              "wrong, watched": "the wrong one, watched"}
+    caches = {"right": "right cache", "wrong, unwatched": "wrong cache",
+              "wrong, watched": "wrong cache, re-evaluated"}
     yield from markdown(["processes", *caches.values()],
                         ([layout] + [in_turns(line[cache]) for cache in caches] for layout, line in cells.items()))
 
@@ -143,7 +143,7 @@ def barriers(title, columns):
         shown = [key for key in columns if any(key in row for _, row in rows)]
         header = [title]
         for key in shown:
-            header += [columns[key], "aim"] if key in RATIOS else [columns[key]]
+            header += [columns[key], "goal"] if key in RATIOS else [columns[key]]
         body = []
         for layout, runs in lines.items():
             body.append([layout.replace("x", " x ") if "hosts" in title else layout])
@@ -165,12 +165,12 @@ def aim(key, runs):
 
 # The README's summary: where, the file of results, the layout in it, and the keys of nicbarr's time and of the ratio.
 SUMMARY = [
-    ("one node, 2 processes", "node", "2, a processor each", "nicbarr", "times_faster"),
+    ("one node, 2 processes", "node", "2, a CPU each", "nicbarr", "times_faster"),
     ("one node, 16 processes", "node", "16, bound", "nicbarr", "times_faster"),
     ("4 hosts, soft NIC", "hosts", "4x1", "nicbarr", "times_faster"),
     ("4 hosts, kernel NIC", "kernel", "4x1", "kernel", "open_mpi_over_kernel"),
     ("16 hosts, kernel NIC", "kernel", "16x1", "kernel", "open_mpi_over_kernel"),
-    ("2 emulated machines with kernels of their own, soft NIC", "machines", "2, soft NIC", "nicbarr", "times_faster"),
+    ("2 emulated machines with a kernel each, soft NIC", "machines", "2, soft NIC", "nicbarr", "times_faster"),
     ("the same, kernel NIC", "machines", "2, kernel NIC", "nicbarr", "times_faster"),
 ]
 
