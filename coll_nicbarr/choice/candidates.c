@@ -119,7 +119,7 @@ int nicbarr_candidates(const struct nicbarr_shape *shape, struct nicbarr_choice 
 }
 
 /* Add trees for broadcasts. A broadcast is forwarded along the messages of a dissemination barrier
- * (libmyr/groups/spread.h), which form a tree of degree n + 1 for each root. */
+ * (libmyr/groups/spread.h), which form an (n + 1)-nomial tree for each root. */
 static void add_trees(struct candidates *candidates, uint32_t nodes, bool few)
 {
     for (uint32_t n = 1; n <= 3; n += few ? 2 : 1) {
