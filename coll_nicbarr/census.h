@@ -4,7 +4,7 @@
  *
  * Pure functions, called by members.c and by the tests. All members process the same hellos in the
  * order of ranks, so all of them compute the same nodes. Time and memory are O(P) for P processes.
- * The result takes 4 bytes for each node, and 8 more for each usable NIC. Data about a process or a
+ * The result takes 8 bytes for each node, and 8 more for each usable NIC. Data about a process or a
  * NIC are stored once for all communicators. */
 #ifndef NICBARR_CENSUS_H
 #define NICBARR_CENSUS_H

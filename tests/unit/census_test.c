@@ -164,7 +164,7 @@ TEST(test_random_communicators)
 
 enum { NODES = 1024, PER_NODE = 16, SIZE = NODES * PER_NODE };
 
-/* A process's view of a large communicator keeps 8 bytes per node and NIC. */
+/* A process's view of a large communicator keeps 8 bytes per node, and 8 more per node and NIC. */
 TEST(test_large_communicator)
 {
     struct nicbarr_peer *peer = calloc(SIZE, sizeof(*peer));
