@@ -2,18 +2,21 @@
 /*
  * Tests contests, the tuning runs that measure all candidates (coll_nicbarr/choice/contest.c). A
  * failure means that they choose a slow algorithm, exceed their budget, or make ranks diverge and
- * hang. The ranks are simulated: each is a thread with a clock that only its iterations advance, so
- * that no result depends on the machine.
+ * hang.
+ *
+ * The ranks are simulated one after the other. For each of them, all ranks' measurements and clocks
+ * are computed again from the same seeds, so that it agrees on the same values as the others if it
+ * executes the same iterations. No result depends on the machine.
  *
  * Invariants:
  *
  * - All ranks execute the same iterations and get the same result, whatever they measure.
- * - The best candidate is chosen if the costs are conclusive.
+ * - The best candidate is chosen if the costs are conclusive. (tuning_sim_test.c has costs with
+ *   noise.)
  * - The budget determines the number of rounds, as contest.h defines.
  * - An error ends the tuning run on all ranks.
  */
 #include <math.h>
-#include <pthread.h>
 
 #include "coll_nicbarr/choice/contest.h"
 #include "coll_nicbarr/choice/comparison.h"
@@ -23,219 +26,140 @@
 enum {
     MOST_RANKS = 8,
     ROUNDS = NICBARR_CONTEST_ROUNDS,
-    DIVERGED = 12345, /* error of agree() if ranks diverge */
 };
 
-struct rank;
+/* Returns the duration of one repetition of a candidate on a rank, in the current iteration. */
+typedef double (*cost_fn)(uint32_t rank, int candidate);
 
-/* Returns the duration of one repetition of a candidate on this rank, in its current iteration. */
-typedef double (*cost_fn)(struct rank *rank, int candidate);
-
-/* Shared by all ranks. */
-struct world {
+/* What the test determines. */
+static struct {
     uint32_t ranks;
     int count;
     double budget_us, since_us;
     int in_a_row;
     cost_fn cost;
     double costs[NICBARR_CONTESTANTS];
-    double speed[ROUNDS + 1]; /* a factor for each round; round 0 is the first measurement of all
-                                 candidates */
-    int agree_fails_at;       /* the number of the agree() that fails, from 1; 0: none */
+    uint64_t seed;
+    int fails_at, errors[MOST_RANKS]; /* the iteration that fails, from 1; 0: none */
+    int agree_fails_at;               /* the number of the agree() that fails, from 1; 0: none */
+} world;
 
-    /* The state of agree(). */
-    pthread_mutex_t lock;
-    pthread_cond_t agreement;
-    uint32_t waiting, gone, agreements;
-    int values_count;
-    double values[NICBARR_CONTEST_VALUES]; /* merged from the ranks that have arrived */
-    double agreed[NICBARR_CONTEST_VALUES]; /* result of the last agreement */
-    uint64_t history;                      /* of the rank that arrived first */
-    bool diverged;                         /* the ranks have diverged */
-};
-
-struct rank {
-    struct world *world;
-    pthread_t thread;
-    uint32_t number;
-    uint64_t random;
-    double clock_us;
-    uint64_t history;                     /* a hash of the rank's iterations and their order */
-    int samples, of[NICBARR_CONTESTANTS]; /* number of iterations, also for each candidate */
-    int round, repetitions;               /* of the current iteration */
-    int fails_at, error;                  /* the iteration that fails, from 1; 0: none */
+/* A tuning run, as one of the ranks experiences it. */
+static struct run {
+    uint32_t rank;
+    uint64_t random[MOST_RANKS];
+    double us[MOST_RANKS], clock_us[MOST_RANKS]; /* of the last iteration; the clocks */
+    uint64_t history;                            /* a hash of the iterations and their order */
+    int samples, of[NICBARR_CONTESTANTS];        /* number of iterations, also for each candidate */
+    int round, repetitions;                      /* of the current iteration */
     int agrees;
-    int returned;
-    struct nicbarr_contest *contest; /* an allocation of its own, checked by sanitizers */
-};
+} now;
 
-static struct world world;
-static struct rank ranks[MOST_RANKS];
+static struct nicbarr_contest result; /* of all ranks */
 
 /* ---- callbacks of the tuning run ---- */
 
 static int sample(void *context, int candidate, int repetitions, double *us)
 {
-    struct rank *rank = context;
-    const struct world *all = rank->world;
-    CREW_CHECK(candidate >= 0 && candidate < all->count, "candidate %d", candidate);
-    CREW_CHECK(repetitions >= 1 && repetitions <= 2000, "%d repetitions", repetitions);
-    rank->round = rank->of[candidate]++;
-    CREW_CHECK(rank->round <= ROUNDS, "%d rounds", rank->round);
-    rank->repetitions = repetitions;
-    rank->history = (rank->history * 31 + (uint64_t)candidate) * 4099 + (uint64_t)repetitions;
-    ++rank->samples;
-    *us = all->cost(rank, candidate) * all->speed[rank->round];
-    rank->clock_us += *us * repetitions;
-    return rank->samples == rank->fails_at ? rank->error : 0;
+    (void)context;
+    assert_in_range(candidate, 0, world.count - 1);
+    assert_in_range(repetitions, 1, 2000);
+    now.round = now.of[candidate]++;
+    assert_true(now.round <= ROUNDS);
+    now.repetitions = repetitions;
+    now.history = (now.history * 31 + (uint64_t)candidate) * 4099 + (uint64_t)repetitions;
+    for (uint32_t r = 0; r < world.ranks; ++r) {
+        now.us[r] = world.cost(r, candidate);
+        now.clock_us[r] += now.us[r] * repetitions;
+    }
+    *us = now.us[now.rank];
+    return ++now.samples == world.fails_at ? world.errors[now.rank] : 0;
 }
 
 static double now_us(void *context)
 {
-    return ((struct rank *)context)->clock_us;
-}
-
-/* Merge `values` into those of the ranks that arrived earlier. The caller holds the lock. */
-static void merge(struct rank *rank, const double *values, int count)
-{
-    struct world *all = rank->world;
-    if (0 == all->waiting) {
-        memcpy(all->values, values, (size_t)count * sizeof(*values));
-        all->values_count = count;
-        all->history = rank->history;
-    }
-    all->diverged = all->diverged || all->gone > 0 || all->values_count != count ||
-                    all->history != rank->history;
-    for (int v = 0; !all->diverged && v < count; ++v) {
-        all->values[v] = values[v] > all->values[v] ? values[v] : all->values[v];
-    }
-    ++all->waiting;
+    (void)context;
+    return now.clock_us[now.rank];
 }
 
 static int agree(void *context, double *values, int count)
 {
-    struct rank *rank = context;
-    struct world *all = rank->world;
-    CREW_CHECK(count > 0 && count <= NICBARR_CONTEST_VALUES, "%d values", count);
-    if (++rank->agrees == all->agree_fails_at) {
+    (void)context;
+    if (++now.agrees == world.agree_fails_at) {
         return -7;
     }
-    pthread_mutex_lock(&all->lock);
-    merge(rank, values, count);
-    const uint32_t meeting = all->agreements;
-    if (all->waiting == all->ranks || all->diverged) {
-        memcpy(all->agreed, all->values, sizeof(all->agreed));
-        all->waiting = 0;
-        ++all->agreements;
-        pthread_cond_broadcast(&all->agreement);
+    assert_int_equal(count, NICBARR_CONTEST_VALUES);
+    double agreed[NICBARR_CONTEST_VALUES];
+    for (uint32_t r = 0; r < world.ranks; ++r) {
+        const int error = now.samples == world.fails_at ? world.errors[r] : 0;
+        const double of_rank[] = {now.us[r], now.clock_us[r] - world.since_us, error, -error};
+        for (int v = 0; v < count; ++v) {
+            agreed[v] = 0 == r ? of_rank[v] : fmax(agreed[v], of_rank[v]);
+            assert_true(r != now.rank || values[v] == of_rank[v]);
+        }
     }
-    while (meeting == all->agreements && !all->diverged) {
-        pthread_cond_wait(&all->agreement, &all->lock);
-    }
-    /* The values remain valid, because the next agreement needs this rank, too. */
-    memcpy(values, all->agreed, (size_t)count * sizeof(*values));
-    const bool diverged = all->diverged;
-    pthread_mutex_unlock(&all->lock);
-    return diverged ? DIVERGED : 0;
-}
-
-static void leave(struct world *all)
-{
-    pthread_mutex_lock(&all->lock);
-    ++all->gone;
-    all->diverged = all->diverged || all->waiting > 0; /* the others would wait for ever */
-    pthread_cond_broadcast(&all->agreement);
-    pthread_mutex_unlock(&all->lock);
-}
-
-static void *compete(void *opaque)
-{
-    struct rank *rank = opaque;
-    struct world *all = rank->world;
-    const struct nicbarr_contest_user user = {sample, agree, now_us, rank};
-    nicbarr_contest_begin(rank->contest, all->count);
-    rank->contest->in_a_row = all->in_a_row;
-    rank->returned = nicbarr_contest_run_batch(rank->contest, &user, all->since_us, all->budget_us);
-    leave(all);
-    return NULL;
+    memcpy(values, agreed, sizeof(agreed));
+    return 0;
 }
 
 /* ---- a tuning run of all ranks ---- */
 
-static double fixed_cost(struct rank *rank, int candidate)
+static double fixed_cost(uint32_t rank, int candidate)
 {
-    return rank->world->costs[candidate];
+    (void)rank;
+    return world.costs[candidate];
 }
 
 /* Prepare a tuning run in which all candidates take 10 us, before the test changes anything. */
-static void prepare(uint32_t number, int count, double budget_us, uint64_t *random)
+static void prepare(uint32_t number, int count, double budget_us, uint64_t seed)
 {
     memset(&world, 0, sizeof(world));
-    memset(ranks, 0, sizeof(ranks));
     world.ranks = number;
     world.count = count;
     world.budget_us = budget_us;
+    world.seed = seed;
     world.cost = fixed_cost;
-    pthread_mutex_init(&world.lock, NULL);
-    pthread_cond_init(&world.agreement, NULL);
     for (int c = 0; c < count; ++c) {
         world.costs[c] = 10;
     }
-    for (int r = 0; r <= ROUNDS; ++r) {
-        world.speed[r] = 1;
-    }
-    for (uint32_t r = 0; r < number; ++r) {
-        ranks[r].world = &world;
-        ranks[r].number = r;
-        ranks[r].random = NULL == random ? 1 + r : crew_random(random);
-        ranks[r].contest = malloc(sizeof(*ranks[r].contest));
-        assert_non_null(ranks[r].contest);
-        memset(ranks[r].contest, 0xa5, sizeof(*ranks[r].contest)); /* uninitialized memory */
-    }
 }
 
-/* Execute the tuning run. All ranks must return the same status and result, which is in
- * ranks[0]. */
+/* Execute the tuning run on all ranks, which must return the same status and result. */
 static int run(void)
 {
-    for (uint32_t r = 0; r < world.ranks; ++r) {
-        assert_int_equal(pthread_create(&ranks[r].thread, NULL, compete, &ranks[r]), 0);
+    const struct nicbarr_contest_user user = {sample, agree, now_us, NULL};
+    struct run first;
+    int returned = 0;
+    for (uint32_t rank = 0; rank < world.ranks; ++rank) {
+        struct nicbarr_contest contest;
+        memset(&now, 0, sizeof(now));
+        now.rank = rank;
+        for (uint32_t r = 0; r < world.ranks; ++r) {
+            now.random[r] = world.seed + r;
+        }
+        memset(&contest, 0xa5, sizeof(contest)); /* uninitialized memory */
+        nicbarr_contest_begin(&contest, world.count);
+        contest.in_a_row = world.in_a_row;
+        const int rc = nicbarr_contest_run_batch(&contest, &user, world.since_us, world.budget_us);
+        if (0 == rank) {
+            memcpy(&result, &contest, sizeof(result));
+            first = now;
+            returned = rc;
+        }
+        assert_int_equal(rc, returned);
+        assert_int_equal(now.history, first.history);
+        assert_int_equal(now.agrees, first.agrees);
+        assert_memory_equal(&contest, &result, sizeof(result));
     }
-    for (uint32_t r = 0; r < world.ranks; ++r) {
-        pthread_join(ranks[r].thread, NULL);
-    }
-    assert_false(world.diverged);
-    for (uint32_t r = 1; r < world.ranks; ++r) {
-        const struct nicbarr_contest *one = ranks[0].contest, *other = ranks[r].contest;
-        assert_int_equal(ranks[r].returned, ranks[0].returned);
-        assert_int_equal(ranks[r].samples, ranks[0].samples);
-        assert_int_equal(ranks[r].agrees, ranks[0].agrees);
-        assert_int_equal(other->chosen, one->chosen);
-        assert_true(other->confidence == one->confidence);
-        assert_int_equal(other->provisional, one->provisional);
-        assert_true(other->spent_us == one->spent_us);
-        assert_memory_equal(other->of, one->of, sizeof(one->of));
-    }
-    return ranks[0].returned;
+    return returned;
 }
 
-static void finish(void)
+/* Measure candidates with these costs on two ranks. */
+static void measure(int count, const double *costs, double budget_us)
 {
-    for (uint32_t r = 0; r < world.ranks; ++r) {
-        free(ranks[r].contest);
-    }
-    pthread_cond_destroy(&world.agreement);
-    pthread_mutex_destroy(&world.lock);
-}
-
-static uint32_t some_ranks(uint64_t *random)
-{
-    return 1 + crew_below(random, MOST_RANKS);
-}
-
-static int some_candidates(uint64_t *random, int least)
-{
-    return least + (int)crew_below(random, (uint32_t)(NICBARR_CONTESTANTS + 1 - least));
+    prepare(2, count, budget_us, 1);
+    memcpy(world.costs, costs, (size_t)count * sizeof(*costs));
+    assert_int_equal(run(), 0);
 }
 
 static double between(uint64_t *random, double least, double most)
@@ -243,60 +167,20 @@ static double between(uint64_t *random, double least, double most)
     return least + (most - least) * crew_below(random, 1 << 20) / (1 << 20);
 }
 
+/* Prepare a tuning run with any number of ranks and candidates. */
+static void prepare_any(uint64_t *random, uint32_t least_candidates, double budget_us)
+{
+    const uint32_t more = crew_below(random, NICBARR_CONTESTANTS + 1 - least_candidates);
+    const uint32_t number = 1 + crew_below(random, MOST_RANKS);
+    prepare(number, (int)(least_candidates + more), budget_us, crew_random(random));
+}
+
 /* ---- the choice ---- */
 
-static double with_noise(struct rank *rank, int candidate)
-{
-    return rank->world->costs[candidate] * between(&rank->random, 0.9, 1.1);
-}
-
-/* In addition, a rank is delayed by a time slice in one round of each stage, and some in the first
- * measurement. */
-static double with_interruptions(struct rank *rank, int candidate)
-{
-    const uint32_t victim = (uint32_t)(rank->round / 3) % rank->world->ranks;
-    const bool held_up =
-        rank->number == victim && (rank->round + candidate) % NICBARR_CONTEST_STAGE == 0;
-    return with_noise(rank, candidate) + (held_up ? 4000.0 / rank->repetitions : 0);
-}
-
-/* Check that the best candidate is chosen. It takes 10 us, all others at least 13: even with 10
- * % of noise, it is the best by more than a tie. */
-static void choose_best(cost_fn cost, bool changing, double budget_us)
-{
-    uint64_t random = crew_seed();
-    for (int contest = 0; contest < 150; ++contest) {
-        prepare(some_ranks(&random), some_candidates(&random, 2),
-                budget_us * between(&random, 1, 3), &random);
-        const int best = (int)crew_below(&random, (uint32_t)world.count);
-        for (int c = 0; c < world.count; ++c) {
-            world.costs[c] = c == best ? 10 : between(&random, 13, 40);
-        }
-        for (int r = 0; changing && r <= ROUNDS; ++r) {
-            world.speed[r] = between(&random, 0.2, 5);
-        }
-        world.cost = cost;
-        assert_int_equal(run(), 0);
-        assert_int_equal(ranks[0].contest->chosen, best);
-        finish();
-    }
-}
-
-TEST(interruptions)
-{
-    choose_best(with_interruptions, false, 2e6);
-}
-
-/* The machine's speed differs between rounds. */
-TEST(changing_machine)
-{
-    choose_best(fixed_cost, true, 2e5);
-}
-
 /* The costs of rounds differ far more than those of candidates. */
-static double with_much_noise(struct rank *rank, int candidate)
+static double with_much_noise(uint32_t rank, int candidate)
 {
-    return rank->world->costs[candidate] * between(&rank->random, 0.5, 2);
+    return world.costs[candidate] * between(&now.random[rank], 0.5, 2);
 }
 
 TEST(ties)
@@ -310,13 +194,10 @@ TEST(ties)
         {{10, 9.8, 9.6, 9.75}, 1}, {{10, 20, 30, 40}, 0},    {{100, 20, 10.1, 10}, 2},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        prepare(2, 4, 50000, NULL);
-        memcpy(world.costs, cases[i].costs, sizeof(cases[i].costs));
-        assert_int_equal(run(), 0);
-        if (ranks[0].contest->chosen != cases[i].chosen) {
-            fail_msg("case %zu: candidate %d was chosen", i, ranks[0].contest->chosen);
+        measure(4, cases[i].costs, 50000);
+        if (result.chosen != cases[i].chosen) {
+            fail_msg("case %zu: candidate %d was chosen", i, result.chosen);
         }
-        finish();
     }
 }
 
@@ -324,42 +205,30 @@ TEST(ties)
  * candidates. The probability that nine rounds have the same sign by chance is 1 to 512. */
 TEST(confidence)
 {
-    prepare(2, 3, 50000, NULL);
-    static const double apart[] = {10.2, 10, 10.1};
-    memcpy(world.costs, apart, sizeof(apart));
-    assert_int_equal(run(), 0);
-    const int rounds = ranks[0].contest->of[0].rounds;
-    assert_true(ranks[0].contest->confidence == pow(1 - ldexp(1, -rounds), 2));
-    assert_false(ranks[0].contest->provisional);
-    finish();
+    measure(3, (const double[]){10.2, 10, 10.1}, 50000);
+    assert_true(result.confidence == pow(1 - ldexp(1, -result.of[0].rounds), 2));
+    assert_false(result.provisional);
 
-    prepare(1, 2, 220, NULL); /* a first measurement, and three rounds of four repetitions */
-    world.costs[0] = 12;
-    assert_int_equal(run(), 0);
-    assert_int_equal(ranks[0].contest->rounds, 3);
-    assert_true(ranks[0].contest->confidence == 1 - 1 / 8.0);
-    assert_true(ranks[0].contest->provisional);
-    finish();
+    measure(2, (const double[]){12, 10}, 220); /* three rounds of four repetitions */
+    assert_int_equal(result.rounds, 3);
+    assert_true(result.confidence == 1 - 1 / 8.0);
+    assert_true(result.provisional);
 
-    prepare(1, 2, 50000, NULL);
+    prepare(1, 2, 50000, 1);
     world.cost = with_much_noise; /* with a fixed seed */
     assert_int_equal(run(), 0);
-    assert_true(ranks[0].contest->confidence > 0.1);
-    assert_true(ranks[0].contest->provisional);
-    finish();
+    assert_true(result.confidence > 0.1);
+    assert_true(result.provisional);
 }
 
 /* ---- dropping ---- */
 
 TEST(slow_candidates_are_dropped)
 {
-    prepare(3, 7, 50000, NULL);
     /* Candidates are dropped: never (the first one); after one round; after one stage; after two
      * stages, when more is known; when a tie is excluded; not at all. */
-    static const double costs[] = {100, 100, 21, 13, 10.4, 10.2, 10};
-    memcpy(world.costs, costs, sizeof(costs));
-    assert_int_equal(run(), 0);
-    const struct nicbarr_contestant *of = ranks[0].contest->of;
+    measure(7, (const double[]){100, 100, 21, 13, 10.4, 10.2, 10}, 50000);
+    const struct nicbarr_contestant *of = result.of;
     assert_false(of[0].dropped);
     assert_true(of[1].dropped && 1 == of[1].rounds && 100 == of[1].us.median);
     assert_true(of[2].dropped && 3 == of[2].rounds);
@@ -367,8 +236,7 @@ TEST(slow_candidates_are_dropped)
     assert_true(of[4].dropped && 12 == of[4].rounds);
     assert_true(!of[5].dropped && of[5].rounds == of[0].rounds);
     assert_true(!of[6].dropped && of[6].rounds == of[0].rounds && of[0].rounds > 12);
-    assert_int_equal(ranks[0].contest->chosen, 5);
-    finish();
+    assert_int_equal(result.chosen, 5);
 }
 
 /* ---- the budget ---- */
@@ -404,51 +272,43 @@ TEST(budget)
         {NICBARR_CONTESTANTS, 0, 0, 1e12, 2000, 60, 0, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        prepare(2, cases[i].count, cases[i].budget_us, NULL);
+        prepare(2, cases[i].count, cases[i].budget_us, 1);
         world.since_us = cases[i].since_us;
         world.in_a_row = cases[i].in_a_row;
         for (int c = 0; c < world.count; ++c) {
             world.costs[c] = cases[i].cost_us;
         }
         assert_int_equal(run(), 0);
-        const struct nicbarr_contest *contest = ranks[0].contest;
-        if (contest->rounds != cases[i].rounds ||
-            fabs(contest->spent_us - cases[i].spent_us) > 1e-3) {
-            fail_msg("case %zu: %d rounds in %g us", i, contest->rounds, contest->spent_us);
+        if (result.rounds != cases[i].rounds || fabs(result.spent_us - cases[i].spent_us) > 1e-3) {
+            fail_msg("case %zu: %d rounds in %g us", i, result.rounds, result.spent_us);
         }
         for (int c = 0; c < world.count; ++c) {
-            assert_int_equal(contest->of[c].rounds, cases[i].rounds);
-            assert_int_equal(contest->of[c].repetitions, cases[i].repetitions);
+            assert_int_equal(result.of[c].rounds, cases[i].rounds);
+            assert_int_equal(result.of[c].repetitions, cases[i].repetitions);
         }
-        assert_int_equal(contest->chosen, 0);
-        assert_true(contest->provisional == (cases[i].rounds < 9 || 0 == cases[i].cost_us));
-        finish();
+        assert_int_equal(result.chosen, 0);
+        assert_true(result.provisional == (cases[i].rounds < 9 || 0 == cases[i].cost_us));
     }
 }
 
 /* Iterations of candidates with different costs have a similar length. */
 TEST(samples_have_similar_lengths)
 {
-    prepare(1, 4, 96000, NULL);
-    static const double costs[] = {10, 15, 0.1, 1e6};
-    memcpy(world.costs, costs, sizeof(costs));
-    assert_int_equal(run(), 0);
+    measure(4, (const double[]){10, 15, 0.1, 1e6}, 96000);
     static const int repetitions[] = {100, 66, 2000, 1};
     for (int c = 0; c < 4; ++c) {
-        assert_int_equal(ranks[0].contest->of[c].repetitions, repetitions[c]);
+        assert_int_equal(result.of[c].repetitions, repetitions[c]);
     }
-    finish();
 }
 
 /* Candidate 1 takes five times as long alone as in a series of calls, because it does not
  * synchronize all ranks. Each iteration after the first measurement has at least in_a_row
  * repetitions. */
-static double loosely_synchronous(struct rank *rank, int candidate)
+static double loosely_synchronous(uint32_t rank, int candidate)
 {
-    const struct world *all = rank->world;
-    CREW_CHECK(0 == rank->round ? 1 == rank->repetitions : rank->repetitions >= all->in_a_row,
-               "%d repetitions in round %d", rank->repetitions, rank->round);
-    return 1 == candidate && rank->repetitions < 10 ? 40 : 1 == candidate ? 8 : 10;
+    (void)rank;
+    assert_true(0 == now.round ? 1 == now.repetitions : now.repetitions >= world.in_a_row);
+    return 1 == candidate && now.repetitions < 10 ? 40 : 1 == candidate ? 8 : 10;
 }
 
 TEST(many_in_a_row)
@@ -464,18 +324,16 @@ TEST(many_in_a_row)
         {10, 1e5, 1, {208, 260}}, /* more fit */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        prepare(3, 2, cases[i].budget_us, NULL);
+        prepare(3, 2, cases[i].budget_us, 1);
         world.in_a_row = cases[i].in_a_row;
         world.cost = loosely_synchronous;
         assert_int_equal(run(), 0);
-        const struct nicbarr_contest *contest = ranks[0].contest;
-        assert_int_equal(contest->chosen, cases[i].chosen);
-        assert_false(contest->provisional);
-        assert_true(contest->spent_us <= cases[i].budget_us);
+        assert_int_equal(result.chosen, cases[i].chosen);
+        assert_false(result.provisional);
+        assert_true(result.spent_us <= cases[i].budget_us);
         for (int c = 0; c < 2; ++c) {
-            assert_int_equal(contest->of[c].repetitions, cases[i].repetitions[c]);
+            assert_int_equal(result.of[c].repetitions, cases[i].repetitions[c]);
         }
-        finish();
     }
 }
 
@@ -505,39 +363,32 @@ TEST(errors)
 {
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 150; ++contest) {
-        prepare(some_ranks(&random), some_candidates(&random, 2), 50000, &random);
-        const int failing_sample = 1 + (int)crew_below(&random, (uint32_t)(world.count * 7));
+        prepare_any(&random, 2, 50000);
+        world.fails_at = 1 + (int)crew_below(&random, (uint32_t)(world.count * 7));
         const int sign = contest % 3;
         const uint32_t failing = 1 + crew_below(&random, world.ranks);
         for (uint32_t r = 0; r < failing; ++r) {
-            ranks[r].fails_at = failing_sample;
-            ranks[r].error = (1 + (int)r) * (0 == sign || (2 == sign && r % 2) ? -1 : 1);
+            world.errors[r] = (1 + (int)r) * (0 == sign || (2 == sign && r % 2) ? -1 : 1);
         }
         const int error = run();
         assert_in_range(abs(error), 1, failing);
-        assert_int_equal(error, ranks[abs(error) - 1].error);
-        assert_int_equal(ranks[0].samples, failing_sample);
-        finish();
+        assert_int_equal(error, world.errors[abs(error) - 1]);
+        assert_int_equal(now.samples, world.fails_at);
     }
-}
-
-TEST(agreement_fails)
-{
     for (int at = 1; at <= 3; ++at) {
-        prepare(1, 4, 50000, NULL);
+        prepare(2, 4, 50000, 1);
         world.agree_fails_at = at;
         assert_int_equal(run(), -7);
-        assert_int_equal(ranks[0].agrees, at);
-        finish();
+        assert_int_equal(now.agrees, at);
     }
 }
 
 /* Random costs of any magnitude, on each rank and in each iteration. */
-static double random_cost(struct rank *rank, int candidate)
+static double random_cost(uint32_t rank, int candidate)
 {
     static const double scales[] = {0, 1e-9, 0.1, 1, 10, 100, 1e4, 1e9};
     (void)candidate;
-    return scales[crew_below(&rank->random, 8)] * between(&rank->random, 0.5, 2);
+    return scales[crew_below(&now.random[rank], 8)] * between(&now.random[rank], 0.5, 2);
 }
 
 /* Properties that every result must have. (run() compares the ranks.) */
@@ -545,28 +396,25 @@ TEST(random_results)
 {
     uint64_t random = crew_seed();
     for (int contest = 0; contest < 300; ++contest) {
-        prepare(some_ranks(&random), some_candidates(&random, 1), between(&random, 0, 1e6),
-                &random);
+        prepare_any(&random, 1, between(&random, 0, 1e6));
         world.cost = random_cost;
         assert_int_equal(run(), 0);
-        const struct nicbarr_contest *result = ranks[0].contest;
-        const struct nicbarr_contestant *chosen = &result->of[result->chosen];
-        assert_in_range(result->chosen, 0, world.count - 1);
+        const struct nicbarr_contestant *chosen = &result.of[result.chosen];
+        assert_in_range(result.chosen, 0, world.count - 1);
         assert_false(chosen->dropped);
-        assert_false(result->of[0].dropped);
-        assert_true(result->confidence >= 0 && result->confidence <= 1);
-        assert_true(world.count > 1 || 0 == ranks[0].samples + ranks[0].agrees);
+        assert_false(result.of[0].dropped);
+        assert_true(result.confidence >= 0 && result.confidence <= 1);
+        assert_true(world.count > 1 || 0 == now.samples + now.agrees);
         for (int c = 0; c < world.count; ++c) {
-            const struct nicbarr_contestant *one = &result->of[c];
+            const struct nicbarr_contestant *one = &result.of[c];
             assert_in_range(one->rounds, 0, ROUNDS);
             assert_true(one->dropped ? one->rounds <= chosen->rounds
                                      : one->rounds == chosen->rounds);
-            if (result->rounds >= 9 && !one->dropped) {
+            if (result.rounds >= 9 && !one->dropped) {
                 assert_true(chosen->us.median <= 1.03 * one->us.median);
-                assert_true(c >= result->chosen || one->us.median > chosen->us.median);
+                assert_true(c >= result.chosen || one->us.median > chosen->us.median);
             }
         }
-        finish();
     }
 }
 
