@@ -2,9 +2,10 @@
 /* See wire_group.h. */
 #include "tests/unit/wire_group.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "libmyr/groups/group_tables.h"
+#include "libmyr/groups/nic_bcast.h"
 #include "tests/unit/crew.h"
 
 void wire_group_begin(struct wire_group *group, struct wire *wire, struct nicbarr_choice choice,
@@ -97,70 +98,35 @@ size_t wire_group_bytes(const struct wire_group *group, uint32_t rank)
                 : (size_t)group->slot_bytes * mcp_bcast_window(group->slot_bytes));
 }
 
-/* Count the sends (or waits) of `peer` before index `end` of the schedule's peers. */
-static uint32_t count_of_peer(const struct myr_schedule *schedule, bool sends, uint32_t peer,
-                              uint32_t end)
-{
-    uint32_t found = 0, place = 0;
-    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        const struct mcp_step *step = &schedule->steps[s];
-        for (uint32_t i = 0; i < step->sends + step->waits && place < end; ++i, ++place) {
-            found += (i < step->sends) == sends && peer == schedule->peers[place];
-        }
-    }
-    return found;
-}
-
-/* Returns the slot of the k-th message that `schedule` waits for from `sender`. */
-static uint16_t slot_of(const struct myr_schedule *schedule, uint32_t sender, uint32_t k)
-{
-    const uint32_t *peer = schedule->peers;
-    uint32_t slot = 0;
-    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        peer += schedule->steps[s].sends;
-        for (uint32_t i = 0; i < schedule->steps[s].waits; ++i, ++slot) {
-            if (sender == *peer++ && 0 == k--) {
-                return (uint16_t)slot;
-            }
-        }
-    }
-    fprintf(stderr, "a schedule sends a message that its receiver does not wait for\n");
-    abort();
-}
-
 void wire_group_fill(const struct wire_group *group, uint32_t rank, uint32_t epoch,
                      struct mcp_group *memory)
 {
+    const struct nicbarr_among among = {group->choice, group->size};
     const struct myr_schedule *schedule = &group->schedules[rank];
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
-    uint32_t place = 0;
+    struct myr_nic_data data = {.buffers = {NULL}};
+    struct myr_nic_bcast bcast = {.slots = NULL};
     mcp_group_init(memory, group->key, group->size, rank, lengths.steps, lengths.sends,
                    lengths.waits, epoch);
     memory->secret = group->secret;
-    const struct myr_carry *carry = 0 == group->unit_most ? NULL : &group->carry[rank];
-    memory->buffer_blocks = NULL == carry ? 0 : carry->buffer_blocks;
-    memory->unit_most = group->unit_most;
-    memory->slot_bytes = group->slot_bytes;
-    memory->window = 0 == group->slot_bytes ? 0 : mcp_bcast_window(group->slot_bytes);
-    struct mcp_peer *to = mcp_group_sends(memory), *from = mcp_group_waits(memory);
-    for (uint32_t s = 0; s < schedule->nsteps; ++s) {
-        const struct mcp_step *step = &schedule->steps[s];
-        mcp_group_steps(memory)[s] = *step;
-        for (uint32_t i = 0; i < step->sends + step->waits; ++i, ++place) {
-            const uint32_t peer = schedule->peers[place];
-            const bool sent = i < step->sends;
-            *(sent ? to++ : from++) = (struct mcp_peer){
-                .link = wire_group_nic(group, peer)->link,
-                .node = (uint16_t)peer,
-                .slot = sent ? slot_of(&group->schedules[peer], rank,
-                                       count_of_peer(schedule, true, peer, place))
-                             : UINT16_MAX,
-                .blocks = NULL == carry ? 0 : carry->blocks[place],
-                .at = NULL != carry           ? carry->at[place]
-                      : NULL != group->spread ? group->spread[rank].reach[place]
-                                              : 0,
-            };
-        }
+    if (0 != group->unit_most) {
+        data.carry = group->carry[rank];
+        memory->buffer_blocks = data.carry.buffer_blocks;
+        memory->unit_most = group->unit_most;
+    }
+    if (0 != group->slot_bytes) {
+        bcast.spread = group->spread[rank];
+        memory->window = mcp_bcast_window(group->slot_bytes);
+        memory->slot_bytes = group->slot_bytes;
+    }
+    struct mcp_peer *peers = mcp_group_sends(memory);
+    if (!myr_fill_tables(schedule, rank, nicbarr_schedule_of, &among,
+                         0 != group->unit_most ? &data : NULL,
+                         0 != group->slot_bytes ? &bcast : NULL, mcp_group_steps(memory), peers)) {
+        crew_require(NULL);
+    }
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        peers[p].link = wire_group_nic(group, peers[p].node)->link;
     }
 }
 
