@@ -47,7 +47,6 @@ s390x  udp_test              chains_arrive                           UDP_SEGMENT
 s390x  udp_test              a_destination_refuses                   the same
 s390x  udp_test              the_kernel_refuses_a_destination        the same
 s390x  kernel_interface_test it_begins_where_the_interface_is        a socket's filter sees the kernel's order
-all    collective_model_test a_million                               takes ten minutes
 EOS
 }
 
