@@ -11,7 +11,6 @@
  * - A packet without a known key, or not sealed with the group's secret, changes nothing and gets
  *   no response.
  * - A waiting group requests exactly the missing messages, with exponential backoff.
- * - Groups do not affect each other, and closed ones are not accessed.
  *
  * In groups that carry data, a peer gets missing data from any node that has them, also after that
  * node's hosts have left. If no node has them any more, the peer fails and accepts no other data
@@ -314,13 +313,23 @@ TEST(many_closed)
 
 /* ---- implausible and forged packets ---- */
 
+/* Inject a packet that is sealed with a secret of which one bit differs. */
+static void inject_with_other_secret(uint8_t type, uint32_t bit)
+{
+    struct mcp_header forged = {.type = type, .key = team.key, .collective = {1, 0, 1}};
+    struct mcp_secret other = team.secret;
+    other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+    mcp_seal(&forged, &other, NULL, 0);
+    wire_inject(&wire, &wire.nics[1], &wire.nics[0], &forged, MCP_COLLECTIVE_BYTES);
+}
+
 /* Inject packets of all effective types from NIC 1 to NIC 0: with each single bit flipped, and with
  * each secret that differs in a bit. Returns the number of packets. */
-static uint32_t inject_forged(uint32_t epoch)
+static uint32_t inject_forged(void)
 {
     uint32_t packets = 0;
     for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
-        struct mcp_header good = {.type = type, .key = team.key, .collective = {epoch, 0, 1}};
+        struct mcp_header good = {.type = type, .key = team.key, .collective = {1, 0, 1}};
         mcp_seal(&good, &team.secret, NULL, 0);
         for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit, ++packets) {
             uint8_t packet[MCP_COLLECTIVE_BYTES];
@@ -329,19 +338,10 @@ static uint32_t inject_forged(uint32_t epoch)
             wire_inject(&wire, &wire.nics[1], &wire.nics[0], packet, sizeof(packet));
         }
         for (uint32_t bit = 0; bit < 128; ++bit, ++packets) {
-            struct mcp_secret other = team.secret;
-            other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
-            mcp_seal(&good, &other, NULL, 0);
-            wire_inject(&wire, &wire.nics[1], &wire.nics[0], &good, MCP_COLLECTIVE_BYTES);
+            inject_with_other_secret(type, bit);
         }
     }
     return packets;
-}
-
-static uint64_t rejected(void)
-{
-    const struct mcp_counters *c = counters(0);
-    return c->dropped_damaged + c->dropped_forged + c->dropped_foreign + c->early;
 }
 
 /* Packets without the secret change nothing and get no response, in a waiting group and in a
@@ -363,9 +363,11 @@ TEST(only_members_are_accepted)
         assert_true(bytes <= sizeof(before));
         memcpy(before, member[0], bytes);
         logged = 0;
-        const uint32_t packets = inject_forged(1);
+        const uint32_t packets = inject_forged();
         settle();
-        assert_int_equal(rejected(), packets);
+        const struct mcp_counters *c = counters(0);
+        assert_int_equal(c->dropped_damaged + c->dropped_forged + c->dropped_foreign + c->early,
+                         packets);
         assert_int_equal(logged, 0);
         assert_memory_equal(before, member[0], bytes);
         inject(1, 0, 0 != closed ? MCP_ASK : MCP_ARRIVE, team.key, 1, 0, 1); /* a member's packet */
@@ -381,11 +383,7 @@ TEST(early_packets_are_authenticated_later)
 {
     begin(2, flags);
     for (uint32_t bit = 0; bit < MCP_EARLY; ++bit) {
-        struct mcp_header forged = {.type = MCP_ARRIVE, .key = team.key, .collective = {1, 0, 1}};
-        struct mcp_secret other = team.secret;
-        other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
-        mcp_seal(&forged, &other, NULL, 0);
-        wire_inject(&wire, &wire.nics[1], &wire.nics[0], &forged, MCP_COLLECTIVE_BYTES);
+        inject_with_other_secret(MCP_ARRIVE, bit);
     }
     settle();
     assert_int_equal(counters(0)->early, MCP_EARLY);
@@ -399,163 +397,65 @@ TEST(early_packets_are_authenticated_later)
 
 /* ---- requests and responses ---- */
 
-/* A waiting group sends requests to the missing peers after 1, 3, 7 ms, ..., then every 64 ms. */
+/* Waiting groups send requests after 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms,
+ * each since its own start, although they share one deadline. The next barrier starts with the
+ * initial backoff. */
 TEST(requests_with_growing_backoff)
 {
-    begin(5, flags);
-    open_all(0);
-    wire.nics[2].unplugged = wire.nics[4].unplugged = true;
-    start(1, 1);
-    start(3, 1);
-    settle();
-    logged = 0;
-    const uint64_t begin_ns = wire.now_ns;
-    start(0, 1);
-    wire_pass(&wire, SECOND);
-    uint64_t backoff_ns = MCP_BACKOFF_NS, next_ns = begin_ns + backoff_ns;
-    uint32_t asked = 0;
-    for (uint32_t i = 0; i < logged; ++i) {
-        const struct logged *packet = &log_of[i];
-        if (0 != packet->from || MCP_ASK != packet->header.type) {
-            continue;
-        }
-        /* Rank 0 waits for 4, 3, 2, 1 in its slots 0, 1, 2, 3. */
-        const uint32_t missing = asked % 2 ? 2 : 4;
-        assert_int_equal(packet->at_ns, next_ns);
-        assert_int_equal(packet->to, wire.nics[missing].link);
-        assert_int_equal(packet->header.collective.epoch, 1);
-        assert_int_equal(packet->header.collective.node, 0);
-        assert_int_equal(packet->header.collective.slot, 4 - missing);
-        if (0 == ++asked % 2) {
-            backoff_ns =
-                2 * backoff_ns < MCP_BACKOFF_MOST_NS ? 2 * backoff_ns : MCP_BACKOFF_MOST_NS;
-            next_ns += backoff_ns;
-        }
-    }
-    /* The requests are sent at 1, 3, 7, 15, 31, 63, 127 ms, and from then on every 64 ms. */
-    assert_int_equal(asked, 2 * (7 + (1000 - 127) / 64));
-    assert_int_equal(counters(0)->asked, asked);
-    assert_int_equal(backoff_ns, MCP_BACKOFF_MOST_NS);
-    /* The next barrier starts with the initial backoff. */
-    wire.nics[2].unplugged = wire.nics[4].unplugged = false;
-    start(2, 1);
-    start(4, 1);
-    wire_pass(&wire, 2 * MCP_BACKOFF_MOST_NS);
-    assert_int_equal(done(0), 1);
-    assert_true(counters(1)->answered > 0); /* nodes 2 and 4 had missed its messages */
-    start(0, 2);
-    logged = 0;
-    wire_pass(&wire, MCP_BACKOFF_NS + 1);
-    assert_int_equal(count_sent(MCP_ASK), 4);
-    end();
-}
-
-/* Groups that started later send requests later, although all share one deadline. */
-TEST(each_group_has_its_backoff)
-{
+    enum { GROUPS = 3, FIRST = 1 };
+    struct mcp_group *groups[GROUPS];
     begin(2, flags);
-    struct mcp_group *groups[3];
-    uint64_t begin_ns[3];
-    for (uint32_t g = 0; g < 3; ++g) {
+    for (uint32_t g = 0; g < GROUPS; ++g) {
         ++team.key;
         groups[g] = wire_group_open(&team, 0, 0);
     }
-    const uint32_t order[3] = {1, 0, 2};
-    for (uint32_t i = 0; i < 3; ++i) {
-        begin_ns[order[i]] = wire.now_ns;
-        wire_group_start(&wire.nics[0], groups[order[i]], 1);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        wire_group_start(&wire.nics[0], groups[(g + FIRST) % GROUPS], 1);
         wire_pass(&wire, MCP_BACKOFF_NS / 3);
     }
+    wire_pass(&wire, SECOND);
+    for (uint32_t g = 0; g < GROUPS; ++g) {
+        uint64_t backoff_ns = 0, next_ns = 0;
+        uint32_t asked = 0;
+        for (uint32_t i = 0; i < logged; ++i) {
+            const struct logged *packet = &log_of[i];
+            if (packet->header.key != groups[g]->key) {
+                continue;
+            }
+            if (MCP_ARRIVE == packet->header.type) {
+                backoff_ns = MCP_BACKOFF_NS;
+                next_ns = packet->at_ns + backoff_ns;
+                continue;
+            }
+            assert_int_equal(packet->header.type, MCP_ASK);
+            assert_int_equal(packet->at_ns, next_ns);
+            assert_int_equal(packet->to, wire.nics[1].link);
+            assert_int_equal(packet->header.collective.epoch, 1);
+            backoff_ns =
+                2 * backoff_ns < MCP_BACKOFF_MOST_NS ? 2 * backoff_ns : MCP_BACKOFF_MOST_NS;
+            next_ns += backoff_ns;
+            ++asked;
+        }
+        assert_int_equal(asked, 7 + (1000 - 127) / 64);
+    }
+    assert_int_equal(counters(0)->asked, count_sent(MCP_ASK));
+    struct mcp_group *const other = wire_group_open(&team, 1, 0), *const last = groups[GROUPS - 1];
+    wire_group_start(&wire.nics[1], other, 1);
+    settle();
+    assert_int_equal(wire_group_done(last), 1);
+    for (uint32_t g = 0; g + 1 < GROUPS; ++g) {
+        wire_group_close(&wire.nics[0], groups[g]);
+    }
+    wire_group_start(&wire.nics[0], last, 2);
     logged = 0;
-    wire_pass(&wire, MCP_BACKOFF_NS);
-    assert_int_equal(logged, 3);
-    for (uint32_t i = 0; i < 3; ++i) {
-        assert_int_equal(log_of[i].header.type, MCP_ASK);
-        assert_int_equal(log_of[i].header.key, groups[order[i]]->key);
-        assert_int_equal(log_of[i].at_ns, begin_ns[order[i]] + MCP_BACKOFF_NS);
-    }
+    wire_pass(&wire, MCP_BACKOFF_NS + 1);
+    assert_int_equal(count_sent(MCP_ASK), 1);
     end();
-}
-
-/* ---- many groups ---- */
-
-static bool never(void *context)
-{
-    (void)context;
-    return false;
-}
-
-/* A thousand groups in random order, with faults, so that several are in a bucket of the hash
- * table. In the last epoch half of them are closed while a host waits, and then the other ones
- * continue. Then all are closed in random order. No closed group is accessed. */
-TEST(a_thousand_groups)
-{
-    enum { GROUPS = 1000, NODES = 3, EPOCHS = 4 };
-    static struct wire_group teams[GROUPS];
-    static struct mcp_group *groups[GROUPS][NODES];
-    uint64_t random = crew_seed();
-    wire_begin(&wire, NODES, 2 << 20, crew_random(&random));
-    for (uint32_t g = 0; g < GROUPS; ++g) {
-        wire_group_begin(&teams[g], &wire, dissemination, NODES);
-    }
-    static uint32_t order[GROUPS];
-    for (uint32_t r = 0; r < NODES; ++r) {
-        for (uint32_t g = 0; g < GROUPS; ++g) {
-            groups[g][r] = wire_group_open(&teams[g], r, UINT32_MAX - 1);
-        }
-    }
-    wire.faults = (struct wire_faults){.loss = 100,
-                                       .duplication = 100,
-                                       .reordering = 200,
-                                       .delay_least_ns = 1000,
-                                       .delay_most_ns = 50000,
-                                       .detour_most_ns = MILLISECOND};
-    for (uint32_t e = 0; e <= EPOCHS; ++e) { /* and one more round, to close them */
-        for (uint32_t r = 0; r < NODES; ++r) {
-            for (uint32_t g = 0; g < GROUPS; ++g) {
-                const uint32_t place = crew_below(&random, g + 1);
-                order[g] = order[place];
-                order[place] = g;
-            }
-            for (uint32_t i = 0; i < GROUPS; ++i) {
-                struct mcp_group *group = groups[order[i]][r];
-                const uint32_t closed_in = 0 == order[i] % 2 ? EPOCHS : EPOCHS - 1;
-                if (e < closed_in || (e < EPOCHS && 0 == r)) {
-                    wire_group_start(&wire.nics[r], group, UINT32_MAX + e);
-                    assert_true(e < closed_in || mcp_group_waits_now(group));
-                }
-                if (e == closed_in) {
-                    wire_group_close(&wire.nics[r], group);
-                    assert_int_equal(group->key, 0);
-                    memset(group, FREED, wire_group_bytes(&teams[order[i]], r));
-                }
-            }
-            wire_pass(&wire, MICROSECOND);
-        }
-        wire_run(&wire, never, NULL, 5 * SECOND); /* until nothing is left to do */
-        for (uint32_t g = 0; g < NODES * GROUPS && e < EPOCHS; g += e + 1 < EPOCHS ? 1 : 2) {
-            assert_int_equal(wire_group_done(groups[g % GROUPS][g / GROUPS]), UINT32_MAX + e);
-        }
-    }
-    for (uint32_t r = 0; r < NODES; ++r) {
-        assert_int_equal(counters(r)->barriers, EPOCHS * GROUPS - GROUPS / 2);
-        expect_idle(r);
-        for (uint32_t g = 0; g < GROUPS; ++g) {
-            const uint8_t *byte = (const uint8_t *)groups[g][r];
-            for (size_t i = 0; i < wire_group_bytes(&teams[g], r); ++i) {
-                assert_int_equal(byte[i], FREED);
-            }
-        }
-    }
-    for (uint32_t g = 0; g < GROUPS; ++g) {
-        wire_group_end(&teams[g]);
-    }
-    wire_end(&wire);
 }
 
 /* ---- a board that writes into remote memory ---- */
 
-static struct {
+static struct written {
     uint32_t rank; /* the receiver */
     uint32_t slot, epoch;
 } written[MOST_LOGGED];
@@ -582,9 +482,7 @@ static void put(struct mcp_board *board, struct mcp_group *group, const struct m
         assert_int_equal(mcp_group_claim(there, peer->slot, epoch, &count, &offset), MCP_RECORDED);
         memcpy(mcp_group_buffer(there, epoch) + offset, payload, count);
     }
-    written[nputs].rank = peer->node;
-    written[nputs].slot = peer->slot;
-    written[nputs++].epoch = epoch;
+    written[nputs++] = (struct written){peer->node, peer->slot, epoch};
 }
 
 /* Complete the write. As the receiving NIC gets no packet, it must check its group. */
@@ -686,8 +584,7 @@ static void close_it(uint32_t rank)
 /* If the data that a peer misses are gone, the peer accepts no other data in their place. */
 TEST(closed_with_data)
 {
-    static const bool closes[] = {false, true};
-    for (uint32_t i = 0; i < 2; ++i) {
+    for (uint32_t closes = 0; closes < 2; ++closes) {
         begin_with_data(2, flags);
         offer(0, 1);
         wire.faults.loss = 1000;
@@ -699,7 +596,7 @@ TEST(closed_with_data)
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
-        if (closes[i]) { /* it is closed before all close messages were exchanged */
+        if (0 != closes) { /* it is closed before all close messages were exchanged */
             assert_true(begin_closing(1));
         }
         wire_group_close(&wire.nics[1], member[1]);
