@@ -398,7 +398,7 @@ static void print_algorithms(const struct report *report, FILE *out)
          "in each step, every process (or node) exchanges messages with one other (recursive "
          "doubling)"},
         {"exchange", "", "exchange",
-         "every process writes a cache line, and reads those of all others"},
+         "every process writes its data into shared memory, and reads those of all others"},
         {"ring", "", "ring",
          "one process writes into shared memory, ahead of the others, which read it"},
         {"rooted", "", "rooted:N",
