@@ -54,8 +54,8 @@ static const struct {
     NUMBER(
         tune_after, SHARED, 20, 0, INT_MAX, 4,
         "Number of barriers of a communicator of a new shape before the algorithms are measured "
-        "on it (and of calls of MPI_Allreduce or MPI_Bcast of similar size); programs with fewer "
-        "are not delayed"),
+        "on it; for each other collective, the number of its calls of similar size. Programs with "
+        "fewer calls are not delayed"),
     AMOUNT(tune_budget, SHARED, 50, 0, 60000, 4,
            "Time for measuring, once for each shape of communicator (milliseconds). 0: do not "
            "measure; barriers use the default algorithm or the one in the cache, other collectives "
@@ -82,8 +82,8 @@ static const struct {
          "with: nicbarr report FILE)"),
     AMOUNT(
         memory, LOCAL, 256, 1, 1024, 5,
-        "Limit of the shared memory of all processes of a job on one node together (MiB); further "
-        "communicators keep Open MPI's own barrier"),
+        "Limit of the shared memory of all processes of a job on one node together (MiB). Further "
+        "communicators are left to Open MPI"),
     FLAG(nonblocking, SHARED, true, 4,
          "Whether to serve MPI_Ibarrier and persistent barriers as well"),
     FLAG(check, SHARED, false, 2,
@@ -147,9 +147,9 @@ static const char *nic_help(char *text, size_t bytes)
 {
     int length = snprintf(
         text, bytes,
-        "NICs that execute the barriers of communicators on several nodes. auto: all that are "
-        "available, of which measurements select the fastest; none: Open MPI's own barrier; or, "
-        "separated by commas");
+        "NICs that execute the collectives of communicators on several nodes. auto: all that are "
+        "available, of which measurements select the fastest; none: these communicators are left "
+        "to Open MPI; or, separated by commas");
     for (uint32_t nic = 1; nic < nicbarr_nics_end() && length < (int)bytes; ++nic) {
         const struct myr_nic_kind *kind = nicbarr_kind(nic);
         length += snprintf(text + length, bytes - (size_t)length, "%s %s: %s", 1 == nic ? ":" : ";",

@@ -96,8 +96,8 @@ static int component_register(void)
     register_mtl_parameter(
         "messages", MCA_BASE_VAR_TYPE_INT, &component->parameters.messages,
         "Maximum number of unexpected messages from one process that another one queues (1 to "
-        "65535; fewer in jobs of many processes, so that all together queue a quarter of a "
-        "million). Further ones wait at their sender until a receive matches one of them",
+        "65535; fewer in jobs of many processes, so that all together queue half a million). "
+        "Further ones wait at their sender until a receive matches one of them",
         OPAL_INFO_LVL_5);
     register_mtl_parameter(
         "direct", MCA_BASE_VAR_TYPE_BOOL, &component->parameters.direct,

@@ -61,8 +61,8 @@ struct myr_options {
 };
 
 /* Open a host. `options` are read during the call only. It fails if there is no such NIC or
- * network, if a setting is not one of this NIC's, and if memory or permissions are lacking. A
- * process may open several hosts. After fork(), a child must open its own host. */
+ * network, if this kind of NIC does not have one of the settings, and if memory or permissions are
+ * lacking. A process may open several hosts. After fork(), a child must open its own host. */
 bool myr_host_open(const struct myr_options *options, struct myr_host **host, char *why);
 
 /* Close a host, after all its barriers were freed. */
@@ -89,9 +89,9 @@ struct myr_members {
 /* Create a barrier; collective: all members call this, with the same `algorithm` and the same kind
  * of NIC. Algorithms are "tree:N" (gather and broadcast over a tree, in which each node has N
  * children), "dissemination:N" (each node sends N messages per step) and "pairwise". NULL means
- * "dissemination:1", which is good for few nodes. If it fails, it fails on all members, perhaps
- * with different reasons, unless one of them is out of memory at the very start. `members` is read
- * during the call only. */
+ * "dissemination:1", which suits small numbers of nodes. If the call fails, it fails on all
+ * members, perhaps for different reasons, unless one of them is out of memory at the very start.
+ * `members` is read during the call only. */
 bool myr_barrier_create(struct myr_host *host, const struct myr_members *members,
                         const char *algorithm, struct myr_barrier **barrier, char *why);
 

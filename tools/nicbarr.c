@@ -32,7 +32,7 @@ static const char doc[] =
     "Commands:\n"
     "  doctor           checks nicbarr on this machine, or between hosts: what\n"
     "                   works, what does not, and what to do about it\n"
-    "  evaluate         measures NIC-based barriers against Open MPI's own on this\n"
+    "  evaluate         compares NIC-based barriers with those of Open MPI on this\n"
     "                   machine, as the papers did, and writes a page with plots\n"
     "  report FILE      shows which barrier a job's communicators use, and why, as\n"
     "                   a table, a plot or CSV, from the report of the job\n"

@@ -28,16 +28,16 @@ static const char doc[] =
     "Simulates clusters whose NICs run nicbarr's firmware: LANai cards of the papers, and others."
     "\v"
     "Commands:\n"
-    "  barrier    one kind of barrier on one machine, with all counters\n"
-    "  bcast      broadcasts on one machine, with all counters\n"
-    "  table      the papers' measurements beside the simulator's\n"
-    "  scale      latency, messages and memory against the number of nodes\n"
-    "  memory     bytes of a NIC by its number of connections, and of a port\n"
-    "  evaluate   the MPI paper's evaluation: tables in --csv-dir\n"
-    "  broadcasts the thesis's measurements of MPI_Bcast: tables in --csv-dir\n"
-    "  messages   the thesis's measurements of messages that NICs match: likewise\n"
-    "  report     all of these as a page with plots: see nicsim report --help\n"
-    "  fit        fit the parameters of the papers' machines, and write their files";
+    "  barrier     one kind of barrier on one machine, with all counters\n"
+    "  bcast       broadcasts on one machine, with all counters\n"
+    "  table       the papers' measurements beside the simulator's\n"
+    "  scale       latency, messages and memory against the number of nodes\n"
+    "  memory      bytes of a NIC by its number of connections, and of a port\n"
+    "  evaluate    the MPI paper's evaluation: tables in --csv-dir\n"
+    "  broadcasts  the thesis's measurements of MPI_Bcast: tables in --csv-dir\n"
+    "  messages    the thesis's measurements of messages that NICs match: likewise\n"
+    "  report      all of these as a page with plots: see nicsim report --help\n"
+    "  fit         fit parameters of the papers' machines, and write their files";
 
 enum {
     DATA = 256,

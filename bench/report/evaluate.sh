@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr evaluate` runs: every experiment of nicbarr_experiments, NIC-based barriers against Open MPI's own in
+# What `nicbarr evaluate` runs: every experiment of nicbarr_experiments, NIC-based barriers against those of Open MPI in
 # turns in each job, on this node and on several hosts; then a page with plots, tables and raw data (page.sh).
 #
 # An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time, and
@@ -15,8 +15,8 @@ log_name=evaluation.log
 usage() {
     cat << END
 Usage: nicbarr evaluate [OPTION...]
-Measures NIC-based barriers against Open MPI's own on this machine as the papers
-did, and writes a page with plots, tables and raw data.
+Compares NIC-based barriers with those of Open MPI on this machine, as the
+papers did, and writes a page with plots, tables and raw data.
 
   --nodes N          on N hosts, which are network namespaces of this machine
                      (1: only on this node; default: on this node, and on 4

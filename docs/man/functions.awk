@@ -46,7 +46,7 @@ function end_page(others) {
     print_text(paragraph("Errors"))
     print ".SH ATTRIBUTES"
     print_text("Threads: " paragraph("Threads"))
-    printf ".SH SEE ALSO\n%s\n.PP\nAn example that runs is in docs/example.c of the sources.\n", others
+    printf ".SH SEE ALSO\n%s\n", others
 }
 function end_declaration() {
     if (declaration ~ /^((struct|enum)( [a-z_]+)? \{|typedef)/) {
@@ -105,6 +105,6 @@ END {
         print_code(mine)
         print ".SH DESCRIPTION"
         print_text(about)
-        end_page(".BR libmyr (3)\n(the types, and the other functions)")
+        end_page(".BR libmyr (3)\n(the types, and the other functions)\n.PP\ndocs/example.c in the sources is a complete program.")
     }
 }

@@ -56,22 +56,22 @@ nicbarr \- MPI_Barrier and small collectives for Open MPI, chosen by measurement
 .PP
 \fBmpirun \-\-mca coll ^nicbarr\fR \fIPROGRAM\fR (without it)
 .PP
-\fBmpirun \-\-mca pml ob1 \-\-mca btl myr,self\fR \fIPROGRAM\fR (transfers messages over the NIC, too)
+\fBmpirun \-\-mca pml ob1 \-\-mca btl myr,self\fR \fIPROGRAM\fR (also transfers messages over the NIC)
 .PP
-\fBmpirun \-\-mca pml cm \-\-mca mtl myr\fR \fIPROGRAM\fR (and also matches them)
+\fBmpirun \-\-mca pml cm \-\-mca mtl myr\fR \fIPROGRAM\fR (and also matches messages)
 .SH DESCRIPTION
 Open MPI loads the component coll/nicbarr by itself.
-At the first barriers of a communicator it measures several algorithms, Open MPI's own among them,
-and from then on runs the fastest.
+During the first barriers of a communicator it measures several algorithms, including the function
+of Open MPI, and from then on uses the fastest.
 It does the same for MPI_Allreduce, MPI_Allgather, MPI_Bcast, MPI_Scatter, MPI_Reduce and MPI_Gather
 with small payloads.
 On one node, processes synchronize in shared memory.
-Across nodes, NICs execute the barriers: the soft one over UDP, the kernel's where \fBmyrd \-\-kernel\fR
-runs, or RDMA cards.
+Across nodes, NICs execute the collectives: the soft NIC over UDP, the kernel NIC if
+\fBmyrd \-\-kernel\fR runs on all nodes, or RDMA cards.
 .PP
 A parameter is set by \fB\-\-mca\fR \fINAME VALUE\fR of mpirun, by the environment
 (\fBOMPI_MCA_\fINAME\fB=\fIVALUE\fR), or in a file (see \fBFILES\fR).
-\fBompi_info \-\-param coll nicbarr \-\-level 9\fR lists the same as this page.
+\fBompi_info \-\-param coll nicbarr \-\-level 9\fR lists the same parameters.
 .SH PARAMETERS OF COLL/NICBARR
 $coll
 .SH PARAMETERS OF BTL/MYR
@@ -81,11 +81,13 @@ $mtl
 .SH PERFORMANCE VARIABLES
 The tools interface of MPI (MPI_T_pvar_...) provides the counters of each kind of NIC
 (\fBcoll_nicbarr_soft_packets_sent\fR and the like; \fBnicbarr status \-\-counters\fR explains them),
-the number of times that choices were re-evaluated (\fBcoll_nicbarr_comparisons\fR, \fBcoll_nicbarr_remeasured\fR), and of
-mtl/myr the number of messages of this process that were sent eagerly, in a shared buffer, or by rendezvous
-(\fBmtl_myr_eager\fR, \fBmtl_myr_stored\fR, \fBmtl_myr_offered\fR, \fBmtl_myr_bytes_sent\fR),
-had to wait for buffers or credits (\fBmtl_myr_delayed\fR), or arrived before a matching receive was posted
-(\fBmtl_myr_unexpected\fR), and the bytes transferred by the progress thread (\fBmtl_myr_runner_bytes\fR).
+and how often choices were re-evaluated and replaced (\fBcoll_nicbarr_comparisons\fR,
+\fBcoll_nicbarr_switches\fR, \fBcoll_nicbarr_remeasured\fR, \fBcoll_nicbarr_remeasured_switches\fR).
+For mtl/myr it provides the number of messages that this process has sent eagerly, in a shared buffer, or
+by rendezvous (\fBmtl_myr_eager\fR, \fBmtl_myr_stored\fR, \fBmtl_myr_offered\fR), and their bytes
+(\fBmtl_myr_bytes_sent\fR), of messages that had to wait for buffers or credits (\fBmtl_myr_delayed\fR), and
+of those that arrived before a matching receive was posted (\fBmtl_myr_unexpected\fR), and the bytes that the
+progress thread has transferred (\fBmtl_myr_runner_bytes\fR).
 .SH FILES
 .TP
 .I ~/.openmpi/mca\-params.conf
