@@ -110,15 +110,15 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp argp = {
-    argp_options,
-    take_option,
-    NULL,
-    "Measure messages from rank 0 to rank 1: latency (microseconds), bandwidth (MB/s), and overlap "
-    "(percent).",
-    NULL,
-    NULL,
-    NULL};
+static const struct argp argp = {argp_options,
+                                 take_option,
+                                 NULL,
+                                 "Measures messages from rank 0 to rank 1: latency (microseconds), "
+                                 "bandwidth (MB/s), and overlap "
+                                 "(percent). Run it by mpirun, with two processes.",
+                                 NULL,
+                                 NULL,
+                                 NULL};
 
 /* ---- measuring ---- */
 
