@@ -69,6 +69,15 @@ static struct myr_segment *join(const char *where, uint32_t limit)
     return segment;
 }
 
+/* Join as a member of a crew. */
+static struct myr_segment *join_in_crew(uint32_t limit)
+{
+    struct myr_segment *segment = NULL;
+    struct myr_error error = {0};
+    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, limit, &segment, &error), "%s", error.text);
+    return segment;
+}
+
 static struct myr_record *record_of(struct myr_segment *segment, uint64_t id, uint32_t members,
                                     size_t bytes)
 {
@@ -115,82 +124,33 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     return syscall(SYS_sched_getaffinity, pid, bytes, set) < 0 ? -1 : 0;
 }
 
-/* ---- synchronization of processes ---- */
+/* ---- joining ---- */
 
 enum { MOST = 100 };
 
-struct board {
-    _Atomic uint32_t arrivals[8]; /* arrivals at each barrier */
-    uint64_t identity[MOST];
-    uint32_t index[MOST];
-    uint32_t size;
+/* A record in which processes meet. */
+struct meeting {
+    myr_word came;
+    myr_word taken[MOST]; /* by index: whether a process has it */
 };
 
-static struct board *board;
-
-static void synchronize(int point)
+/* A process that has found another segment waits there until the watchdog ends it. */
+static void join_and_meet(uint32_t rank, void *context)
 {
-    atomic_fetch_add(&board->arrivals[point], 1);
-    while (atomic_load(&board->arrivals[point]) < board->size) {
-        usleep(200);
-    }
-}
-
-static void board_begin(uint32_t size)
-{
-    board = crew_memory(sizeof(*board));
-    board->size = size;
-}
-
-static void board_end(void)
-{
-    crew_memory_free(board, sizeof(*board));
-}
-
-/* Run processes even if other tests use threads. */
-static bool run_processes(uint32_t size, crew_fn fn, void *context)
-{
-    pid_t pids[MOST];
-    bool succeeded = true;
-    for (uint32_t r = 0; r < size; ++r) {
-        pids[r] = crew_fork(fn, r, context);
-    }
-    for (uint32_t r = 0; r < size; ++r) {
-        succeeded = crew_join(pids[r]) && succeeded;
-    }
-    return succeeded;
-}
-
-/* ---- joining ---- */
-
-static void join_and_compare(uint32_t rank, void *context)
-{
-    (void)context;
-    struct myr_segment *segment;
-    struct myr_error error = {0};
+    const uint32_t size = *(const uint32_t *)context;
     uint64_t random = crew_seed() + rank;
     usleep(crew_below(&random, 2000));
-    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, &error), "%s", error.text);
-    board->identity[rank] = myr_segment_identity(segment);
-    board->index[rank] = myr_segment_index(segment);
-    synchronize(0);
-    CREW_CHECK(0 != board->identity[rank], "identity 0");
-    for (uint32_t q = 0; q < board->size; ++q) {
-        CREW_CHECK(board->identity[q] == board->identity[rank], "%u and %u have different segments",
-                   q, rank);
-        CREW_CHECK(q == rank || board->index[q] != board->index[rank],
-                   "%u and %u both have index %u", q, rank, board->index[q]);
+    struct myr_segment *segment = join_in_crew(LIMIT);
+    const uint32_t index = myr_segment_index(segment);
+    struct myr_record *record = record_of(segment, 7, size, sizeof(struct meeting));
+    CREW_CHECK(NULL != record && 0 != myr_segment_identity(segment), "no record or identity");
+    struct meeting *meeting = (struct meeting *)record->slots;
+    CREW_CHECK(index < size && 0 == myr_fetch_add(&meeting->taken[index]),
+               "a second process with index %u", index);
+    myr_fetch_add(&meeting->came);
+    while (size != myr_load_acquire(&meeting->came)) {
+        usleep(200);
     }
-    CREW_CHECK(board->index[rank] < board->size, "index %u of %u", board->index[rank], board->size);
-    /* All processes share a record, too. */
-    const struct myr_key key = {7, 7, 7, 7};
-    struct myr_record *record = myr_record_join(segment, &key, board->size, 100, rank, &error);
-    CREW_CHECK(NULL != record, "%s", error.text);
-    atomic_fetch_add((myr_word *)record->slots, 1);
-    synchronize(1);
-    CREW_CHECK(board->size == myr_load_acquire((myr_word *)record->slots),
-               "some have another record");
-    synchronize(2); /* leave only after all have checked */
     myr_record_leave(segment, record);
     myr_segment_leave(segment);
 }
@@ -203,16 +163,21 @@ IN_A_DIR(many_processes)
     crew_seed();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         for (int round = 0; round < 3; ++round) { /* consecutive jobs in the same directory */
-            board_begin(sizes[i]);
-            assert_true(run_processes(sizes[i], join_and_compare, NULL));
-            board_end();
+            pid_t pids[MOST];
+            for (uint32_t r = 0; r < sizes[i]; ++r) {
+                pids[r] = crew_fork(join_and_meet, r, (void *)&sizes[i]); /* never a thread */
+            }
+            for (uint32_t r = 0; r < sizes[i]; ++r) {
+                assert_true(crew_join(pids[r]));
+            }
         }
     }
 }
 
 /* Processes join and leave at random, with up to three parts each (copies of this library), are
- * bound to other CPUs, and sometimes the marker file is deleted. A model predicts the segment,
- * entry and number of each part, whether there is a marker file, and which processes are
+ * bound to other CPUs, and sometimes the marker file is deleted. Some join by a descriptor of
+ * another process's segment, whether or not the marker file points to it. A model predicts the
+ * segment, entry and number of each part, whether there is a marker file, and which processes are
  * oversubscribed. */
 
 enum { ACTORS = 6, PARTS = 3, NUMBERS = 5000 };
@@ -288,7 +253,18 @@ static uint32_t lowest(const cpu_set_t *set)
     return p;
 }
 
-static void model_join(struct actor *actor)
+/* Returns a segment of another process that this one has not joined, or NULL. */
+static struct myr_segment *segment_of_another(struct actor *actor, uint64_t *random)
+{
+    const struct actor *other = &model.actors[crew_below(random, ACTORS)];
+    const uint32_t part = crew_below(random, PARTS);
+    return part < other->parts && NULL == entry_in(actor, other->entry[part]->identity)
+               ? other->part[part]
+               : NULL;
+}
+
+/* Join by the directory, or by the descriptor of another process's segment if there is one. */
+static void model_join(struct actor *actor, const struct myr_segment *another)
 {
     if (actor != model.actors && 0 == actor->parts) {
         crew_pretend_another();
@@ -296,15 +272,24 @@ static void model_join(struct actor *actor)
     }
     crew_pretend(actor->pid);
     pretended = &actor->processors;
-    struct myr_segment *segment = join_self(crew_dir, LIMIT);
-    crew_pretend(0);
-    const struct entry is = {
-        myr_segment_identity(segment), myr_segment_index(segment), myr_segment_number(segment),
-        lowest(&actor->processors),    0 == model.shown,           actor->processors};
-    assert_int_not_equal(is.identity, 0);
-    if (0 != model.shown) {
-        assert_true(model.shown == is.identity);
+    struct myr_segment *segment = NULL;
+    if (NULL == another) {
+        segment = join_self(crew_dir, LIMIT);
+    } else {
+        const int fd = fcntl(myr_segment_fd(another), F_DUPFD_CLOEXEC, 0);
+        assert_int_equal(myr_segment_join_fd(fd, &segment, NULL), MYR_OK); /* it owns `fd` now */
+        assert_int_equal(myr_segment_fd(segment), fd);
     }
+    crew_pretend(0);
+    const struct entry is = {.identity = myr_segment_identity(segment),
+                             .index = myr_segment_index(segment),
+                             .number = myr_segment_number(segment),
+                             .home = lowest(&actor->processors),
+                             .shows = NULL == another && 0 == model.shown,
+                             .published = actor->processors};
+    const uint64_t expected = NULL == another ? model.shown : myr_segment_identity(another);
+    assert_int_not_equal(is.identity, 0);
+    assert_true(0 == expected || expected == is.identity);
     struct entry *entry = entry_in(actor, is.identity);
     if (NULL == entry) {
         uint32_t least = 0;
@@ -326,7 +311,7 @@ static void model_join(struct actor *actor)
     assert_int_equal(is.number, entry->number);
     actor->part[actor->parts] = segment;
     actor->entry[actor->parts++] = entry;
-    model.shown = is.identity;
+    model.shown = NULL == another ? is.identity : model.shown;
 }
 
 static void model_leave(struct actor *actor, uint32_t p)
@@ -401,10 +386,22 @@ static void compare_processors(struct actor *actor, struct myr_segment *segment)
     assert_int_equal(myr_segment_processors(segment), CPU_COUNT(&all));
 }
 
+/* Returns the size of this process's address space (bytes). */
+static rlim_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 IN_A_DIR(processes_join_and_leave)
 {
     uint64_t random = crew_seed();
     const uint32_t before = crew_descriptors();
+    const rlim_t mapped = address_space();
     memset(&model, 0, sizeof(model));
     for (uint32_t a = 0; a < ACTORS; ++a) {
         model.actors[a].pid = 0 == a ? 0 : INT_MAX; /* no process yet */
@@ -423,7 +420,7 @@ IN_A_DIR(processes_join_and_leave)
         } else if (which < parts) {
             model_leave(actor, which);
         } else if (parts < PARTS) {
-            model_join(actor);
+            model_join(actor, segment_of_another(actor, &random));
         }
         compare_with_model();
         if (NULL != stays && model.actors[0].parts > 0 && stays == model.actors[0].part[0]) {
@@ -440,7 +437,7 @@ IN_A_DIR(processes_join_and_leave)
     }
     struct actor *self = model.actors;
     if (0 == self->parts) {
-        model_join(self);
+        model_join(self, NULL);
     }
     for (uint32_t a = 1; a < ACTORS; ++a) {
         while (model.actors[a].parts > 0) {
@@ -463,30 +460,8 @@ IN_A_DIR(processes_join_and_leave)
     }
     pretended = NULL;
     assert_int_equal(crew_descriptors(), before);
+    assert_true(address_space() < mapped + (rlim_t)NUMBERS / 10 * LIMIT); /* all were unmapped */
     assert_true(0 == model.shown && access(the_sign, F_OK) < 0);
-}
-
-/* ---- joining by a descriptor of another process ---- */
-
-IN_A_DIR(by_descriptor)
-{
-    struct myr_segment *one = join(crew_dir, LIMIT), *other = NULL;
-    struct myr_record *record = record_of(one, 5, 2, 100);
-    const int fd = fcntl(myr_segment_fd(one), F_DUPFD_CLOEXEC, 0);
-    crew_pretend_another();
-    assert_int_equal(myr_segment_join_fd(fd, &other, NULL), MYR_OK);
-    crew_pretend_no_more();
-    assert_true(myr_segment_identity(one) == myr_segment_identity(other));
-    assert_int_not_equal(myr_segment_index(one), myr_segment_index(other));
-    assert_int_equal(myr_segment_fd(other), fd);
-    struct myr_record *same = record_of(other, 5, 2, 100);
-    assert_int_equal((uint8_t *)same - myr_segment_base(other),
-                     (uint8_t *)record - myr_segment_base(one));
-    myr_record_leave(one, record);
-    myr_segment_leave(one); /* the other one continues */
-    assert_non_null(record_of(other, 6, 1, 100));
-    myr_segment_leave(other);
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was owned by the segment */
 }
 
 IN_A_DIR(by_a_bad_descriptor)
@@ -521,19 +496,34 @@ IN_A_DIR(reaped)
     (void)dead; /* its process counts as dead */
 }
 
+/* Returns a resource's soft limit. */
+static rlim_t limit_of(int resource)
+{
+    struct rlimit limits;
+    getrlimit(resource, &limits);
+    return limits.rlim_cur;
+}
+
+/* Change a resource's soft limit. Returns false if that is not permitted. */
+static bool limit(int resource, rlim_t most)
+{
+    struct rlimit limits;
+    getrlimit(resource, &limits);
+    limits.rlim_cur = most;
+    return 0 == setrlimit(resource, &limits);
+}
+
 IN_A_DIR(too_many_processes)
 {
-    const struct rlimit files = {MYR_PROCESSES + 100, MYR_PROCESSES + 100};
-    struct rlimit before;
-    getrlimit(RLIMIT_NOFILE, &before);
-    if (before.rlim_cur < files.rlim_cur && setrlimit(RLIMIT_NOFILE, &files) < 0) {
+    static struct myr_segment *segments[MYR_PROCESSES], *more;
+    struct myr_error error = {0};
+    if (limit_of(RLIMIT_NOFILE) < MYR_PROCESSES + 100 &&
+        !limit(RLIMIT_NOFILE, MYR_PROCESSES + 100)) {
         skip();
     }
-    struct myr_segment **segments = calloc(MYR_PROCESSES, sizeof(struct myr_segment *)), *more;
     for (int i = 0; i < MYR_PROCESSES; ++i) {
         segments[i] = join(crew_dir, SMALL);
     }
-    struct myr_error error = {0};
     assert_int_equal(myr_segment_join(crew_dir, SMALL, &more, &error), MYR_ERR_FULL);
     assert_non_null(strstr(error.text, "1024"));
     myr_segment_leave(segments[700]);
@@ -542,7 +532,6 @@ IN_A_DIR(too_many_processes)
     for (int i = 0; i < MYR_PROCESSES; ++i) {
         myr_segment_leave(segments[i]);
     }
-    free(segments);
 }
 
 /* The limit is the creator's, and is clamped to sensible values. */
@@ -567,42 +556,24 @@ IN_A_DIR(limits)
  * permitted, or there is none. Processes with a lower limit can join. */
 IN_A_DIR(larger_than_a_file_may_be)
 {
-    struct rlimit before, files;
-    struct myr_segment *segment = join(crew_dir, SMALL);
-    const rlim_t least = myr_segment_size(segment);
-    myr_segment_leave(segment);
-    getrlimit(RLIMIT_FSIZE, &before);
-    files = before;
-    files.rlim_cur = least - 1;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
+    struct myr_segment *segment = join(crew_dir, SMALL), *other = NULL;
+    const rlim_t least = myr_segment_size(segment), before = limit_of(RLIMIT_FSIZE);
     struct myr_error error = {0};
+    myr_segment_leave(segment);
+    limit(RLIMIT_FSIZE, least - 1);
     const enum myr_status refused = myr_segment_join(crew_dir, LIMIT, &segment, &error);
-    files.rlim_cur = LIMIT / 2 + 1;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
+    limit(RLIMIT_FSIZE, LIMIT / 2 + 1);
     segment = join(crew_dir, LIMIT);
-    const size_t bytes = myr_segment_size(segment);
-    files.rlim_cur = 0;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &files), 0);
-    struct myr_segment *other = join(crew_dir, LIMIT);
-    struct myr_record *record = record_of(other, 1, 1, LIMIT / 8);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    limit(RLIMIT_FSIZE, 0);
+    other = join(crew_dir, LIMIT);
+    const struct myr_record *record = record_of(other, 1, 1, LIMIT / 8);
+    limit(RLIMIT_FSIZE, before);
     assert_int_equal(refused, MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "ulimit -f"));
-    assert_int_equal(bytes, LIMIT / 2);
+    assert_int_equal(myr_segment_size(segment), LIMIT / 2);
     assert_non_null(record);
     myr_segment_leave(other);
     myr_segment_leave(segment);
-}
-
-/* Returns the size of this process's address space (bytes). */
-static rlim_t address_space(void)
-{
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%lu", &pages), 1);
-    fclose(file);
-    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
 /* A segment takes a sixteenth of a limited address space, because the program needs the rest. (With
@@ -610,19 +581,14 @@ static rlim_t address_space(void)
 IN_A_DIR(in_a_limited_address_space)
 {
     enum { USUAL = 8 * LIMIT, ROUNDED = 64 << 10 };
-    struct rlimit before, space;
-    getrlimit(RLIMIT_AS, &before);
-    space = before;
-    space.rlim_cur = address_space() + 4 * (rlim_t)USUAL;
-    if (before.rlim_cur < space.rlim_cur) {
+    const rlim_t before = limit_of(RLIMIT_AS), space = address_space() + 4 * (rlim_t)USUAL;
+    const rlim_t part = space / 16 / ROUNDED * ROUNDED;
+    if (!limit(RLIMIT_AS, space)) {
         skip();
     }
-    assert_int_equal(setrlimit(RLIMIT_AS, &space), 0);
     struct myr_segment *segment = join(crew_dir, USUAL);
-    const size_t bytes = myr_segment_size(segment);
-    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-    const rlim_t part = space.rlim_cur / 16 / ROUNDED * ROUNDED;
-    assert_int_equal(bytes, part < USUAL ? part : USUAL);
+    limit(RLIMIT_AS, before);
+    assert_int_equal(myr_segment_size(segment), part < USUAL ? part : USUAL);
     myr_segment_leave(segment);
 }
 
@@ -643,9 +609,8 @@ static void expect_refused(const char *where, enum myr_status status, const char
 /* Create a marker file, as an earlier process would have done. */
 static void make_sign(const char *target)
 {
-    const int fd = open(the_sign, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    assert_int_equal(write(fd, target, strlen(target)), strlen(target));
-    close(fd);
+    assert_int_equal(access(the_sign, F_OK), -1);
+    crew_file_write(the_sign, target, strlen(target));
 }
 
 static const char *read_sign(void)
@@ -660,12 +625,6 @@ static const char *read_sign(void)
     close(fd);
     now[length] = '\0';
     return now;
-}
-
-/* Open the memory to which the marker file points. */
-static int open_memory(void)
-{
-    return open(read_sign(), O_RDWR);
 }
 
 static void expect_refused_sign(const char *target, enum myr_status status, const char *what)
@@ -691,18 +650,7 @@ static void expect_replaced_sign(const char *target, const char *what)
     }
     myr_segment_leave(one);
     myr_segment_leave(other);
-    assert_true(0 == unlink(the_sign) || ENOENT == errno);
-}
-
-/* Create a memfd of this size, with these seals, and return its path. */
-static int make_memfd(size_t bytes, int seals, char *path, size_t path_bytes)
-{
-    const int fd = memfd_create("nicbarr-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
-    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
-    snprintf(path, path_bytes, "/proc/%d/fd/%d", (int)getpid(), fd);
-    return fd;
+    assert_int_equal(access(the_sign, F_OK), -1); /* deleted with its creator */
 }
 
 IN_A_DIR(signs_of_other_files)
@@ -749,16 +697,16 @@ struct header {
     uint32_t layout;
 };
 
-static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT};
-
-/* Check that a memfd with this header, but another size, other seals, or nothing after the
- * header, is replaced (MYR_OK) or rejected. */
-static void expect_of_memfd(size_t bytes, int seals, const struct header *header,
-                            enum myr_status status, const char *what)
+/* Check that a memfd of this size, with these seals and this header, is replaced (MYR_OK) or
+ * rejected. */
+static void expect_of_memfd(size_t bytes, int seals, struct header header, enum myr_status status,
+                            const char *what)
 {
     char path[100];
-    const int fd = make_memfd(bytes, seals & ~F_SEAL_WRITE, path, sizeof(path));
-    assert_int_equal(pwrite(fd, header, sizeof(*header), 0), sizeof(*header));
+    const int fd = memfd_create("nicbarr-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
     assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
     if (MYR_OK == status) {
         expect_replaced_sign(path, what);
@@ -771,31 +719,19 @@ static void expect_of_memfd(size_t bytes, int seals, const struct header *header
 IN_A_DIR(signs_of_other_memfds)
 {
     static const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
-    static const struct header nothing = {0, 0}, another = {MYR_SRAM_MAGIC + 1, MYR_SRAM_LAYOUT},
-                               next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1};
-    char path[100];
-    uint64_t random = crew_seed();
-
-    expect_of_memfd(LIMIT, 0, &ours, MYR_OK, "without seals");
-    expect_of_memfd(LIMIT, F_SEAL_GROW, &ours, MYR_OK, "may shrink");
-    expect_of_memfd(LIMIT, F_SEAL_SHRINK, &ours, MYR_OK, "may grow");
-    expect_of_memfd(LIMIT, seals | F_SEAL_WRITE, &ours, MYR_ERR_SYSTEM, "read only");
-    expect_of_memfd(sizeof(struct myr_sram) - 1, seals, &ours, MYR_OK, "too short");
-    expect_of_memfd((size_t)2 << 30, seals, &ours, MYR_OK, "too long");
-    expect_of_memfd(LIMIT, seals, &nothing, MYR_ERR_FOREIGN, "all zeroes");
-    expect_of_memfd(LIMIT, seals, &another, MYR_ERR_FOREIGN, "another program's");
-    expect_of_memfd(LIMIT, seals, &next, MYR_ERR_FOREIGN, "another version's");
-
-    const int fd = make_memfd(LIMIT, seals, path, sizeof(path));
-    for (int i = 0; i < LIMIT / 8; ++i) {
-        const uint64_t garbage = crew_random(&random);
-        assert_int_equal(write(fd, &garbage, sizeof(garbage)), sizeof(garbage));
-    }
-    expect_refused_sign(path, MYR_ERR_FOREIGN, "a memfd full of garbage");
-    close(fd);
-
-    struct myr_segment *segment = join(crew_dir, LIMIT); /* works after all these cases */
-    myr_segment_leave(segment);
+    static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT},
+                               another = {MYR_SRAM_MAGIC + 1, MYR_SRAM_LAYOUT},
+                               next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1}, nothing = {0, 0};
+    expect_of_memfd(LIMIT, 0, ours, MYR_OK, "without seals");
+    expect_of_memfd(LIMIT, F_SEAL_GROW, ours, MYR_OK, "may shrink");
+    expect_of_memfd(LIMIT, F_SEAL_SHRINK, ours, MYR_OK, "may grow");
+    expect_of_memfd(LIMIT, seals | F_SEAL_WRITE, ours, MYR_ERR_SYSTEM, "read only");
+    expect_of_memfd(sizeof(struct myr_sram) - 1, seals, ours, MYR_OK, "too short");
+    expect_of_memfd((size_t)2 << 30, seals, ours, MYR_OK, "too long");
+    expect_of_memfd(LIMIT, seals, nothing, MYR_ERR_FOREIGN, "all zeroes");
+    expect_of_memfd(LIMIT, seals, another, MYR_ERR_FOREIGN, "another program's");
+    expect_of_memfd(LIMIT, seals, next, MYR_ERR_FOREIGN, "another version's");
+    myr_segment_leave(join(crew_dir, LIMIT)); /* works after all these cases */
 }
 
 IN_A_DIR(no_dir)
@@ -821,55 +757,36 @@ static void receive_stuck(const char *line)
     CREW_CHECK(pid != atomic_exchange(reported, pid), "reported twice: %s", line);
 }
 
-static void stop_with_lock(uint32_t rank, void *context)
-{
-    struct myr_segment *segment;
-    (void)rank;
-    (void)context;
-    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
-    myr_segment_lock(segment);
-    raise(SIGSTOP);
-    myr_segment_unlock(segment);
-    myr_segment_leave(segment);
-}
-
 static void wait_for_lock(uint32_t rank, void *context)
 {
-    struct myr_segment *segment;
     (void)context;
-    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
+    struct myr_segment *segment = join_in_crew(LIMIT);
     CREW_CHECK(myr_kv_add(segment, 77 + (uint64_t)rank, 1), "no entry");
     myr_segment_leave(segment);
 }
 
-/* A process is stopped while it holds the segment's lock: the others wait, and one reports the
- * holder. */
-IN_A_DIR(holder_is_stopped)
+/* If a process keeps the segment's lock for long, the others wait, and one reports the holder. */
+IN_A_DIR(a_stuck_holder_is_reported)
 {
     enum { WAITING = 3 };
     pid_t pids[WAITING];
-    int status;
     const uint32_t usual = myr_lock_naps;
     struct myr_segment *segment = join(crew_dir, LIMIT);
     reported = crew_memory(sizeof(*reported));
-    const pid_t stopped = crew_fork(stop_with_lock, 0, NULL);
-    assert_int_equal(waitpid(stopped, &status, WUNTRACED), stopped);
-    assert_true(WIFSTOPPED(status));
     myr_lock_naps = 20;
     myr_segment_print = receive_stuck;
+    myr_segment_lock(segment);
     for (uint32_t r = 0; r < WAITING; ++r) {
         pids[r] = crew_fork(wait_for_lock, r, NULL);
     }
     while (0 == atomic_load(reported)) {
         usleep(1000);
     }
-    assert_int_equal(atomic_load(reported), stopped);
-    kill(stopped, SIGCONT);
-    assert_true(crew_join(stopped));
+    assert_int_equal(atomic_load(reported), getpid());
+    myr_segment_unlock(segment);
     for (uint32_t r = 0; r < WAITING; ++r) {
         assert_true(crew_join(pids[r]));
     }
-    assert_true(myr_kv_add(segment, 99, 1));
     myr_lock_naps = usual;
     myr_segment_print = NULL;
     myr_segment_leave(segment);
@@ -899,46 +816,39 @@ IN_A_DIR(another_jobs)
 {
     char elsewhere[200], path[100];
     crew_dir_make(elsewhere, sizeof(elsewhere));
-    struct myr_segment *theirs = join(elsewhere, LIMIT), *nobodys = join(NULL, LIMIT);
-    struct myr_segment *const segments[] = {theirs, nobodys};
-    struct myr_segment *private =
-        join(NULL, LIMIT); /* a segment without a directory is one's own */
-    assert_true(myr_segment_identity(private) != myr_segment_identity(nobodys));
-    myr_segment_leave(private);
+    struct myr_segment *const theirs[] = {join(elsewhere, LIMIT), join(NULL, LIMIT)};
     for (size_t i = 0; i < 2; ++i) {
-        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(segments[i]));
-        make_sign(path);
-        struct myr_segment *own = join(crew_dir, LIMIT), *again = join(crew_dir, LIMIT);
-        assert_true(myr_segment_identity(own) != myr_segment_identity(segments[i]));
-        assert_true(myr_segment_identity(own) == myr_segment_identity(again));
-        myr_segment_leave(own);
-        myr_segment_leave(again);
-        /* the marker file was deleted with its creator */
-        assert_int_equal(access(the_sign, F_OK), -1);
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(theirs[i]));
+        expect_replaced_sign(path, "another job's segment");
+        /* Its own processes still find it, unless it has no directory. */
+        struct myr_segment *more = join(0 == i ? elsewhere : NULL, LIMIT);
+        assert_int_equal(myr_segment_identity(more) == myr_segment_identity(theirs[i]), 0 == i);
+        myr_segment_leave(more);
     }
-    struct myr_segment *more = join(elsewhere, LIMIT); /* its own processes still find it */
-    assert_true(myr_segment_identity(more) == myr_segment_identity(theirs));
-    myr_segment_leave(more);
-    myr_segment_leave(theirs);
-    myr_segment_leave(nobodys);
+    myr_segment_leave(theirs[0]);
+    myr_segment_leave(theirs[1]);
     crew_dir_remove(elsewhere);
 }
 
 /* Processes in different PID namespaces share no segment, and do not affect each other, even if
  * both have PID 1. */
+struct elsewhere {
+    uint64_t identity; /* of the segment in this process's namespace */
+    bool unable;       /* not permitted to create a namespace */
+};
+
 static void join_elsewhere(uint32_t rank, void *context)
 {
+    struct elsewhere *elsewhere = context;
     (void)rank;
     if (unshare(CLONE_NEWPID) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0) {
-        *(bool *)context = true;
+        elsewhere->unable = true;
         return;
     }
     const pid_t pid = fork();
     if (0 == pid) {
-        struct myr_segment *segment;
-        struct myr_error error = {.text = ""};
-        CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, &error), "%s", error.text);
-        CREW_CHECK(board->identity[0] != myr_segment_identity(segment), "it is the same segment");
+        struct myr_segment *segment = join_in_crew(LIMIT);
+        CREW_CHECK(elsewhere->identity != myr_segment_identity(segment), "it is the same segment");
         myr_segment_leave(segment);
         _exit(0);
     }
@@ -948,128 +858,90 @@ static void join_elsewhere(uint32_t rank, void *context)
 
 IN_A_DIR(other_pid_namespace)
 {
-    bool *unable = crew_memory(sizeof(*unable));
-    board_begin(1);
+    struct elsewhere *elsewhere = crew_memory(sizeof(*elsewhere));
     struct myr_segment *segment = join(crew_dir, LIMIT);
-    board->identity[0] = myr_segment_identity(segment);
-    *unable = false;
-    assert_true(crew_join(crew_fork(join_elsewhere, 0, unable)));
+    elsewhere->identity = myr_segment_identity(segment);
+    assert_true(crew_join(crew_fork(join_elsewhere, 0, elsewhere)));
+    const bool skipped = elsewhere->unable;
     struct myr_segment *late = join(crew_dir, LIMIT);
-    assert_true(board->identity[0] == myr_segment_identity(late));
+    assert_true(elsewhere->identity == myr_segment_identity(late));
     myr_segment_leave(late);
     myr_segment_leave(segment);
-    board_end();
-    const bool skipped = *unable;
-    crew_memory_free(unable, sizeof(*unable));
+    crew_memory_free(elsewhere, sizeof(*elsewhere));
     if (skipped) {
         skip();
     }
 }
 
-/* ---- records ---- */
+/* ---- records and blocks ---- */
 
-/* Random records, of any number of members and any size, and more than there are buckets, are
- * joined and left. Each is the same for all its members, initially zero, and does not overlap
- * others. Freed memory suffices for new ones. */
-
-enum { RECORDS = 3000 };
-
-struct known_record {
-    struct myr_key key;
-    struct myr_record *record;
-    uint32_t members, joined, left;
-    size_t bytes;
-};
-
-static void join_known(struct myr_segment *segment, struct known_record *known, uint64_t number)
+/* Returns the i-th key. The first ones share a bucket, and differ in a single number. */
+static struct myr_key key_number(uint32_t i)
 {
-    struct myr_record *record =
-        myr_record_join(segment, &known->key, known->members, known->bytes, number, NULL);
-    assert_non_null(record);
-    const size_t bytes = myr_record_bytes(record);
-    if (0 == known->joined++) {
-        assert_int_equal((uintptr_t)record->slots % MYR_LINE, 0);
-        assert_true(bytes >= known->bytes);
-        for (size_t b = 0; b < bytes; ++b) {
-            assert_int_equal(record->slots[b], 0);
-        }
-        assert_int_equal(myr_load_acquire(&record->sleepers), 0);
-        memset(record->slots, 1 + (int)number % 255, bytes); /* all of it is writable */
-        record->sleepers = 5;
-        known->record = record;
+    const struct myr_key first = {1, 2, 3, 4};
+    struct myr_key key = first;
+    uint64_t *const numbers[] = {&key.scope, &key.id, &key.members, &key.sequence};
+    if (i > 4) {
+        return (struct myr_key){0, i, 0, 0};
     }
-    assert_ptr_equal(record, known->record);
+    do {
+        *numbers[i % 4] += i < 4;
+    } while (myr_record_bucket(&key) != myr_record_bucket(&first));
+    return key;
 }
 
-static void leave_known(struct myr_segment *segment, struct known_record *known, uint64_t number)
+static void add_value(struct myr_record *record, void *sum)
 {
-    const struct myr_record *record = known->record;
+    *(uint64_t *)sum += 1 + record->creator_value;
+}
+
+static void expect_bytes(const struct myr_record *record, uint8_t value)
+{
     const size_t bytes = myr_record_bytes(record);
-    assert_int_equal(record->creator_value, number); /* from the record's creator */
     for (size_t b = 0; b < bytes; ++b) {
-        assert_int_equal(record->slots[b], 1 + number % 255);
-    }
-    myr_record_leave(segment, known->record);
-    if (++known->left == known->members) {
-        known->joined = known->left = 0;
+        assert_int_equal(record->slots[b], value);
     }
 }
 
-/* Keys of the same bucket that differ in a single number, and others. */
-static void make_keys(struct known_record *known)
+/* There are more records than buckets. Each is the same for all its members, initially zero, and
+ * does not overlap others. Freed memory suffices for new ones. */
+IN_A_DIR(many_records)
 {
-    const struct myr_key key = {1, 2, 3, 4};
-    for (uint32_t i = 0; i < RECORDS; ++i) {
-        struct myr_key *other = &known[i].key;
-        *other = i <= 4 ? key : (struct myr_key){0, i, 0, 0};
-        uint64_t *const numbers[] = {&other->scope, &other->id, &other->members, &other->sequence};
-        do {
-            *numbers[i % 4] += i < 4;
-        } while (i < 4 && myr_record_bucket(other) != myr_record_bucket(&key));
-    }
-}
-
-static void count(struct myr_record *record, void *context)
-{
-    *(uint64_t *)context += 1 + record->creator_value;
-}
-
-IN_A_DIR(records_join_and_leave)
-{
-    static struct known_record known[RECORDS];
+    enum { RECORDS = 3000 };
     static const size_t sizes[] = {0, 1, 100, 200, 1000, 3000, 60000};
-    uint64_t random = crew_seed();
+    static struct myr_record *records[RECORDS];
     struct myr_segment *segment = join(NULL, 64 << 20);
     size_t before = 0;
-    make_keys(known);
-    for (uint32_t i = 0; i < RECORDS; ++i) {
-        known[i].members = 1 + i % 3;
-        known[i].bytes = sizes[0 == i % 100 ? 6 : i % 6];
-    }
     for (int round = 0; round < 3; ++round) {
-        for (uint32_t step = 0; step < 4 * RECORDS; ++step) {
-            const uint32_t i = crew_below(&random, RECORDS);
-            if (known[i].joined < known[i].members) {
-                join_known(segment, &known[i], i);
-            } else {
-                leave_known(segment, &known[i], i);
-            }
-        }
-        uint64_t all = 0;
+        uint64_t sum = 0;
         for (uint32_t i = 0; i < RECORDS; ++i) {
-            while (known[i].joined < known[i].members) {
-                join_known(segment, &known[i], i);
+            const struct myr_key key = key_number(i);
+            const size_t bytes = sizes[0 == i % 100 ? 6 : i % 6];
+            const uint32_t members = 1 + i % 3;
+            struct myr_record *record = myr_record_join(segment, &key, members, bytes, i, NULL);
+            assert_non_null(record);
+            assert_int_equal((uintptr_t)record->slots % MYR_LINE, 0);
+            assert_true(myr_record_bytes(record) >= bytes);
+            expect_bytes(record, 0);
+            assert_int_equal(myr_load_acquire(&record->sleepers), 0);
+            memset(record->slots, 1 + (int)i % 255, myr_record_bytes(record));
+            record->sleepers = 5;
+            records[i] = record;
+            for (uint32_t m = 1; m < members; ++m) {
+                assert_ptr_equal(myr_record_join(segment, &key, members, bytes, 0, NULL), record);
             }
         }
-        myr_records_each(segment, count, &all);
-        assert_int_equal(all, RECORDS * (RECORDS + 1) / 2);
+        myr_records_each(segment, add_value, &sum);
+        assert_int_equal(sum, RECORDS * (RECORDS + 1) / 2);
         before = 0 == round ? myr_segment_bytes(segment) : before;
-        assert_int_equal(myr_segment_bytes(segment), before); /* freed memory is reused */
-        for (uint32_t first = crew_below(&random, RECORDS), n = 0; n < RECORDS; ++n) {
-            const uint32_t i = (first + 7 * n) % RECORDS;
-            do {
-                leave_known(segment, &known[i], i);
-            } while (known[i].joined > 0);
+        assert_int_equal(myr_segment_bytes(segment), before);
+        for (uint32_t n = 0; n < RECORDS; ++n) {
+            const uint32_t i = 7 * n % RECORDS; /* in another order */
+            assert_int_equal(records[i]->creator_value, i);
+            for (uint32_t m = 0; m < 1 + i % 3; ++m) {
+                expect_bytes(records[i], (uint8_t)(1 + i % 255));
+                myr_record_leave(segment, records[i]);
+            }
         }
     }
     myr_segment_leave(segment);
@@ -1214,7 +1086,6 @@ IN_A_DIR(too_large)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         struct myr_segment *segment = join(NULL, LIMIT);
         expect_none(segment, 1, sizes[i]);
-        expect_none(segment, 2, 1);
         myr_segment_leave(segment);
     }
 }
@@ -1244,7 +1115,9 @@ IN_A_DIR(system_out_of_memory)
     myr_segment_leave(segment);
 }
 
-/* ---- key-value table ---- */
+/* ---- key-value table, and concurrent use ---- */
+
+static struct myr_segment *shared;
 
 enum { MORE_KEYS = 40 * MYR_KV_CAPACITY, ADDED = 1000 };
 
@@ -1259,45 +1132,51 @@ static uint64_t key_of(uint64_t n)
     return (2 * n + 1) << n % 49;
 }
 
-static void set_and_add(uint32_t rank, void *context)
+enum { MEMBERS = 3 };
+
+static void use_segment(uint32_t rank, void *context)
 {
     _Atomic uint32_t *firsts = context;
-    struct myr_segment *segment;
-    CREW_CHECK(MYR_OK == myr_segment_join(crew_dir, LIMIT, &segment, NULL), "cannot join");
-    synchronize(0);
-    /* All three processes add the first values; each of the others is set by one process. */
+    uint64_t random = crew_seed() + rank;
+    /* All members add the first values; each of the others is set by one member. */
     for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
         const uint64_t key = key_of(n);
         if (n <= ADDED) {
-            atomic_fetch_add(&firsts[n], myr_kv_add(segment, key, value_of(key)));
-        } else if (rank == n % 3) {
-            CREW_CHECK(0 == myr_kv_get(segment, key), "the key already exists");
-            CREW_CHECK(myr_kv_set(segment, key, 1) && myr_kv_set(segment, key, value_of(key)),
+            atomic_fetch_add(&firsts[n], myr_kv_add(shared, key, value_of(key)));
+        } else if (rank == n % MEMBERS) {
+            CREW_CHECK(0 == myr_kv_get(shared, key), "the key already exists");
+            CREW_CHECK(myr_kv_set(shared, key, 1) && myr_kv_set(shared, key, value_of(key)),
                        "no memory for the value");
         }
-        CREW_CHECK((n > ADDED && rank != n % 3) || value_of(key) == myr_kv_get(segment, key),
+        CREW_CHECK((n > ADDED && rank != n % MEMBERS) || value_of(key) == myr_kv_get(shared, key),
                    "the value was lost");
+        /* A record of this member alone. */
+        const uint64_t id = 100 * (1 + rank) + crew_below(&random, 50);
+        struct myr_record *record = record_of(shared, id, 1, 500);
+        CREW_CHECK(NULL != record && id == record->key[1], "no record");
+        CREW_CHECK(0 == record->slots[0], "the record is not zero");
+        record->slots[0] = 1;
+        myr_record_leave(shared, record);
     }
-    myr_segment_leave(segment);
 }
 
-/* Many values, which outlive the process that wrote them, are set concurrently: none is
- * lost. If several processes add the same key, one is the first. */
-IN_A_DIR(many_keys)
+/* Records and values are created concurrently, by threads with NICBARR_THREADS=1 or
+ * ThreadSanitizer, otherwise by processes forked after joining. Values outlive the process that
+ * wrote them, and none is lost. If several processes add the same key, one is the first. */
+IN_A_DIR(concurrent_use)
 {
-    struct myr_segment *segment = join(crew_dir, LIMIT);
+    shared = join(crew_dir, LIMIT);
     _Atomic uint32_t *firsts = crew_memory((1 + ADDED) * sizeof(*firsts));
-    board_begin(3);
-    assert_true(run_processes(3, set_and_add, (void *)firsts));
+    crew_seed();
+    assert_true(crew_run(MEMBERS, use_segment, (void *)firsts));
     for (uint64_t n = 1; n <= MORE_KEYS; ++n) {
-        assert_true(value_of(key_of(n)) == myr_kv_get(segment, key_of(n)));
-        assert_int_equal(myr_kv_get(segment, key_of(n + MORE_KEYS)), 0); /* uses no memory */
+        assert_true(value_of(key_of(n)) == myr_kv_get(shared, key_of(n)));
+        assert_int_equal(myr_kv_get(shared, key_of(n + MORE_KEYS)), 0); /* uses no memory */
         assert_true(n > ADDED || 1 == atomic_load(&firsts[n]));
     }
-    board_end();
     crew_memory_free((void *)firsts, (1 + ADDED) * sizeof(*firsts));
-    assert_true(myr_segment_bytes(segment) < LIMIT);
-    myr_segment_leave(segment);
+    assert_true(myr_segment_bytes(shared) < LIMIT);
+    myr_segment_leave(shared);
 }
 
 /* Without memory, existing values remain, can be changed, and the writer gets a failure. */
@@ -1341,16 +1220,18 @@ static void skip_where_threads(void)
     }
 }
 
-/* Map the segment without joining, and die while holding the lock. */
-static void die_with_the_lock(uint32_t rank, void *context)
+static void die_with_the_lock(uint32_t rank, void *segment)
 {
     (void)rank;
-    (void)context;
-    const int fd = open_memory();
-    struct myr_sram *sram = mmap(NULL, sizeof(*sram), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CREW_CHECK(MAP_FAILED != sram, "cannot map");
-    CREW_CHECK(0 == pthread_mutex_lock(&sram->lock), "cannot lock");
+    myr_segment_lock(segment);
     raise(SIGKILL);
+}
+
+static void expect_killed(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status)); /* not by another signal */
 }
 
 IN_A_DIR(killed_with_the_lock)
@@ -1360,10 +1241,7 @@ IN_A_DIR(killed_with_the_lock)
     struct myr_record *record = record_of(segment, 1, 2, 100);
     assert_non_null(record);
     for (int round = 0; round < 3; ++round) {
-        const pid_t pid = crew_fork(die_with_the_lock, 0, NULL);
-        int status;
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status));
+        expect_killed(crew_fork(die_with_the_lock, 0, segment));
         if (0 == round) {
             assert_ptr_not_equal(record_of(other, 1, 2, 100), NULL);
         }
@@ -1387,7 +1265,6 @@ struct arena {
     _Atomic bool over;
     /* number of completed rounds, including those of killed predecessors */
     _Atomic uint32_t beats[WORKERS];
-    _Atomic uint32_t refused, created;
 };
 
 /* Join, create records and leave, until the test is over. Errors are permitted, hanging is not. */
@@ -1400,7 +1277,6 @@ static void work(uint32_t rank, void *context)
         struct myr_error error = {0};
         if (MYR_OK != myr_segment_join(crew_dir, 4 << 20, &segment, &error)) {
             CREW_CHECK('\0' != error.text[0], "no error message");
-            atomic_fetch_add(&arena->refused, 1);
             atomic_fetch_add(&arena->beats[rank], 1);
             continue;
         }
@@ -1408,11 +1284,8 @@ static void work(uint32_t rank, void *context)
             /* Each worker has its own keys, which may exist if its predecessor died. */
             const uint32_t id = 16 * rank + crew_below(&random, 16);
             struct myr_record *record = record_of(segment, id, 1, (size_t)256 << id % 8);
-            if (NULL == record) {
-                atomic_fetch_add(&arena->refused, 1);
-            } else {
+            if (NULL != record) {
                 CREW_CHECK(1 == record->key[0] && id == record->key[1], "another worker's record");
-                atomic_fetch_add(&arena->created, 1);
                 myr_record_leave(segment, record);
             }
             /* Enough values for the table to grow, which fails after a process was killed. */
@@ -1445,8 +1318,7 @@ IN_A_DIR(killed_at_random)
             const uint32_t w = crew_below(&random, WORKERS);
             usleep(crew_below(&random, 2000));
             kill(pids[w], SIGKILL);
-            assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
-            assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status)); /* only by this test */
+            expect_killed(pids[w]);
             pids[w] = crew_fork(work, w, arena);
         }
         for (uint32_t w = 0; w < WORKERS; ++w) {
@@ -1465,36 +1337,4 @@ IN_A_DIR(killed_at_random)
         crew_memory_free(arena, sizeof(*arena));
         assert_true(0 == unlink(the_sign) || ENOENT == errno);
     }
-}
-
-/* ---- several threads ---- */
-
-enum { THREADS = 4, ROUNDS = 2000 };
-
-static struct myr_segment *shared;
-
-static void create_and_leave(uint32_t rank, void *context)
-{
-    (void)context;
-    uint64_t random = crew_seed() + rank;
-    for (uint64_t round = 0; round < ROUNDS; ++round) {
-        const uint64_t id = 100 * (1 + rank) + crew_below(&random, 50);
-        struct myr_record *record = record_of(shared, id, 1, 500);
-        CREW_CHECK(NULL != record && id == record->key[1], "no record");
-        CREW_CHECK(0 == record->slots[0], "the record is not zero");
-        record->slots[0] = 1;
-        myr_kv_set(shared, 1 + rank, 1 + round);
-        CREW_CHECK(1 + round == myr_kv_get(shared, 1 + rank), "wrong value");
-        myr_record_leave(shared, record);
-    }
-}
-
-/* Uses threads with NICBARR_THREADS=1 or ThreadSanitizer, otherwise processes forked after
- * joining. */
-IN_A_DIR(one_segment_for_several_threads)
-{
-    crew_seed();
-    shared = join(crew_dir, LIMIT);
-    assert_true(crew_run(THREADS, create_and_leave, NULL));
-    myr_segment_leave(shared);
 }
