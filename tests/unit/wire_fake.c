@@ -14,7 +14,8 @@ enum {
 };
 
 struct wire_event {
-    uint64_t at_ns, sequence;
+    struct wire_event *next;
+    uint64_t at_ns;
     struct wire_nic *nic;
     wire_call call; /* NULL for a packet */
     void *context;
@@ -39,44 +40,23 @@ static bool chance(struct wire *wire, uint32_t of_thousand)
     return 0 != of_thousand && crew_below(&wire->random, 1000) < of_thousand;
 }
 
-/* ---- the heap of events ---- */
+/* ---- events, the next one first ---- */
 
-static bool sooner(const struct wire_event *a, const struct wire_event *b)
-{
-    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
-}
-
+/* Events of the same time happen in the order of creation. */
 static void put_event(struct wire *wire, struct wire_event *event)
 {
-    if (wire->nevents == wire->room) {
-        wire->room = 2 * wire->room + 64;
-        wire->events =
-            crew_require(realloc(wire->events, wire->room * sizeof(struct wire_event *)));
+    struct wire_event **at = &wire->events;
+    while (NULL != *at && (*at)->at_ns <= event->at_ns) {
+        at = &(*at)->next;
     }
-    event->sequence = ++wire->sequence;
-    uint32_t i = wire->nevents++;
-    for (; i > 0 && sooner(event, wire->events[(i - 1) / 2]); i = (i - 1) / 2) {
-        wire->events[i] = wire->events[(i - 1) / 2];
-    }
-    wire->events[i] = event;
+    event->next = *at;
+    *at = event;
 }
 
 static struct wire_event *take_event(struct wire *wire)
 {
-    struct wire_event *first = wire->events[0];
-    struct wire_event *last = wire->events[--wire->nevents];
-    uint32_t i = 0;
-    for (uint32_t child = 1; child < wire->nevents; child = 2 * i + 1) {
-        if (child + 1 < wire->nevents && sooner(wire->events[child + 1], wire->events[child])) {
-            ++child;
-        }
-        if (!sooner(wire->events[child], last)) {
-            break;
-        }
-        wire->events[i] = wire->events[child];
-        i = child;
-    }
-    wire->events[i] = last;
+    struct wire_event *first = wire->events;
+    wire->events = first->next;
     return first;
 }
 
@@ -185,7 +165,6 @@ static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp
                         wire->transmitted(wire->context, from, to, header, payload, payload_bytes);
     struct wire_nic *receiver = nic_at(wire, to);
     if (NULL == receiver) {
-        ++wire->tally.nowhere;
         return;
     }
     if (!passes || from->unplugged || chance(wire, wire->faults.loss)) {
@@ -194,12 +173,10 @@ static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp
     }
     const size_t head_bytes = mcp_header_bytes(header->type);
     if (chance(wire, wire->faults.duplication)) {
-        ++wire->tally.duplicated;
         send_copy(wire, from, receiver,
                   new_packet(from, receiver, header, head_bytes, payload, payload_bytes), true);
     }
     const bool detour = chance(wire, wire->faults.reordering);
-    wire->tally.reordered += detour;
     send_copy(wire, from, receiver,
               new_packet(from, receiver, header, head_bytes, payload, payload_bytes), detour);
 }
@@ -295,7 +272,7 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
 
 void wire_end(struct wire *wire)
 {
-    while (0 != wire->nevents) {
+    while (NULL != wire->events) {
         free(take_event(wire));
     }
     for (uint32_t n = 0; n < wire->nnics; ++n) {
@@ -304,7 +281,6 @@ void wire_end(struct wire *wire)
     }
     free(wire->nics);
     free(wire->order_ns);
-    free(wire->events);
     *wire = (struct wire){.nnics = 0};
 }
 
@@ -342,12 +318,10 @@ static void run_event(struct wire *wire, struct wire_event *event)
     struct wire_nic *nic = event->nic;
     wire->touched = nic;
     if (NULL != event->call) {
-        ++wire->tally.calls;
         event->call(nic, event->context);
     } else if (nic->unplugged) {
         ++wire->tally.lost;
     } else {
-        ++wire->tally.delivered;
         nic->sender = event->from;
         mcp_receive(nic->mcp, &nic->board, event->packet, event->bytes);
         nic->sender = MCP_LINK_SENDER;
@@ -367,8 +341,8 @@ static bool next_until(struct wire *wire, uint64_t end_ns)
 {
     uint64_t timer_ns = UINT64_MAX;
     struct wire_nic *nic = next_timer(wire, &timer_ns);
-    if (0 != wire->nevents && wire->events[0]->at_ns <= timer_ns) {
-        if (wire->events[0]->at_ns > end_ns) {
+    if (NULL != wire->events && wire->events->at_ns <= timer_ns) {
+        if (wire->events->at_ns > end_ns) {
             return false;
         }
         struct wire_event *event = take_event(wire);

@@ -37,7 +37,7 @@ struct wire_faults {
 
 /* Counters of a wire. */
 struct wire_tally {
-    uint64_t sent, delivered, lost, duplicated, reordered, damaged, nowhere, timers, calls;
+    uint64_t sent, lost, damaged, timers;
 };
 
 struct wire_nic {
@@ -69,11 +69,9 @@ struct wire {
     void (*woken)(void *context, struct wire_nic *nic, myr_word *word);
     void *context;
 
-    struct wire_event **events; /* a heap, the next event first */
-    uint32_t nevents, room;
-    uint64_t sequence;    /* breaks ties: events of the same time happen in the order of creation */
-    uint64_t *order_ns;   /* [from * nnics + to]: arrival of the pair's last packet */
-    uint32_t idle_timers; /* calls of mcp_timer() since the clock advanced */
+    struct wire_event *events; /* the next event first */
+    uint64_t *order_ns;        /* [from * nnics + to]: arrival of the pair's last packet */
+    uint32_t idle_timers;      /* calls of mcp_timer() since the clock advanced */
 };
 
 /* Initialize `nnics` NICs with `memory_bytes` each, random keys, no faults, and a latency of 1
