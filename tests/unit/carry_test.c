@@ -226,34 +226,24 @@ static void play_choice(enum nicbarr_algorithm algorithm, uint32_t parameter, ui
 
 TEST(every_algorithm)
 {
-    static const uint32_t ways[] = {1, 2, 3, 7, 15}, degrees[] = {1, 2, 4, 16};
+    enum { SMALL = 40, LARGE = 3 };
+    static const uint32_t large[LARGE] = {64, 100, 129};
     uint64_t random = crew_seed();
-    for (uint32_t nodes = 1; nodes <= 40; ++nodes) {
+    for (uint32_t i = 1; i <= SMALL + LARGE; ++i) {
+        const uint32_t nodes = i <= SMALL ? i : large[i - SMALL - 1];
+        const uint32_t parameters[] = {1, 2, 3, 4, 7, 15, 16, nodes - 1};
         play_choice(NICBARR_PAIRWISE, 0, nodes, &random);
-        for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); ++w) {
-            play_choice(NICBARR_DISSEMINATION, ways[w], nodes, &random);
+        for (size_t p = 0; p < sizeof(parameters) / sizeof(parameters[0]); ++p) {
+            play_choice(NICBARR_DISSEMINATION, parameters[p], nodes, &random);
+            play_choice(NICBARR_TREE, parameters[p], nodes, &random);
+            play_choice(NICBARR_ROOTED, parameters[p], nodes, &random);
         }
-        for (size_t d = 0; d < sizeof(degrees) / sizeof(degrees[0]); ++d) {
-            play_choice(NICBARR_TREE, degrees[d], nodes, &random);
-            play_choice(NICBARR_ROOTED, degrees[d], nodes, &random);
-        }
-        play_choice(NICBARR_DISSEMINATION, nodes - 1, nodes, &random);
-        play_choice(NICBARR_TREE, nodes - 1, nodes, &random);
-        play_choice(NICBARR_ROOTED, nodes - 1, nodes, &random);
-    }
-}
-
-TEST(many_nodes)
-{
-    static const uint32_t sizes[] = {64, 100, 129};
-    uint64_t random = crew_seed() + 1;
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
-        play_choice(NICBARR_PAIRWISE, 0, sizes[s], &random);
-        play_choice(NICBARR_DISSEMINATION, 1, sizes[s], &random);
-        play_choice(NICBARR_DISSEMINATION, 7, sizes[s], &random);
-        play_choice(NICBARR_TREE, 4, sizes[s], &random);
     }
     play_choice(NICBARR_TREE, MYR_CARRY_NODES - 1, MYR_CARRY_NODES, &random);
+}
+
+TEST(too_many_nodes)
+{
     const struct nicbarr_among among = {{NICBARR_TREE, 4, 0}, MYR_CARRY_NODES + 1};
     struct myr_carry carry;
     assert_false(
@@ -400,29 +390,6 @@ TEST(no_barrier)
     }
     add_wait(&drawn.node[1], 0, true);
     expect_no_plan();
-}
-
-/* Node 0 sends all its blocks to another node, which adds one before and one after them and
- * sends them back. Therefore node 0's buffer more than doubles in each round. */
-TEST(growing_buffers)
-{
-    draw_nothing(MOST_DRAWN);
-    for (uint32_t round = 0; round < 30; ++round) {
-        const uint32_t front = 1 + round % (MOST_DRAWN - 1),
-                       last = 1 + (round + 1) % (MOST_DRAWN - 1);
-        add_send(&drawn.node[0], front, true);
-        add_wait(&drawn.node[front], 0, true);
-        add_send(&drawn.node[last], front, true);
-        add_wait(&drawn.node[front], last, true);
-        add_send(&drawn.node[front], 0, true);
-        add_wait(&drawn.node[0], front, true);
-    }
-    for (uint32_t n = 1; n < MOST_DRAWN; ++n) {
-        add_send(&drawn.node[0], n, true);
-        add_wait(&drawn.node[n], 0, true);
-    }
-    uint64_t random = crew_seed() + 4;
-    play_all(MOST_DRAWN, drawn_schedule, &drawn, false, &random);
 }
 
 /* ---- lack of memory ---- */
