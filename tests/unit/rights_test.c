@@ -40,57 +40,27 @@ enum { SOFT = 1 << MYRD_FILTER_SOFT, KERNEL = 1 << MYRD_FILTER_KERNEL, BOTH = SO
 
 /* ---- forbidden system calls ---- */
 
-#define ATTEMPT(name, call)                                                                        \
+static struct attempt {
+    const char *name;
+    long (*make)(void);
+    int owners; /* the daemons to which the filter forbids it; the guard's filter forbids all */
+} attempts[50];
+static size_t count;
+
+/* Define a system call, and add it to the list. */
+#define ATTEMPT(owners, name, call)                                                                \
     static long name(void)                                                                         \
     {                                                                                              \
         return (call);                                                                             \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        attempts[count++] = (struct attempt){#name, name, owners};                                 \
     }
 
 static char *const no_arguments[] = {NULL};
-ATTEMPT(run_a_program, execve("/nowhere", no_arguments, no_arguments))
-ATTEMPT(run_a_descriptor, syscall(SYS_execveat, -1, "", no_arguments, no_arguments, 0))
-ATTEMPT(trace_another, ptrace(PTRACE_CONT, getpid(), NULL, NULL))
-ATTEMPT(read_another, syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0))
-ATTEMPT(take_a_descriptor, syscall(SYS_pidfd_getfd, -1, 0, 0))
-ATTEMPT(signal_another, kill(getppid(), SIGCONT))
-ATTEMPT(signal_by_descriptor, syscall(SYS_pidfd_send_signal, -1, SIGTERM, NULL, 0))
-ATTEMPT(mount_something, mount("none", "/nowhere", "tmpfs", 0, NULL))
-ATTEMPT(change_root, chroot("/nowhere"))
-ATTEMPT(change_dir, chdir("/nowhere"))
-ATTEMPT(enter_a_namespace, setns(-1, 0))
-ATTEMPT(make_a_namespace, unshare(0))
-ATTEMPT(clone_by_words, syscall(SYS_clone3, NULL, 0))
-ATTEMPT(become_another, setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1))
-ATTEMPT(change_rights, syscall(SYS_capset, NULL, NULL))
-ATTEMPT(change_this_process, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
-ATTEMPT(end_the_machine, syscall(SYS_reboot, 0, 0, 0, NULL)) /* without the magic numbers */
-ATTEMPT(load_a_bpf_program, syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0))
-ATTEMPT(attach_a_bpf_program, syscall(SYS_bpf, BPF_LINK_CREATE, NULL, 0))
-ATTEMPT(make_a_bpf_map, syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0))
-ATTEMPT(read_a_secret, open("/etc/shadow", O_RDONLY | O_CLOEXEC))
-ATTEMPT(write_a_file, open("/nowhere", O_WRONLY | O_CLOEXEC))
-ATTEMPT(make_a_file, open("/nowhere/file", O_RDONLY | O_CREAT | O_CLOEXEC, 0600))
-ATTEMPT(open_otherwise, syscall(SYS_openat2, -1, "", NULL, 0))
-ATTEMPT(rename_a_file, rename("/nowhere", "/nowhere"))
-ATTEMPT(link_a_file, symlink("/nowhere", "/nowhere/link"))
-ATTEMPT(give_rights_to_a_file, chmod("/nowhere", 0777))
-ATTEMPT(make_memory, memfd_create("test", MFD_CLOEXEC))
-ATTEMPT(talk_version_6, socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0))
-ATTEMPT(talk_raw, socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0))
-ATTEMPT(talk_locally, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
-ATTEMPT(talk_to_hosts, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
-ATTEMPT(connect_to_hosts, connect(-1, NULL, 0))
-ATTEMPT(listen_to_hosts, listen(-1, 0))
-ATTEMPT(type_at_a_terminal, ioctl(-1, TIOCSTI, ""))
-ATTEMPT(run_made_code, mprotect(NULL, 0, PROT_READ | PROT_EXEC))
 
-static long map_made_code(void)
-{
-    void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return MAP_FAILED == code ? -1 : 0;
-}
-
-static long make_a_process(void)
+static long fork_and_wait(void)
 {
     const pid_t child = fork();
     if (0 == child) {
@@ -99,62 +69,57 @@ static long make_a_process(void)
     return child < 0 ? -1 : waitpid(child, NULL, 0);
 }
 
-#define FORBIDDEN(owners, name)                                                                    \
-    {                                                                                              \
-#name, name, owners                                                                        \
-    }
+static long map_memory(int protection)
+{
+    void *memory = mmap(NULL, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return MAP_FAILED == memory ? -1 : 0;
+}
+
+ATTEMPT(BOTH, run_a_program, execve("/nowhere", no_arguments, no_arguments))
+ATTEMPT(BOTH, run_a_descriptor, syscall(SYS_execveat, -1, "", no_arguments, no_arguments, 0))
+ATTEMPT(BOTH, trace_another, ptrace(PTRACE_CONT, getpid(), NULL, NULL))
+ATTEMPT(BOTH, read_another, syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0))
+ATTEMPT(BOTH, take_a_descriptor, syscall(SYS_pidfd_getfd, -1, 0, 0))
+ATTEMPT(BOTH, signal_another, kill(getppid(), SIGCONT))
+ATTEMPT(BOTH, signal_by_descriptor, syscall(SYS_pidfd_send_signal, -1, SIGTERM, NULL, 0))
+ATTEMPT(BOTH, mount_something, mount("none", "/nowhere", "tmpfs", 0, NULL))
+ATTEMPT(BOTH, change_root, chroot("/nowhere"))
+ATTEMPT(BOTH, change_dir, chdir("/nowhere"))
+ATTEMPT(BOTH, enter_a_namespace, setns(-1, 0))
+ATTEMPT(BOTH, make_a_namespace, unshare(0))
+ATTEMPT(BOTH, clone_by_words, syscall(SYS_clone3, NULL, 0))
+ATTEMPT(BOTH, become_another, setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1))
+ATTEMPT(BOTH, change_rights, syscall(SYS_capset, NULL, NULL))
+ATTEMPT(BOTH, change_this_process, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
+ATTEMPT(BOTH, end_the_machine, syscall(SYS_reboot, 0, 0, 0, NULL)) /* without the magic numbers */
+ATTEMPT(BOTH, load_a_bpf_program, syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0))
+ATTEMPT(BOTH, attach_a_bpf_program, syscall(SYS_bpf, BPF_LINK_CREATE, NULL, 0))
+ATTEMPT(SOFT, make_a_bpf_map, syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0))
+ATTEMPT(KERNEL, read_a_secret, open("/etc/shadow", O_RDONLY | O_CLOEXEC))
+ATTEMPT(BOTH, write_a_file, open("/nowhere", O_WRONLY | O_CLOEXEC))
+ATTEMPT(BOTH, make_a_file, open("/nowhere/file", O_RDONLY | O_CREAT | O_CLOEXEC, 0600))
+ATTEMPT(BOTH, open_otherwise, syscall(SYS_openat2, -1, "", NULL, 0))
+ATTEMPT(BOTH, rename_a_file, rename("/nowhere", "/nowhere"))
+ATTEMPT(BOTH, link_a_file, symlink("/nowhere", "/nowhere/link"))
+ATTEMPT(BOTH, give_rights_to_a_file, chmod("/nowhere", 0777))
+ATTEMPT(KERNEL, make_memory, memfd_create("test", MFD_CLOEXEC))
+ATTEMPT(KERNEL, talk_version_6, socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+ATTEMPT(BOTH, talk_raw, socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0))
+ATTEMPT(BOTH, talk_locally, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
+ATTEMPT(KERNEL, talk_to_hosts, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+ATTEMPT(KERNEL, connect_to_hosts, connect(-1, NULL, 0))
+ATTEMPT(BOTH, listen_to_hosts, listen(-1, 0))
+ATTEMPT(BOTH, type_at_a_terminal, ioctl(-1, TIOCSTI, ""))
+ATTEMPT(BOTH, run_made_code, mprotect(NULL, 0, PROT_READ | PROT_EXEC))
+ATTEMPT(BOTH, make_a_process, fork_and_wait())
+ATTEMPT(BOTH, map_made_code, map_memory(PROT_READ | PROT_EXEC))
+
 /* AddressSanitizer maps memory on its own, which the guard's filter forbids. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = true };
 #else
 enum { SANITIZED = false };
 #endif
-
-static const struct attempt {
-    const char *name;
-    long (*make)(void);
-    int owners; /* the daemons to which the filter forbids it; the guard's filter forbids all */
-} attempts[] = {
-    FORBIDDEN(BOTH, run_a_program),
-    FORBIDDEN(BOTH, run_a_descriptor),
-    FORBIDDEN(BOTH, trace_another),
-    FORBIDDEN(BOTH, read_another),
-    FORBIDDEN(BOTH, take_a_descriptor),
-    FORBIDDEN(BOTH, signal_another),
-    FORBIDDEN(BOTH, signal_by_descriptor),
-    FORBIDDEN(BOTH, mount_something),
-    FORBIDDEN(BOTH, change_root),
-    FORBIDDEN(BOTH, change_dir),
-    FORBIDDEN(BOTH, enter_a_namespace),
-    FORBIDDEN(BOTH, make_a_namespace),
-    FORBIDDEN(BOTH, make_a_process),
-    FORBIDDEN(BOTH, clone_by_words),
-    FORBIDDEN(BOTH, become_another),
-    FORBIDDEN(BOTH, change_rights),
-    FORBIDDEN(BOTH, change_this_process),
-    FORBIDDEN(BOTH, end_the_machine),
-    FORBIDDEN(BOTH, load_a_bpf_program),
-    FORBIDDEN(BOTH, attach_a_bpf_program),
-    FORBIDDEN(SOFT, make_a_bpf_map),
-    FORBIDDEN(KERNEL, read_a_secret),
-    FORBIDDEN(BOTH, write_a_file),
-    FORBIDDEN(BOTH, make_a_file),
-    FORBIDDEN(BOTH, open_otherwise),
-    FORBIDDEN(BOTH, rename_a_file),
-    FORBIDDEN(BOTH, link_a_file),
-    FORBIDDEN(BOTH, give_rights_to_a_file),
-    FORBIDDEN(KERNEL, make_memory),
-    FORBIDDEN(KERNEL, talk_version_6),
-    FORBIDDEN(BOTH, talk_raw),
-    FORBIDDEN(BOTH, talk_locally),
-    FORBIDDEN(KERNEL, talk_to_hosts),
-    FORBIDDEN(KERNEL, connect_to_hosts),
-    FORBIDDEN(BOTH, listen_to_hosts),
-    FORBIDDEN(BOTH, type_at_a_terminal),
-    FORBIDDEN(BOTH, run_made_code),
-    FORBIDDEN(BOTH, map_made_code),
-};
-enum { ATTEMPTS = sizeof(attempts) / sizeof(attempts[0]) };
 
 static bool refused(const struct attempt *attempt)
 {
@@ -170,9 +135,8 @@ static void confine(enum myrd_filter_owner owner)
 
 static void try_without(uint32_t rank, void *context)
 {
-    (void)rank;
-    (void)context;
-    for (size_t a = 0; a < ATTEMPTS; ++a) {
+    (void)rank, (void)context;
+    for (size_t a = 0; a < count; ++a) {
         CREW_CHECK(!refused(&attempts[a]), "%s: this system lacks the call", attempts[a].name);
     }
 }
@@ -181,7 +145,7 @@ static void try_all(uint32_t owner, void *context)
 {
     (void)context;
     confine((enum myrd_filter_owner)owner);
-    for (size_t a = 0; a < ATTEMPTS; ++a) {
+    for (size_t a = 0; a < count; ++a) {
         if (MYRD_FILTER_GUARD == owner || 0 != (attempts[a].owners & 1 << owner)) {
             CREW_CHECK(refused(&attempts[a]), "%s: %s", attempts[a].name, strerror(errno));
         }
@@ -254,8 +218,7 @@ static void guard_work(uint32_t rank, void *context)
 {
     char word = 0;
     int words[2];
-    (void)rank;
-    (void)context;
+    (void)rank, (void)context;
     CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "cannot make a pipe");
     confine(MYRD_FILTER_GUARD);
     CREW_CHECK(1 == write(words[1], &word, 1) && 1 == read(words[0], &word, 1),
@@ -291,8 +254,7 @@ static void confine_with_a_thread(uint32_t rank, void *context)
 {
     pthread_t thread;
     int words[2];
-    (void)rank;
-    (void)context;
+    (void)rank, (void)context;
     CREW_CHECK(0 == pipe2(words, O_CLOEXEC), "cannot make a pipe");
     CREW_CHECK(0 == pthread_create(&thread, NULL, try_later, &words[0]), "cannot create a thread");
     confine(MYRD_FILTER_SOFT);
@@ -312,8 +274,7 @@ static void keep_one(uint32_t rank, void *context)
 {
     const uint64_t one = UINT64_C(1) << CAP_KILL;
     struct myr_error error;
-    (void)rank;
-    (void)context;
+    (void)rank, (void)context;
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN, 0, 0);
     CREW_CHECK(MYR_OK == myrd_rights_keep(one, &error), "%s", error.text);
     CREW_CHECK(one == crew_status_of(getpid(), "CapEff") &&
@@ -332,8 +293,7 @@ static void keep_one(uint32_t rank, void *context)
 static void keep_without_setpcap(uint32_t rank, void *context)
 {
     struct myr_error error;
-    (void)rank;
-    (void)context;
+    (void)rank, (void)context;
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2];
     CREW_CHECK(0 == syscall(SYS_capget, &header, data), "capget");
@@ -363,19 +323,18 @@ static void leave_files(uint32_t rank, void *context)
 {
     struct myr_error error;
     struct stat about;
-    (void)rank;
-    (void)context;
+    (void)rank, (void)context;
     const int dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool left;
     CREW_CHECK(MYR_OK == myrd_rights_leave_files(-1, &left, &error) && left, "%s", error.text);
     DIR *root = opendir("/");
-    uint32_t count = 0;
+    uint32_t entries = 0;
     CREW_CHECK(NULL != root, "cannot open the root directory: %s", strerror(errno));
     while (NULL != readdir(root)) {
-        ++count;
+        ++entries;
     }
     closedir(root);
-    CREW_CHECK(2 == count, "the root directory has %u entries", (unsigned)count);
+    CREW_CHECK(2 == entries, "the root directory has %u entries", (unsigned)entries);
     CREW_CHECK(stat("/etc", &about) < 0 && ENOENT == errno, "/etc: %s", strerror(errno));
     CREW_CHECK(stat("../../etc", &about) < 0 && ENOENT == errno, "../../etc: %s", strerror(errno));
     CREW_CHECK(mkdir("/new", 0700) < 0 && EROFS == errno, "mkdir: %s", strerror(errno));
