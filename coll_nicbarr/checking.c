@@ -40,7 +40,7 @@ struct signature {
     uint32_t call;
     int32_t root;
     int32_t op;    /* number of a predefined operation; -1: user-defined */
-    uint32_t type; /* for a reduction: number of the predefined type */
+    uint32_t type; /* for a predefined operation: number of the predefined type */
     uint64_t bytes;
 };
 
@@ -60,11 +60,13 @@ static struct signature of_barrier(void)
     return (struct signature){CALL_barrier, ROOT_NONE, 0, 0, 0};
 }
 
+/* With a user-defined operation, members may pass different types that have the same type
+ * signature, such as a predefined type and a duplicate of it. */
 static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
                                      ompi_op_t *op, int root)
 {
-    const bool predefined = ompi_datatype_is_predefined(type);
-    return (struct signature){call, root, ompi_op_is_intrinsic(op) ? op->o_f_to_c_index : -1,
+    const bool predefined = ompi_op_is_intrinsic(op);
+    return (struct signature){call, root, predefined ? op->o_f_to_c_index : -1,
                               predefined ? type->super.id : 0, bytes_of(count, type)};
 }
 
@@ -99,7 +101,7 @@ static void describe_call(const struct signature *mine, const ompi_datatype_t *t
     if (NULL != op) {
         length += snprintf(text + length, CALL_TEXT - (size_t)length, " by %.30s on %.30s",
                            -1 == mine->op ? "a user-defined operation" : op->o_name,
-                           0 == mine->type ? "a derived datatype" : type->name);
+                           ompi_datatype_is_predefined(type) ? type->name : "a derived datatype");
     }
     if (ROOT_NONE != mine->root) {
         length += snprintf(text + length, CALL_TEXT - (size_t)length, ", root %d", (int)mine->root);

@@ -20,20 +20,31 @@ enum { RANKS_MOST = 16, VALUES = 4 };
 static int from[RANKS_MOST * VALUES], to[RANKS_MOST * VALUES], counts[RANKS_MOST],
     displs[RANKS_MOST], bytes[RANKS_MOST];
 
+static void add(void *left, void *right, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((int *)right)[i] += ((int *)left)[i];
+}
+
 /* Call every collective, with each root, in place, and with different types of equal size. */
 static void call_all(int root)
 {
     const MPI_Comm comm = MPI_COMM_WORLD;
     const bool am_root = test.rank == root;
-    MPI_Datatype pair, types[RANKS_MOST];
+    MPI_Datatype pair, copied, types[RANKS_MOST];
+    MPI_Op own;
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
+    MPI_Type_dup(MPI_INT, &copied);
+    MPI_Op_create(add, 1, &own);
     for (int r = 0; r < test.size; r++)
         types[r] = MPI_INT;
     MPI_Barrier(comm);
     MPI_Bcast(from, am_root ? 2 : 1, am_root ? MPI_INT : pair, root, comm);
     MPI_Allreduce(from, to, 1, MPI_INT, MPI_SUM, comm);
     MPI_Allreduce(MPI_IN_PLACE, to, 1, MPI_INT, MPI_MAX, comm);
+    MPI_Allreduce(from, to, 1, am_root ? MPI_INT : copied, own, comm);
     MPI_Reduce(am_root ? MPI_IN_PLACE : from, to, 2, MPI_INT, MPI_SUM, root, comm);
     MPI_Scan(from, to, 1, MPI_INT, MPI_SUM, comm);
     MPI_Exscan(from, to, 1, MPI_INT, MPI_SUM, comm);
@@ -54,6 +65,8 @@ static void call_all(int root)
     MPI_Comm_split(comm, test.rank % 2, -test.rank, &copy);
     MPI_Barrier(copy);
     MPI_Comm_free(&copy);
+    MPI_Op_free(&own);
+    MPI_Type_free(&copied);
     MPI_Type_free(&pair);
 }
 
