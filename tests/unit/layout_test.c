@@ -6,8 +6,9 @@
  *
  * Invariants:
  *
- * - For any interleaving, no process leaves a barrier before all have entered it, and all leave it
- *   in the end.
+ * - No process leaves a barrier before all have entered it, and all leave it in the end. (Words of
+ *   slots only grow and have one writer each, and counters only count. What processes can do while
+ *   one of them is late therefore does not depend on their order.)
  * - Each word of slots has one writer.
  * - All words are aligned to 4 bytes, and lie within the memory announced for the choice.
  * - Counters and slots never share memory, so that candidates can alternate in one record in any
@@ -15,15 +16,14 @@
  * - Epochs wrap around.
  *
  * layout.c depends on Open MPI only through the component's internal header, of which this file
- * replaces the necessary part. Therefore the test can simulate all ranks in one process, with
- * random interleavings.
+ * replaces the necessary part. Therefore the test can simulate all ranks in one process. (The tests
+ * in tests/fibres/ execute such plans with ranks that are preempted at any point.)
  */
 #include "coll_nicbarr/schedule.h"
 #include "coll_nicbarr/shape.h"
 #include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/stepper.h"
 #include "tests/unit/test.h"
 
 #define COLL_NICBARR_H /* replaces coll_nicbarr/coll_nicbarr.h: */
@@ -119,13 +119,118 @@ static void team_end(struct team *team)
     myr_segment_leave(team->segment);
 }
 
-static void expect_none(const char *wrong, struct nicbarr_choice choice, uint32_t size)
+/* ---- a barrier of all processes ---- */
+
+struct player {
+    const struct myr_plan *plan;
+    uint32_t step;
+    myr_word **word; /* the first word of the step */
+    bool begun;      /* it has written the words of the step, or counted itself */
+    bool left;
+};
+
+static bool all_have_reached(myr_word *const *words, uint32_t count, uint32_t epoch)
 {
-    char name[NICBARR_CHOICE_TEXT];
-    if (NULL != wrong) {
-        fail_msg("%s, P %u: %s", nicbarr_choice_name(choice, name), size, wrong);
+    bool reached = true;
+    for (uint32_t i = 0; i < count; ++i) {
+        reached = reached && myr_epoch_reached(myr_load_acquire(words[i]), epoch);
     }
+    return reached;
 }
+
+/* Execute a plan as far as possible, as node_group.h does. Returns true if there was any
+ * progress. */
+static bool proceed(struct player *player, uint32_t epoch)
+{
+    const struct myr_plan *plan = player->plan;
+    bool moved = false;
+    if (NULL != plan->leaf && !player->begun) {
+        player->begun = moved = true;
+        if (myr_counter_complete(plan->leaf, plan->leaf_members) &&
+            (1 == plan->leaves || myr_counter_complete(plan->root, plan->leaves))) {
+            myr_store_release(plan->release, epoch);
+        }
+    }
+    for (; player->step < plan->nsteps; ++player->step, player->begun = false) {
+        const struct mcp_step *step = &plan->steps[player->step];
+        for (uint32_t i = 0; !player->begun && i < step->sends; ++i) {
+            myr_store_release(player->word[i], epoch);
+        }
+        moved = moved || !player->begun;
+        player->begun = true;
+        if (!all_have_reached(player->word + step->sends, step->waits, epoch)) {
+            return moved;
+        }
+        player->word += step->sends + step->waits;
+        moved = true;
+    }
+    player->left = NULL == plan->leaf || all_have_reached(&plan->release, 1, epoch);
+    return moved;
+}
+
+/* Play a barrier with one late process. */
+static void play_barrier(const struct myr_plan *plans, uint32_t size, uint32_t epoch, uint32_t late,
+                         struct nicbarr_choice choice)
+{
+    struct player *players = crew_require(calloc(size, sizeof(*players)));
+    for (uint32_t r = 0; r < size; ++r) {
+        players[r] = (struct player){.plan = &plans[r], .word = plans[r].words};
+    }
+    for (int here = 0; here < 2; ++here) {
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (uint32_t r = 0; r < size; ++r) {
+                moved = ((0 != here || r != late) && proceed(&players[r], epoch)) || moved;
+            }
+        }
+        for (uint32_t r = 0; r < size; ++r) {
+            if (players[r].left != here) {
+                char name[NICBARR_CHOICE_TEXT];
+                fail_msg("%s, P %u, epoch %u: rank %u %s when rank %u %s entered",
+                         nicbarr_choice_name(choice, name), size, epoch, r,
+                         players[r].left ? "has left" : "waits", late, here ? "has" : "has not");
+            }
+        }
+    }
+    free(players);
+}
+
+/* ---- the words of all plans ---- */
+
+static void expect_inside(const myr_word *word, const uint8_t *slots, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)word - (uintptr_t)slots;
+    assert_true(0 == at % sizeof(*word) && at < bytes);
+}
+
+/* Check that each word lies within these slots, and that no word has two writers. */
+static void check_words(const struct myr_plan *plans, uint32_t size, const uint8_t *slots,
+                        size_t bytes)
+{
+    bool *written = crew_require(calloc(bytes / sizeof(myr_word) + 1, sizeof(*written)));
+    for (uint32_t r = 0; r < size; ++r) {
+        const struct myr_plan *plan = &plans[r];
+        myr_word **word = plan->words;
+        for (uint32_t s = 0; s < plan->nsteps; ++s) {
+            for (uint32_t i = 0; i < plan->steps[s].sends + plan->steps[s].waits; ++i, ++word) {
+                expect_inside(*word, slots, bytes);
+                bool *of_word = &written[*word - (const myr_word *)slots];
+                assert_false(i < plan->steps[s].sends && *of_word);
+                *of_word = *of_word || i < plan->steps[s].sends;
+            }
+        }
+        if (NULL != plan->leaf) {
+            expect_inside(plan->leaf, slots, bytes);
+            expect_inside(plan->root, slots, bytes);
+            expect_inside(plan->release, slots, bytes);
+            assert_true(plan->leaf != plan->root && plan->leaf != plan->release &&
+                        plan->root != plan->release);
+        }
+    }
+    free(written);
+}
+
+/* ---- the tests of choices ---- */
 
 /* Returns the initial epoch: usually 0, otherwise just before it wraps around or changes its
  * sign. */
@@ -136,46 +241,54 @@ static uint32_t first_epoch(uint64_t *random)
     return 0 == limit ? 0 : limit - crew_below(random, 5);
 }
 
+/* Play barriers with this choice, in each of which another process is late. */
 static void play_choice(const struct team *team, struct nicbarr_choice choice, uint32_t *epoch,
-                        bool first, uint64_t *random)
+                        uint32_t barriers, uint64_t *random)
 {
-    struct myr_plan *plans = calloc(team->size, sizeof(*plans));
+    struct myr_plan *plans = crew_require(calloc(team->size, sizeof(*plans)));
+    const mca_coll_nicbarr_module_t *module = &team->modules[0];
+    const bool counts = NICBARR_COUNTER == choice.algorithm;
+    const uint8_t *slots = myr_group_slots(&module->group);
+    const uint32_t first = crew_below(random, team->size);
     for (uint32_t r = 0; r < team->size; ++r) {
         assert_true(nicbarr_layout_plan(&team->modules[r], choice, &plans[r]));
     }
-    const mca_coll_nicbarr_module_t *module = &team->modules[0];
-    uint8_t *slots = myr_group_slots(&module->group);
-    const bool counts = NICBARR_COUNTER == choice.algorithm;
-    const size_t bytes = counts ? module->counter_bytes : team->bytes - module->counter_bytes;
-    expect_none(
-        stepper_inspect(plans, team->size, counts ? slots : slots + module->counter_bytes, bytes),
-        choice, team->size);
-    if (first && 0 != *epoch) {
-        stepper_preset(plans, team->size, *epoch);
+    check_words(plans, team->size, counts ? slots : slots + module->counter_bytes,
+                counts ? module->counter_bytes : team->bytes - module->counter_bytes);
+    for (uint32_t b = 0; b < barriers; ++b) {
+        play_barrier(plans, team->size, ++*epoch, (first + b) % team->size, choice);
     }
-    expect_none(stepper_play(plans, team->size, epoch, 1 + crew_below(random, 4), random), choice,
-                team->size);
     for (uint32_t r = 0; r < team->size; ++r) {
         myr_plan_destroy(&plans[r]);
     }
     free(plans);
 }
 
+/* Set the words to the state after this epoch. The first counter is the release. */
+static void preset(const struct team *team, uint32_t epoch)
+{
+    myr_word *word = myr_group_slots(&team->modules[0].group);
+    const size_t counters = team->modules[0].counter_bytes / sizeof(*word);
+    for (size_t i = 0; i < team->bytes / sizeof(*word); ++i) {
+        myr_store_release(&word[i], i >= counters || 0 == i ? epoch : 0);
+    }
+}
+
 /* Each choice runs in a record of exactly the size that it requests. */
 TEST(each_choice_alone)
 {
-    enum { RUNS = 20 };
+    enum { RUNS = 5, SMALL = 20 };
+    static const uint32_t sizes[] = {33, 64, 65, 100};
     uint64_t random = crew_seed();
-    static const uint32_t more[] = {33, 64, 65, 100};
-    for (uint32_t i = 0; i < 19 + sizeof(more) / sizeof(more[0]); ++i) {
-        const uint32_t size = i < 19 ? i + 2 : more[i - 19];
-        for (size_t c = 0; c < (size <= 20 ? RUNS : 1) * CHOICES; ++c) {
+    for (uint32_t i = 2; i < SMALL + 1 + sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        const uint32_t size = i <= SMALL ? i : sizes[i - SMALL - 1];
+        for (size_t c = 0; c < (i <= SMALL ? RUNS : 1) * CHOICES; ++c) {
             const struct nicbarr_choice *choice = &choices[c % CHOICES];
             struct team team;
             uint32_t epoch = first_epoch(&random);
             team_begin(&team, size, 1 + crew_below(&random, size), choice, 1);
-            play_choice(&team, *choice, &epoch, true, &random);
-            play_choice(&team, *choice, &epoch, false, &random);
+            preset(&team, epoch);
+            play_choice(&team, *choice, &epoch, size, &random);
             team_end(&team);
         }
     }
@@ -191,7 +304,7 @@ TEST(alternating_choices)
         uint32_t epoch = 0;
         team_begin(&team, size, 1 + crew_below(&random, size), choices, CHOICES);
         for (int round = 0; round < 150; ++round) {
-            play_choice(&team, choices[crew_below(&random, CHOICES)], &epoch, false, &random);
+            play_choice(&team, choices[crew_below(&random, CHOICES)], &epoch, 1, &random);
         }
         team_end(&team);
     }

@@ -163,8 +163,7 @@ tests_unit_options_test_SOURCES = tests/unit/options_test.c $(unit_common) \
 tests_unit_options_test_CFLAGS = $(unit_cflags)
 tests_unit_options_test_LDADD = $(unit_libs)
 
-tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common) \
-    tests/unit/stepper.h tests/unit/stepper.c
+tests_unit_layout_test_SOURCES = tests/unit/layout_test.c $(unit_common)
 tests_unit_layout_test_CFLAGS = $(unit_cflags)
 tests_unit_layout_test_LDADD = $(unit_libs)
 
