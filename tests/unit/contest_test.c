@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests contests, the tuning runs that measure all candidates (coll_nicbarr/choice/contest.c). A
- * failure means that they choose a slow algorithm, exceed their budget, or make ranks diverge and
- * hang.
+ * Tests contests, the tuning runs that measure all candidates (coll_nicbarr/choice/contest.c), the
+ * batches into which they are divided (batches.c), and A/B comparisons of two candidates
+ * (comparison.c). A failure means that they choose a slow algorithm, exceed their budget, make
+ * ranks diverge and hang, or that a slow machine never gets a choice.
  *
  * The ranks are simulated one after the other. For each of them, all ranks' measurements and clocks
  * are computed again from the same seeds, so that it agrees on the same values as the others if it
@@ -18,7 +19,7 @@
  */
 #include <math.h>
 
-#include "coll_nicbarr/choice/contest.h"
+#include "coll_nicbarr/choice/batches.h"
 #include "coll_nicbarr/choice/comparison.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
@@ -38,7 +39,7 @@ static struct {
     double budget_us, since_us;
     int in_a_row;
     cost_fn cost;
-    double costs[NICBARR_CONTESTANTS];
+    double costs[NICBARR_CONTESTANTS], agreement_us;
     uint64_t seed;
     int fails_at, errors[MOST_RANKS]; /* the iteration that fails, from 1; 0: none */
     int agree_fails_at;               /* the number of the agree() that fails, from 1; 0: none */
@@ -98,9 +99,14 @@ static int agree(void *context, double *values, int count)
             assert_true(r != now.rank || values[v] == of_rank[v]);
         }
     }
+    for (uint32_t r = 0; r < world.ranks; ++r) {
+        now.clock_us[r] += world.agreement_us;
+    }
     memcpy(values, agreed, sizeof(agreed));
     return 0;
 }
+
+static const struct nicbarr_contest_user user = {sample, agree, now_us, NULL};
 
 /* ---- a tuning run of all ranks ---- */
 
@@ -127,7 +133,6 @@ static void prepare(uint32_t number, int count, double budget_us, uint64_t seed)
 /* Execute the tuning run on all ranks, which must return the same status and result. */
 static int run(void)
 {
-    const struct nicbarr_contest_user user = {sample, agree, now_us, NULL};
     struct run first;
     int returned = 0;
     for (uint32_t rank = 0; rank < world.ranks; ++rank) {
@@ -291,54 +296,10 @@ TEST(budget)
     }
 }
 
-/* Iterations of candidates with different costs have a similar length. */
-TEST(samples_have_similar_lengths)
-{
-    measure(4, (const double[]){10, 15, 0.1, 1e6}, 96000);
-    static const int repetitions[] = {100, 66, 2000, 1};
-    for (int c = 0; c < 4; ++c) {
-        assert_int_equal(result.of[c].repetitions, repetitions[c]);
-    }
-}
-
-/* Candidate 1 takes five times as long alone as in a series of calls, because it does not
- * synchronize all ranks. Each iteration after the first measurement has at least in_a_row
- * repetitions. */
-static double loosely_synchronous(uint32_t rank, int candidate)
-{
-    (void)rank;
-    assert_true(0 == now.round ? 1 == now.repetitions : now.repetitions >= world.in_a_row);
-    return 1 == candidate && now.repetitions < 10 ? 40 : 1 == candidate ? 8 : 10;
-}
-
-TEST(many_in_a_row)
-{
-    static const struct {
-        int in_a_row;
-        double budget_us;
-        int chosen, repetitions[2];
-    } cases[] = {
-        /* only as many as fit into an iteration; 40 us each, so that it is dropped */
-        {0, 2000, 0, {8, 2}},
-        {10, 2000, 1, {10, 10}},  /* more than fit */
-        {10, 1e5, 1, {208, 260}}, /* more fit */
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        prepare(3, 2, cases[i].budget_us, 1);
-        world.in_a_row = cases[i].in_a_row;
-        world.cost = loosely_synchronous;
-        assert_int_equal(run(), 0);
-        assert_int_equal(result.chosen, cases[i].chosen);
-        assert_false(result.provisional);
-        assert_true(result.spent_us <= cases[i].budget_us);
-        for (int c = 0; c < 2; ++c) {
-            assert_int_equal(result.of[c].repetitions, cases[i].repetitions[c]);
-        }
-    }
-}
+/* ---- batches ---- */
 
 /* A tuning run has as many batches as the total allows, while the result is provisional. */
-TEST(batches)
+TEST(number_of_batches)
 {
     struct nicbarr_contest contest = {.count = 2, .provisional = true};
     double sum = 0;
@@ -353,6 +314,106 @@ TEST(batches)
     contest.provisional = true;
     contest.rounds = ROUNDS;
     assert_false(nicbarr_contest_wants_batch(&contest, 1));
+}
+
+/* Begin a tuning run in batches, of one rank and two candidates. */
+static struct nicbarr_batches begin_batches(double one_us, double other_us, double agreement_us,
+                                            double budget_us)
+{
+    struct nicbarr_batches batches;
+    prepare(1, 2, 0, 1);
+    world.costs[0] = one_us;
+    world.costs[1] = other_us;
+    world.agreement_us = agreement_us;
+    memset(&now, 0, sizeof(now));
+    nicbarr_contest_begin(&result, 2);
+    nicbarr_batches_begin(&batches, budget_us, 20, false);
+    return batches;
+}
+
+static void play_batch(struct nicbarr_batches *batches)
+{
+    assert_true(nicbarr_batches_left(batches, &result));
+    world.since_us = now.clock_us[0];
+    now.us[0] = 0;
+    assert_int_equal(
+        nicbarr_contest_run_batch(&result, &user, world.since_us, nicbarr_batches_next_us(batches)),
+        0);
+    nicbarr_batches_record(batches, &result);
+}
+
+static int calls_until_due(struct nicbarr_batches *batches)
+{
+    int calls = 0;
+    while (!nicbarr_batches_due(batches)) {
+        ++calls;
+    }
+    return calls;
+}
+
+TEST(pauses)
+{
+    static const int tune_after[] = {0, 20, 101};
+    static const int calls[][5] = {
+        {10, 15, 22, 33, 49}, {10, 15, 22, 33, 49}, {50, 75, 112, 168, 252}};
+    for (size_t a = 0; a < sizeof(tune_after) / sizeof(*tune_after); ++a) {
+        struct nicbarr_batches batches;
+        nicbarr_batches_begin(&batches, 1000, tune_after[a], false);
+        for (size_t i = 0; i < sizeof(calls[a]) / sizeof(*calls[a]); ++i) {
+            nicbarr_batches_pause(&batches);
+            assert_int_equal(calls_until_due(&batches), calls[a][i]);
+        }
+    }
+}
+
+/* If the time for measurements is limited, each batch must be affordable. Each time that one is
+ * not, the pause doubles, up to 20,000 calls; a batch resets it. */
+TEST(pauses_with_a_limit)
+{
+    static const int calls[] = {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000};
+    struct nicbarr_batches batches;
+    nicbarr_batches_begin(&batches, 1000, 101, true);
+    for (int batch = 0; batch < 3; ++batch) {
+        nicbarr_batches_pause(&batches);
+        assert_int_equal(calls_until_due(&batches), calls[0]);
+        for (size_t i = 1; i < sizeof(calls) / sizeof(*calls); ++i) {
+            nicbarr_batches_postpone(&batches);
+            assert_int_equal(calls_until_due(&batches), calls[i]);
+        }
+    }
+}
+
+/* If an agreement takes longer than a batch, batches grow until they contain an iteration, and
+ * not further. */
+TEST(nothing_fits)
+{
+    struct nicbarr_batches batches = begin_batches(5000, 3000, 9000, 8000);
+    play_batch(&batches);
+    assert_true(8000 == nicbarr_batches_next_us(&batches));
+    play_batch(&batches);
+    assert_true(16000 == nicbarr_batches_next_us(&batches));
+    assert_false(result.preliminary_done || result.next > 0);
+    play_batch(&batches);
+    assert_true(result.preliminary_done || result.next > 0);
+    assert_true(16000 == nicbarr_batches_next_us(&batches));
+}
+
+/* However slow the machine, and however small the budget, there are rounds, and the best candidate
+ * is chosen. */
+TEST(slow_machines)
+{
+    static const double budgets_us[] = {8000, 1000, 160};
+    for (int i = 0; i < 6; ++i) {
+        const int best = i % 2;
+        struct nicbarr_batches batches = begin_batches(
+            0 == best ? 3000 : 5000, 0 == best ? 5000 : 3000, 5000, budgets_us[i / 2]);
+        while (nicbarr_batches_left(&batches, &result)) {
+            play_batch(&batches);
+        }
+        assert_int_equal(batches.finished, 2 * NICBARR_CONTEST_TOTAL - 1);
+        assert_in_range(result.rounds, 1, NICBARR_CONTEST_ROUNDS);
+        assert_int_equal(result.chosen, best);
+    }
 }
 
 /* ---- errors, and random results ---- */
@@ -407,7 +468,11 @@ TEST(random_results)
         assert_true(world.count > 1 || 0 == now.samples + now.agrees);
         for (int c = 0; c < world.count; ++c) {
             const struct nicbarr_contestant *one = &result.of[c];
+            double sorted[ROUNDS];
             assert_in_range(one->rounds, 0, ROUNDS);
+            memcpy(sorted, one->round_us, sizeof(sorted));
+            assert_true(0 == one->rounds ||
+                        nicbarr_quartiles(sorted, (size_t)one->rounds).median == one->us.median);
             assert_true(one->dropped ? one->rounds <= chosen->rounds
                                      : one->rounds == chosen->rounds);
             if (result.rounds >= 9 && !one->dropped) {

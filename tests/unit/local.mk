@@ -13,7 +13,6 @@ plain_programs = \
     tests/unit/hello_test \
     tests/unit/barrier_transitions_test \
     tests/unit/contest_test \
-    tests/unit/batches_test \
     tests/unit/tuning_sim_test \
     tests/unit/cache_file_test \
     tests/unit/cache_lines_test \
@@ -121,9 +120,6 @@ tests_unit_barrier_transitions_test_LDADD = $(unit_libs)
 tests_unit_contest_test_SOURCES = tests/unit/contest_test.c $(unit_common)
 tests_unit_contest_test_CFLAGS = $(unit_cflags)
 tests_unit_contest_test_LDADD = $(unit_libs) -lm
-tests_unit_batches_test_SOURCES = tests/unit/batches_test.c $(unit_common)
-tests_unit_batches_test_CFLAGS = $(unit_cflags)
-tests_unit_batches_test_LDADD = $(unit_libs) -lm
 
 tests_unit_tuning_sim_test_SOURCES = tests/unit/tuning_sim_test.c $(unit_common)
 tests_unit_tuning_sim_test_CFLAGS = $(unit_cflags)
