@@ -34,7 +34,7 @@
 
 /* ---- agreement ---- */
 
-/* *good becomes true if it is true on all members. */
+/* Combine the members' results: `*good` stays true only if it is true on all members. */
 static int agree_on_success(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             bool *good)
 {
@@ -55,9 +55,9 @@ static bool propose_choice(struct nicbarr_shape shape, uint32_t suspect,
     return left;
 }
 
-/* Distribute rank 0's `words` and secret. words[0] is 0 if rank 0 has failed; words[1] are the
- * suspect NICs, which this excludes from the module's shape. `*all_suspect` becomes true if no
- * other is left. */
+/* Distribute `words` and the secret of rank 0 to all members. words[0] is 0 if rank 0 has failed.
+ * words[1] is the set of suspect NICs, which this function removes from the module's shape;
+ * `*all_suspect` becomes true if the shape has no other NICs. */
 static int share_words(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        uint64_t words[NICBARR_SHARED_WORDS], bool *all_suspect)
 {

@@ -9,16 +9,17 @@
 struct nicbarr_joining; /* groups.h */
 
 /* Determine which NICs can execute this communicator's barriers, and whether the best algorithm for
- * its shape is already known. Installs MPI_Barrier's next function. Collective over `comm`. */
+ * its shape is already known. The resulting event changes the state of MPI_Barrier
+ * (barrier_state.h). Collective over `comm`. */
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Prepare a communicator for collectives that carry data: determine which NICs can execute them,
  * and draw a new secret for the module's future groups. If no NIC can, the communicator is declined
  * (module->declined).
  *
- * Sets `all_suspect` to true if this communicator must not try any NIC, because the packets of all
- * NICs were lost on an earlier communicator. Collective over `comm`. Returns Open
- * MPI's error. */
+ * `*all_suspect` becomes true if this communicator must not try any NIC, because the packets of all
+ * of its NICs were lost on earlier communicators (suspect_nics.h). Collective over `comm`. Returns
+ * Open MPI's error. */
 int nicbarr_across_prepare_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 bool *all_suspect);
 

@@ -2,11 +2,13 @@
 /* MPI_Barrier.
  *
  * There is one function for each state of a communicator's barrier, and nicbarr_set_barrier()
- * installs the function of the current state in the communicator's table. Once the algorithm is
- * decided, a barrier therefore executes no branches other than the algorithm itself.
+ * installs the function of the current state in the communicator's table. Therefore a barrier whose
+ * algorithm is decided executes no branches besides those of the algorithm. (Across nodes it also
+ * tests `pending`.)
  *
- * No code of this component calls MPI_Barrier through the table. A component with a higher priority
- * might count such a call, and the function of the current state would call itself. */
+ * No code of this component calls MPI_Barrier through the table. Such a call would recurse into the
+ * function of the current state, and a component with a higher priority that has wrapped this
+ * function would count the call as one of the program's. */
 #include "coll_nicbarr/barrier.h"
 
 #include "coll_nicbarr/across.h"

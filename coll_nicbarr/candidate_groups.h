@@ -7,7 +7,8 @@
  * kind from the module's shape, because another attempt would again take seconds; the last kind of
  * a shape is never removed.
  *
- * Called by tune.c (barriers) and data_across.c (collectives that carry data). */
+ * Called by tune.c and watch.c for barriers, and by data_across.c for collectives that carry
+ * data. */
 #ifndef NICBARR_CANDIDATE_GROUPS_H
 #define NICBARR_CANDIDATE_GROUPS_H
 

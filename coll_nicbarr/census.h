@@ -4,8 +4,9 @@
  *
  * Pure functions, called by members.c and by the tests. All members process the same hellos in the
  * order of ranks, so all of them compute the same nodes. Time and memory are O(P) for P processes.
- * The result takes 8 bytes for each node, and 8 more for each usable NIC. Data about a process or a
- * NIC are stored once for all communicators. */
+ * The result takes 8 bytes for each node, another 8 for each node and usable NIC, and 4 for each
+ * process if there are at most NICBARR_DATA_RANKS. The data about processes and NICs to which it
+ * refers are stored only once for all communicators (peers.c). */
 #ifndef NICBARR_CENSUS_H
 #define NICBARR_CENSUS_H
 
@@ -14,8 +15,8 @@
 
 #include "coll_nicbarr/nics.h"
 
-/* A process. Its segment and its NICs are identified by their numbers among all known segments and
- * NICs, starting at 1; 0 means none. */
+/* What is known about a process. Its segment and its NICs are identified by their numbers among all
+ * known segments and NICs, which start at 1; 0 means that the process has none. */
 struct nicbarr_peer {
     uint32_t segment;
     uint32_t number; /* its number in the segment */
@@ -28,7 +29,7 @@ struct nicbarr_peer {
     char *why;           /* its explanation of the trouble; NULL: none */
 };
 
-/* All known segments and NICs. */
+/* How many segments, and how many NICs of each kind, are known, and the names of these NICs. */
 struct nicbarr_known {
     uint32_t segments;
     uint32_t nics[NICBARR_NICS_MOST];

@@ -60,8 +60,9 @@ static struct signature of_barrier(void)
     return (struct signature){CALL_barrier, ROOT_NONE, 0, 0, 0};
 }
 
-/* With a user-defined operation, members may pass different types that have the same type
- * signature, such as a predefined type and a duplicate of it. */
+/* The type is compared only for a predefined operation. With a user-defined one, members may pass
+ * different types that have the same type signature, such as a predefined type and a duplicate of
+ * it. */
 static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
                                      ompi_op_t *op, int root)
 {
@@ -224,8 +225,9 @@ static int compare_calls(nicbarr_checker_t *checker, ompi_communicator_t *comm,
 
 /* ---- the collectives ---- */
 
-/* The body of each function: compare, then execute the collective. `arguments` are those of the
- * function below, in parentheses; the last one is the module `below`. */
+/* The body of each function of this module: compare the calls, then execute the collective by the
+ * function of the component below. `arguments` are the arguments of that function, in parentheses;
+ * the last one is `below`, its module. */
 #define CHECK(collective, signature, reduced, op, arguments)                                       \
     nicbarr_checker_t *checker = (nicbarr_checker_t *)base;                                        \
     const int rc = compare_calls(checker, comm, signature, reduced, op);                           \
@@ -277,7 +279,8 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
           (from, to, counts, type, op, comm, below));
 }
 
-/* The body of collectives in which all parts have the same size. */
+/* Define the function of a collective in which every process sends a part of the same size to every
+ * process. */
 #define TO_ALL(collective)                                                                         \
     static int check_##collective(const void *from, nicbarr_count_t scount,                        \
                                   ompi_datatype_t *stype, void *to, nicbarr_count_t rcount,        \
@@ -290,8 +293,8 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
 TO_ALL(allgather)
 TO_ALL(alltoall)
 
-/* Compare the size of one part, which all members send, and which the root's receive arguments
- * describe. */
+/* All members send parts of the same size, which is compared. The root takes it from its receive
+ * arguments, because its send arguments have no meaning with MPI_IN_PLACE. */
 static int check_gather(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
                         nicbarr_count_t rcount, ompi_datatype_t *rtype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *base)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll/nicbarr, internal interface: the state of the component and the modules. The files and their
- * roles; (pure) ones need neither Open MPI nor shared memory:
+/* The internal interface of coll/nicbarr: the state of the component and of its modules. The
+ * component consists of the following files. Those marked (pure) use neither Open MPI nor shared
+ * memory:
  *
  *   component.c             what Open MPI loads: opening and closing
  *   parameters.c            user parameters
@@ -51,6 +52,7 @@
  *   comparison.c            A/B comparisons for it (pure)
  *   remeasure.c             when a class of data is remeasured (pure)
  *   measuring.c             collective steps of measurements
+ *   expense.c               limit of the time that measuring may take
  *   statistics.c            medians and quartiles (pure)
  *   evidence.c              conclusions from measurements of earlier jobs (pure)
  *   order.c                 the order in which values are combined (pure)
@@ -60,10 +62,10 @@
  *   classes.c               size classes, and the implementation of each
  *   trial.c                 the contest of a class; data_watch.c: its repetition
  *   data_tune.c             a trial's calls on one node; memory.c: records
- *   data_across.c           a trial's calls across nodes; traits.c: each collective's
+ *   data_across.c           a trial's calls across nodes; traits.c: how each collective is called
  *   carriers.c              a communicator's carriers across nodes, by class
  *   carrier.c               a carrier; rooted.c: reductions at one process
- *   reduction.c             a reduction under way, on one node
+ *   reduction.c             a reduction under way, on one node; scattered.c: of long vectors
  *   stream.c                data from one process to all, on one node; streamed.c: non-blocking
  *   packing.c               packing of values of any type
  *   user_op.c               user-defined operations
@@ -77,6 +79,7 @@
  *   report.c                measurements as JSON; report_file.c: the file (pure)
  *   network.c               this host's network (pure)
  *   this_host.c             names of host and processor
+ *   json_functions.c        whether the JSON functions are those of jansson
  *   regular_file.c          opening files with names given by the user (pure) */
 #ifndef COLL_NICBARR_H
 #define COLL_NICBARR_H
@@ -97,7 +100,8 @@
 #include "libmyr/node/node_group.h"
 #include "libmyr/node/segment.h"
 
-/* Collectives that carry data (data.h), and the implementations among which each is chosen. */
+/* The collectives that carry data (data.h), and the possible decisions on how to implement one of
+ * them. */
 enum nicbarr_collective {
     NICBARR_ALLREDUCE,
     NICBARR_REDUCE,
@@ -127,7 +131,8 @@ typedef struct mca_coll_nicbarr_component {
     struct myr_segment *segment; /* NULL: this process could not join a segment */
     struct myr_waiter waiter;
     struct nicbarr_nics nics;
-    bool lingers;    /* processes of other jobs may need the NICs at the end (groups.c) */
+    bool lingers;    /* before the NICs are closed, run them for a while on behalf of other jobs
+                        (groups.c) */
     bool explained;  /* this process has explained that it has no segment */
     uint32_t opened; /* number of times it was opened; sessions of Open MPI 5.0 open it again */
 } mca_coll_nicbarr_component_t;
@@ -197,14 +202,16 @@ typedef struct mca_coll_nicbarr_module {
     uint32_t pending; /* across nodes: bit mask of groups that the next blocking collective must set
                          up: size classes of MPI_Allreduce, of MPI_Bcast (from NICBARR_PENDING_BCAST
                          on), and NICBARR_PENDING_BARRIER */
-    /* For blocking calls on one node, whose rounds are in the order of the program's calls. */
+    /* The exchanges and the ring for blocking calls on one node. Their rounds are assigned in the
+     * order of the program's calls. */
     struct nicbarr_reducer reducers[MYR_SLOTS_KINDS];
-    bool slots_decided[MYR_SLOTS_KINDS]; /* wide, large: the members have set the reducer up, or
-                                            have no memory for it */
+    bool slots_decided[MYR_SLOTS_KINDS]; /* for the kinds wide and large: the members have either
+                                            set up the reducer, or agreed that there is no memory
+                                            for it */
     struct nicbarr_streamer streamer;
-    /* Non-blocking calls use separate rounds, because Open MPI issues some of them from within
-     * progress (MPI_Comm_idup), at a different point of the program on each process. Protected by
-     * the requests' lock. */
+    /* Non-blocking calls have an exchange and a ring of their own, because Open MPI issues some of
+     * them from within progress (MPI_Comm_idup), at a different point of the program on each
+     * process. Protected by the lock of requests.h. */
     struct {
         struct nicbarr_reducer reducer;
         struct nicbarr_streamer streamer;
@@ -212,8 +219,9 @@ typedef struct mca_coll_nicbarr_module {
         bool no_room[2]; /* no shared memory for an exchange, for a ring */
     } nonblocking;
     bool declined;    /* setup failed, and all members fell back to Open MPI's own functions */
-    uint32_t tune_at; /* number of barriers, or MPI_Ibarriers, after which to measure; like these
-                         numbers it wraps around, because measuring may never be affordable */
+    uint32_t tune_at; /* number of calls of MPI_Barrier, or of MPI_Ibarrier, after which to measure.
+                         It is increased as long as measuring is not affordable, so it wraps around
+                         like the counts of calls */
     /* continues the contest of a provisional choice (tune.c); NULL: none */
     struct nicbarr_tuner *tuner;
     struct {            /* watch.c */
@@ -231,12 +239,13 @@ typedef struct mca_coll_nicbarr_module {
     struct nicbarr_choice choice;
     enum nicbarr_source source;
     size_t counter_bytes; /* bytes of the record's slots that only counters use; see layout.c */
-    uint64_t persistent;  /* numbers assigned to resources of persistent collectives */
+    uint64_t persistent;  /* how many numbers have been assigned to the resources of persistent
+                             collectives */
     /* Across nodes, in place of the group and its fields: */
     bool across;
     struct nicbarr_nodes nodes; /* empty: not set up yet */
     struct myr_nic_group nic;   /* MPI_Barrier's group; no record: NICs do not execute it (yet) */
-    struct myr_nic_group split; /* MPI_Ibarrier's group, which executes: */
+    struct myr_nic_group split; /* MPI_Ibarrier's group, and the choice that it executes: */
     struct nicbarr_choice split_choice;
     struct mcp_secret secret;     /* secret from which the groups' keys and secrets are derived */
     bool sealed;                  /* rank 0 has sent it encrypted */
@@ -251,8 +260,8 @@ OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 
 /* ---- component.c ---- */
 
-/* Messages that only one process of a node prints, once. The number is the key in the
- * segment that records this. */
+/* Messages that only the first process of a node prints. Each number is a key of the segment's
+ * key-value table, whose entry records that the message has been printed. */
 enum nicbarr_message {
     NICBARR_MESSAGE_DECLINED = 1,
     NICBARR_MESSAGE_CACHE,
@@ -278,8 +287,9 @@ void nicbarr_progress(void);
 
 struct nicbarr_hello;
 
-/* Open the NICs on first use. Later calls do nothing. `hello` becomes this process's hello,
- * including these NICs. Any thread. */
+/* Open the NICs that were not opened at start-up, unless an earlier call has done so. `hello`
+ * becomes this process's hello, which now describes these NICs as well. Any thread may call
+ * this. */
 void nicbarr_open_nics_now(struct nicbarr_hello *hello);
 
 #endif

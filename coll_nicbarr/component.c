@@ -121,7 +121,8 @@ static void check_cache_list(char **given)
     }
 }
 
-/* Check that the tuning cache and the report can be read and written. */
+/* Check that the functions by which the tuning cache and the report read and write JSON are those
+ * of libjansson. */
 static void check_json(void)
 {
     const char *file = NULL;
@@ -195,8 +196,8 @@ static void read_parameters(void)
 }
 
 /* Returns a digest of everything that determines the protocol between processes, and must therefore
- * be equal on all processes of a communicator. Their versions may differ if their digests are
- * equal. */
+ * be equal on all processes of a communicator. Processes with different versions of nicbarr can
+ * serve a communicator together if their digests are equal. */
 static uint64_t protocol_digest(void)
 {
     const struct {
@@ -232,8 +233,9 @@ static void warn_stuck(const char *line)
     }
 }
 
-/* Returns the timeouts for a process that was stopped while it ran the soft NIC. They are the same
- * as for a node that does not respond. */
+/* A process may be stopped (by SIGSTOP or a debugger) while it holds the lock of the soft NIC.
+ * Returns the times after which the other processes of the node warn about this process, and stop
+ * waiting for it. They are the same as for a node that does not respond. */
 static struct myr_soft_bounds bounds_of(const struct nicbarr_parameters *parameters)
 {
     const uint64_t second = UINT64_C(1000) * 1000 * 1000;
@@ -253,9 +255,9 @@ static int tend_nics(void)
 
 static bool tending; /* tend_nics() is registered */
 
-/* Open the NICs. MPI_Init calls this with `hurry`; then a daemon that does not answer immediately
- * is skipped. It is queried again when the first communicator across nodes is set up, and the
- * members of this communicator exchange the result. */
+/* Open the NICs. During MPI_Init `hurry` is true, and a daemon that does not answer immediately is
+ * skipped. It is queried again when the first communicator across nodes is set up, whose members
+ * then exchange hellos once more (across.c). */
 static void open_nics(struct nicbarr_hello *hello, bool hurry)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
@@ -289,7 +291,8 @@ void nicbarr_open_nics_now(struct nicbarr_hello *hello)
     pthread_mutex_unlock(&opening);
 }
 
-/* Long enough for about a dozen retransmission requests of a peer (firmware/backoff.h). */
+/* How long the NICs continue to run. The time is sufficient for about a dozen retransmission
+ * requests of a peer (firmware/backoff.h). */
 enum {
     LINGER_US = 500 * 1000,
     LINGER_NAP_US = 1000 /* a NIC waits at least a millisecond before it requests a message */

@@ -9,7 +9,7 @@
  * if its result may depend on an abandoned wait. Therefore the code that moves data needs no error
  * paths, and barriers have no overhead.
  *
- * Threads: any. */
+ * Any thread may call these functions. */
 #ifndef NICBARR_FAILURES_H
 #define NICBARR_FAILURES_H
 
@@ -27,7 +27,7 @@ static inline int nicbarr_known_failure(ompi_communicator_t *comm)
     return NULL == nicbarr_failure ? OMPI_SUCCESS : nicbarr_failure(comm);
 }
 
-/* abandons() of struct myr_waiter, whose owner is the communicator. */
+/* Implements abandons() of struct myr_waiter, for waits whose owner is a communicator. */
 bool nicbarr_abandons(const struct myr_watch *watch);
 
 /* Returns the error of the communicator's collectives on one node, while none is in progress:

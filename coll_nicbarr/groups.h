@@ -2,7 +2,7 @@
 /* Joins groups of NICs for a communicator, many groups at a time, in the two phases that nic_kind.h
  * describes.
  *
- * Called by across.c, candidate_groups.c and round_trips.c, within collectives of the
+ * Called by across.c, candidate_groups.c, rooted.c and round_trips.c, within collectives of the
  * communicator. */
 #ifndef NICBARR_GROUPS_H
 #define NICBARR_GROUPS_H
@@ -12,17 +12,18 @@
 /* A group to be joined. All members list the same groups in the same order. */
 struct nicbarr_joining {
     struct nicbarr_choice choice; /* algorithm and NIC; for a ping-pong, only the NIC */
-    uint32_t peers;     /* highest node of a ping-pong, with one process per node; 0: a barrier */
-    uint64_t number;    /* its number among the module's groups; set on joining */
-    uint32_t unit_most; /* bytes of a node's block, if it carries data; see nic_group.h */
-    bool broadcasts;    /* the group is for broadcasts */
+    uint32_t peers;  /* for a ping-pong, which has one process per node: the highest participating
+                        node; otherwise 0 */
+    uint64_t number; /* its number among the module's groups; set on joining */
+    uint32_t unit_most;          /* bytes of a node's block, if it carries data; see nic_group.h */
+    bool broadcasts;             /* the group is for broadcasts */
     struct myr_nic_group *group; /* the result; NULL: this process does not participate */
     bool failed;                 /* joining failed here; the message is in errors[choice.nic] */
 };
 
-/* Join the groups of `list`. Collective over `comm` if a kind of NIC has data to exchange;
- * otherwise no message is sent, and processes may fail independently. `errors` is indexed by NIC.
- * Returns Open MPI's error. */
+/* Join the groups of `list`. Collective over `comm` if any of the NICs has data to exchange with
+ * its peers; otherwise no message is sent. The call may fail on some processes only. `errors` is
+ * indexed by NIC. Returns Open MPI's error. */
 int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST]);

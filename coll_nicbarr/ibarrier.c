@@ -9,7 +9,8 @@
  * own group of NICs.
  *
  * Across nodes, MPI_Ibarrier uses Open MPI's own function until a blocking collective has set up a
- * group for it. MPI_Ibarrier cannot do this itself, because it takes messages. */
+ * group for it. MPI_Ibarrier cannot do this itself: the setup has to wait for messages, and
+ * MPI_Ibarrier must not block. */
 #include "coll_nicbarr/barrier.h"
 
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 
 enum { FRAMES = 48 };
 
-/* Returns the name of an MPI function, also if the symbol is PMPI_..., or NULL if the symbol is not
- * one. */
+/* Returns the name of the MPI function that a symbol denotes (MPI_... or PMPI_...), or NULL if it
+ * denotes none. */
 static const char *mpi_name(const char *symbol)
 {
     if (NULL == symbol) {

@@ -24,8 +24,9 @@ void nicbarr_find_call(char *call, char *caller);
  * MYR_LONG_WAIT_US. Returns the argument for myr_wait_hide(). */
 struct myr_shown_wait *nicbarr_wait_show(ompi_communicator_t *comm, const struct myr_key *key);
 
-/* long_wait() of struct myr_waiter, for waits on one node, whose owner is the communicator:
- * publishes the wait like nicbarr_wait_show(), and checks for dead members. */
+/* Implements long_wait() of struct myr_waiter, for waits on one node whose owner is a communicator.
+ * The first call during a wait publishes the wait like nicbarr_wait_show(); later calls check for
+ * dead members. */
 struct myr_shown_wait *nicbarr_long_wait(const struct myr_watch *watch, uint32_t times);
 
 #endif

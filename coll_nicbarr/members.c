@@ -20,8 +20,8 @@
 
 enum { WHY_BYTES = 300 };
 
-/* Returns memory for a number of each member, which the caller frees. If out of memory, ends the
- * job. */
+/* Returns an uninitialized array with one number for each member, which the caller frees. If memory
+ * is exhausted, the job is ended. */
 static uint32_t *numbers_of_members(ompi_communicator_t *comm)
 {
     uint32_t *numbers = malloc((size_t)ompi_comm_size(comm) * sizeof(*numbers));
@@ -157,7 +157,7 @@ struct myr_key nicbarr_record_key(const mca_coll_nicbarr_module_t *module,
 
 /* ---- across nodes ---- */
 
-/* Returns the number of different affinity masks of the processes in our segment. */
+/* Returns the number of different homes of those members that share this process's segment. */
 static uint32_t count_homes(const struct nicbarr_peer *const *peers, ompi_communicator_t *comm)
 {
     uint32_t neighbours = 0;
@@ -247,7 +247,8 @@ bool nicbarr_members_lack_nics(ompi_communicator_t *comm)
     bool later = false, good = true;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
-        /* Such a member may have sent a second hello, which not all members have read. */
+        /* A member with `later` may have sent a second hello, which only some members have read, so
+         * they may disagree on whether it has a NIC. Only the other reasons against it count. */
         good = peers[r]->later ? !excludes_process(peers[r]->trouble)
                                : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }

@@ -5,8 +5,8 @@
  * Number 0 is not a NIC, but stands for the processes of a node themselves (schedule.h).
  *
  * Called by component.c, which opens and closes the NICs, and by the files that execute
- * collectives, report or count. A single thread opens the NICs before they are used by any other,
- * and closes them afterwards. */
+ * collectives, write the report or provide counters. A single thread opens the NICs before they are
+ * used by any other, and closes them afterwards. */
 #ifndef NICBARR_NICS_H
 #define NICBARR_NICS_H
 
@@ -28,7 +28,7 @@ struct nicbarr_nics {
     union myr_value values[NICBARR_NICS_MOST][MYR_OPTIONS_MOST];
 };
 
-/* Returns one more than the highest number of a NIC. */
+/* Returns the highest number of a NIC plus one. */
 uint32_t nicbarr_nics_end(void);
 
 /* Returns the kind of a NIC, by its number, which is not 0. */
@@ -55,10 +55,10 @@ const char *nicbarr_nic_words(char *text, uint32_t bytes);
 /* Returns whether the user wants any NIC. */
 bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 
-/* Open the NICs that are wanted, available and not open yet. Returns MYR_OK if any NIC is open now,
- * otherwise the error of the first. `*later` becomes true if it is not known yet whether some NIC
- * is available, so that the caller must call this function again later. This happens only if `site`
- * is in a hurry. */
+/* Open the NICs that are wanted, available and not open yet. Returns MYR_OK if any NIC is open now.
+ * Otherwise returns the error of the first NIC, or that of the first one that exists but cannot be
+ * used. If `site` is in a hurry, `*later` may become true: then it is not known yet whether some
+ * NIC is available, and the caller must call this function again later. */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
                                   bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);

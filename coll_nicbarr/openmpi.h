@@ -5,16 +5,17 @@
  * Some of these functions use the communicator's table of functions, and some change it. coll/basic
  * calls other functions through the table. coll/han executes an MPI_Allreduce to find out whether
  * any node has two processes of the communicator. If none has, it restores the functions of the
- * components below. It cannot do so if the entries in the table are not its own, and therefore
- * repeats the MPI_Allreduce in the next call; with Open MPI 4.1 it even recurses without end,
- * because it continues by a call through the table. coll/xhc and coll/acoll of 6.0 also change
- * entries that are not their own.
+ * components below. However, it only replaces entries of the table that are its own. If nicbarr's
+ * functions are there, it therefore repeats the MPI_Allreduce in each call; with Open MPI 4.1 it
+ * even recurses without end, because it continues by calling the collective through the table,
+ * which leads to nicbarr and back to coll/han. coll/xhc and coll/acoll of 6.0 also change entries
+ * that are not their own.
  *
- * Therefore each own function is called while the communicator has another table, which never
- * contains blocking functions of this component or of one above. What a function changes there
- * applies to later calls. All calls of own blocking functions go through this file, so Open MPI
- * never calls a blocking function of this component within another one on the same communicator,
- * such as one that measures.
+ * Therefore a second table takes the place of the communicator's table while one of Open MPI's own
+ * functions is called. It never contains blocking functions of this component or of a component
+ * above, and changes that a function makes in it persist until the next call. As all calls of own
+ * blocking functions go through this file, Open MPI never calls a blocking function of this
+ * component while another one is executed on the same communicator, for example to measure.
  *
  * The non-blocking functions in this second table are the same as in the communicator's first one,
  * because Open MPI may call them from within progress (MPI_Comm_idup), at a different point of the
@@ -46,8 +47,8 @@ bool nicbarr_openmpi_save(struct nicbarr_openmpi *openmpi, ompi_communicator_t *
 /* Release the saved functions. */
 void nicbarr_openmpi_release(struct nicbarr_openmpi *openmpi);
 
-/* At the first call, copy the functions that are not blocking. By then all components have
- * installed their functions. */
+/* Copy the entries of all functions that are not blocking. This is postponed until the first call,
+ * because all components have installed their functions by then. */
 void nicbarr_openmpi_complete(struct nicbarr_openmpi *openmpi);
 
 /* One of Open MPI's functions is called between these two functions, through the table of `comm`.

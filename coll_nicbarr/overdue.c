@@ -105,14 +105,14 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, struct nicbarr_wai
 
 /* ---- lost nodes ---- */
 
-/* Nodes for which a group has stopped waiting are recorded as lost. A silent node is silent in all
- * groups, so the next group need not wait for the whole timeout again. A waiting NIC sends a
- * retransmission request (ASK) every 64 ms (backoff.h), and a live NIC answers it. Therefore a
- * group fails as soon as a lost node has not answered while the group has waited for it for
- * NICBARR_CHECK_MS. A node that answers is no longer lost.
+/* When a group gives up waiting for a node, the node is recorded as lost. Other groups that wait
+ * for this node need not wait for the whole timeout again: a waiting NIC sends a retransmission
+ * request (ASK) at least every 64 ms (backoff.h), and a live NIC answers it. Therefore a group
+ * fails if it has waited for a lost node for NICBARR_CHECK_MS without an answer. A node that
+ * answers is no longer lost.
  *
- * If more than LOST nodes are lost, the oldest record is overwritten, and the timeout for the node
- * in this record is coll_nicbarr_timeout again. */
+ * If more than LOST nodes are lost, the oldest record is overwritten; for its node the timeout is
+ * coll_nicbarr_timeout again. */
 static struct {
     pthread_mutex_t lock;
     uint32_t next;

@@ -14,7 +14,7 @@
  * Only the time during which this process could have received an answer counts. If the process was
  * suspended, or computed without calling MPI, the time of silence begins anew.
  *
- * Called by all waits for a group of NICs, about once in a second of waiting; shorter waits do not
+ * Called by all waits for a group of NICs, about once a second. Waits of less than a second do not
  * call it. */
 #ifndef NICBARR_OVERDUE_H
 #define NICBARR_OVERDUE_H

@@ -21,7 +21,7 @@ struct registry {
     const struct myr_nic_name **names; /* names of the NICs, by number - 1 */
 };
 
-/* The key of a segment. */
+/* The public key of a segment, and the key that was agreed with this segment. */
 struct node_key {
     struct myr_public_key public;
     bool agreed;
@@ -190,8 +190,9 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
 
 /* ---- known identities ---- */
 
-/* Returns the number of an identity, or 0 if there is none. If the identity belongs to a NIC, a
- * copy of its name is kept. If out of memory, ends the job. */
+/* Returns the number of the segment or NIC with this identity, which is assigned when the identity
+ * is first seen, or 0 if the identity is 0. A NIC has a name, of which a copy is kept. If memory is
+ * exhausted, the job is ended. */
 static uint32_t number_of(struct registry *registry, uint64_t identity,
                           const struct myr_nic_name *name)
 {
@@ -227,8 +228,8 @@ static uint32_t number_of(struct registry *registry, uint64_t identity,
     return number;
 }
 
-/* Store the key of a segment when it is first read. If out of memory, the segment has no key, and
- * its processes cannot unseal secrets. */
+/* Store the public key of a segment when it is first read. If memory is exhausted, the key is lost,
+ * and no secret can be sealed for the processes of this segment. */
 static void store_key(uint32_t segment, const struct myr_public_key *public)
 {
     if (segment > node_key_room) {
@@ -259,7 +260,7 @@ static enum nicbarr_trouble trouble_of(const struct nicbarr_hello *hello)
                                          : NICBARR_NO_NIC;
 }
 
-/* Store the part of a hello that may change. */
+/* Store the part of a hello that may differ in a second hello. */
 static void describe_nics(struct nicbarr_peer *peer, const struct nicbarr_hello *hello)
 {
     peer->why = '\0' == hello->why[0] ? NULL : strdup(hello->why);

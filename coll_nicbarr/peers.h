@@ -44,16 +44,17 @@ const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
  * closing. */
 const struct myr_nic_name *nicbarr_nic_name(uint32_t nic, uint32_t number);
 
-/* Get the key that the peer's node and this one share by key agreement, which is computed once per
- * node. Returns false if the peer has no public key (`sealed`), or if out of memory. */
+/* Get the key that this node and the peer's node derive from each other's public keys (key
+ * agreement). It is computed once for each node. Returns false if the peer has no public key
+ * (`sealed`), or if out of memory. */
 bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *key);
 
 /* Write the reason why `peer` cannot participate into text[bytes]; returns the message. */
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
                                  char *text, size_t bytes);
 
-/* Returns the members of `comm`, by rank, which the caller frees with free(). If out of memory,
- * ends the job. */
+/* Returns the members of `comm` in an array by rank, which the caller frees with free(). If memory
+ * is exhausted, the job is ended. */
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm);
 
 /* Performs nicbarr_census() for the members of `comm`, with all known NICs. */

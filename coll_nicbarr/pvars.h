@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Performance variables: the NICs' counters for MPI's tools interface; see pvars.c. Called when
- * the component registers. */
+ * Open MPI registers the component. */
 #ifndef NICBARR_PVARS_H
 #define NICBARR_PVARS_H
 

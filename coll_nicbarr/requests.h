@@ -85,13 +85,13 @@ struct nicbarr_request {
         } stream;
         struct {
             struct nicbarr_user_op reduction;
-            bool started; /* false: only begun */
+            bool started; /* true after the first test, which writes this process's data */
         } user;
     } of;
 };
 
-/* Create a request on `comm`. If out of memory, waits until another request is freed, as Open MPI's
- * own non-blocking collectives do. The caller fills in `of`. */
+/* Create a request on `comm`. If memory is exhausted, the function waits until another request is
+ * freed, as Open MPI's own non-blocking collectives do. The caller fills in `of`. */
 nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation,
                                        mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                        bool persistent);
@@ -107,9 +107,10 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
                             struct nicbarr_wait wait, bool check);
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);
 
-/* Return the request to the program: fill in its parameters, and start it, unless it is persistent.
- * `request` may be NULL, which means out of memory (persistent.h). `fill_in` and this function
- * return Open MPI's error; on error there is no request. */
+/* Fill in the parameters of a new request by calling `fill_in`, start the request unless it is
+ * persistent, and return it to the program in `*handle`. `request` is NULL if it could not be
+ * created for lack of memory (persistent.h). Returns Open MPI's error, which may be that of
+ * `fill_in`; the request has then been freed. */
 int nicbarr_request_issue(nicbarr_request_t *request,
                           int (*fill_in)(nicbarr_request_t *request, const void *what),
                           const void *what, ompi_request_t **handle);

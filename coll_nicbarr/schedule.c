@@ -15,7 +15,7 @@ struct builder;
 /* Emit the steps of `rank`. The parameter is from 1 to size - 1, and ignored by algorithms without
  * one. */
 typedef void emit_steps(struct builder *builder, uint32_t parameter, uint32_t size, uint32_t rank);
-/* Returns the maximum of messages that any rank waits for. */
+/* Returns an upper bound on the messages that any rank waits for. */
 typedef uint32_t count_waits(uint32_t parameter, uint32_t size);
 
 static emit_steps emit_star, emit_all_to_all, emit_tree, emit_dissemination, emit_pairwise,
@@ -247,7 +247,8 @@ static void emit_all_to_all(struct builder *builder, uint32_t parameter, uint32_
     emit_dissemination(builder, size > 1 ? size - 1 : 1, size, rank);
 }
 
-/* Returns the number of exchanges, plus the messages of the partner in S' before and after them. */
+/* Returns an upper bound: one message for each exchange, and two for the messages that a rank of S
+ * receives from its partner in S' and vice versa (emit_pairwise()). */
 static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
 {
     uint32_t log2 = 0;
@@ -319,7 +320,7 @@ static void emit_over_tree(struct builder *builder, uint64_t degree, uint32_t si
     }
 }
 
-/* Returns the number of children and of the parent. */
+/* Returns the number of children, plus one for the parent. */
 static uint32_t tree_waits(uint32_t degree, uint32_t size)
 {
     (void)size;

@@ -2,8 +2,9 @@
 /* Barrier algorithms and their schedules, which are pure functions of the algorithm, its parameter,
  * the number of processes P, and the rank.
  *
- * Called by the node's planner (plan.c), by the model (model.c), by the simulator (bench/nicsim)
- * and by the tests. Independent of Open MPI, memory and time.
+ * Called to set up plans (layout.c) and groups (groups.c, myr/barrier.c), by the model (model.c),
+ * the simulator (bench/nicsim) and the tests. The functions use neither Open MPI nor shared memory
+ * nor a clock.
  *
  * Invariants, tested for every P up to 300:
  * - The arrival of every rank reaches every rank, directly or through others. (With NICBARR_ROOTED

@@ -26,8 +26,8 @@ static bool add_schedule(uint64_t *digest, struct nicbarr_choice choice, uint32_
     return true;
 }
 
-/* A single size is sufficient if it is not a power of two, because some algorithms have a special
- * case for powers of two. */
+/* The schedules for a single number of processes are sufficient. It is not a power of two, because
+ * then pairwise exchange would have no ranks beyond the power of two (emit_pairwise()). */
 uint64_t nicbarr_schedules_digest(void)
 {
     enum { SIZE = 13, PARAMETERS = 3 };

@@ -41,9 +41,9 @@ bool nicbarr_shape_without(struct nicbarr_shape *shape, uint32_t nics);
  * also keys of that table. */
 uint64_t nicbarr_shape_key(const struct nicbarr_shape *shape);
 
-/* Returns a digest of the schedules of all algorithms, or 0 if out of memory. Measurements of
- * another implementation have a different digest, because they do not apply to this implementation.
- * Takes about 100 us. */
+/* Returns a digest of the schedules of all algorithms, or 0 if out of memory. It is stored with
+ * measurements, so that they are not used by a version whose algorithms differ. Takes about 100
+ * us. */
 uint64_t nicbarr_schedules_digest(void);
 
 #endif

@@ -17,8 +17,8 @@ extern const char nicbarr_too_few_barriers[];
  * up the best known choice. Collective, within a blocking call; returns Open MPI's error. */
 int nicbarr_across_leave_first(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Enter the state in which there is a group for MPI_Ibarrier, if possible. Collective, within a
- * blocking call; returns Open MPI's error. */
+/* Perform all remaining steps of the setup, after which there is a group for MPI_Ibarrier if
+ * possible. Collective, within a blocking call; returns Open MPI's error. */
 int nicbarr_across_get_split(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 #endif

@@ -11,7 +11,7 @@
  * behalf of all its members (nicbarr_shape_without()). A failure that occurs before any packet was
  * sent is not counted.
  *
- * Called by across.c, candidate_groups.c and tune.c. Any thread. */
+ * Called by across.c, candidate_groups.c and tune.c, from any thread. */
 #ifndef NICBARR_SUSPECT_NICS_H
 #define NICBARR_SUSPECT_NICS_H
 
@@ -21,8 +21,9 @@
 /* Record whether packets of a kind of NIC have got through, after all members have tried. */
 void nicbarr_record_nic_test(uint32_t nic, bool good);
 
-/* Returns those of the kinds `nics` (bit n: NIC n) that the next communicator must exclude.
- * Called by rank 0 of each communicator, once per attempt that would be made. */
+/* Returns those of the kinds `nics` (bit n: NIC n) that the next communicator must exclude. Rank 0
+ * of a communicator calls this once before each setup, because each call counts as one setup from
+ * which these kinds are excluded. */
 uint32_t nicbarr_suspect_nics(uint32_t nics);
 
 #endif
