@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See exits.h. A process that leaves the segment before it ends (MPI_Finalize) has not failed. */
+/* See exits.h. A process that has left the segment before it ends (in MPI_Finalize) is not
+ * considered failed. */
 #include "ompi/exits.h"
 
 #include <errno.h>

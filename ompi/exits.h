@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Detects the death of processes of this node, in programs that survive failures (survival.h).
  *
- * The detection of Open MPI depends on PRRTE, which reaps the process and notifies the others, and
- * on the event loop, which opal_progress() runs every 10 ms only. To detect deaths sooner, each
- * process holds a pidfd of each member of its communicators, in one epoll set. Its progress
- * function polls the set once a millisecond and reports a death to Open MPI. When descriptors run
- * out, and for other nodes, only the detection of Open MPI is available.
+ * Open MPI itself detects a death late: PRRTE first reaps the process and notifies the others,
+ * which receive the notification in the event loop, and opal_progress() runs this loop every 10 ms
+ * only. To detect deaths sooner, each process holds a pidfd of each member of its communicators on
+ * this node, in one epoll set. A progress function polls the set once a millisecond and reports
+ * deaths to Open MPI. For processes on other nodes, and when descriptors run out, only Open MPI's
+ * own detection is available.
  *
- * Threads: any thread may call nicbarr_exits_watch(). One thread opens before all other calls, and
- * closes after them. */
+ * Any thread may call nicbarr_exits_watch(). A single thread calls nicbarr_exits_open() before all
+ * other calls, and nicbarr_exits_close() after them. */
 #ifndef NICBARR_EXITS_H
 #define NICBARR_EXITS_H
 

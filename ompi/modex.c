@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A process publishes its data before its MPI_Init ends. Therefore this timeout expires only if
- * there are no data, so it may be long. */
+/* Timeout for the data of a process, which it publishes before its MPI_Init ends. The timeout may
+ * be long, because it only expires if the process publishes no data. */
 enum { WAITED_SECONDS = 30 };
 
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
@@ -123,9 +123,9 @@ static bool wait_for_answer(struct query *query)
     return answered;
 }
 
-/* Queries the peer's server, which replies immediately if the peer is running. For a process that
- * has ended there is no reply, but its data need not be queried, because the PML received all of
- * them when it added the process. */
+/* Queries the peer's server, which replies immediately if the peer is running. A query about a
+ * process that has ended is not answered, but is also not needed, because this process received all
+ * data of the other one when the PML added it. */
 static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
                          size_t *bytes)
 {

@@ -22,7 +22,8 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
 /* Reports a problem for a component. */
 typedef void (*nicbarr_complain_fn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns whether a component's ("btl_myr") parameter is in its range. If not, calls `complain`. */
+/* Returns whether a parameter of `component` (such as "btl_myr") is in its range. If it is not,
+ * calls `complain`. */
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most);
 
@@ -38,8 +39,8 @@ bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component
  * shared memory, divided by the number of the job's processes on this node. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
-/* Writes the error message for users when messages of a component ("mtl") to a process have been
- * lost. */
+/* Writes the message that tells users that messages to process `name` have been lost. `framework`
+ * is that of the calling component, such as "mtl". */
 void nicbarr_nic_lost(char *text, size_t room, const char *framework,
                       const opal_process_name_t *name);
 

@@ -43,8 +43,8 @@ struct nicbarr_number nicbarr_number_of(const char *component, const char *name,
     }
     number.is_number = parse_number(number.text, &value);
     if (number.is_number && (value < INT_MIN || value > INT_MAX)) {
-        number.value = value; /* otherwise Open MPI's value is kept, which a file may have
-                                 overridden */
+        number.value = value; /* a value that fits an int is taken from Open MPI, because a file may
+                                 have overridden the environment */
     }
     return number;
 }

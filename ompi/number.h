@@ -3,8 +3,9 @@
  * invalid ones. Open MPI silently reads a text that is not a number as 0, and truncates numbers
  * that do not fit an int.
  *
- * Parameters on mpirun's command line are in the environment. Those in a parameter file are not
- * accessible, so for them only the number of Open MPI is available. */
+ * mpirun passes the parameters of its command line in the environment, from which their texts are
+ * read. The texts in a parameter file are not accessible, so for these parameters only the number
+ * that Open MPI has read is available. */
 #ifndef NICBARR_NUMBER_H
 #define NICBARR_NUMBER_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* System calls on a barrier's path, made without the C library.
+/* System calls on the critical path of a barrier, made without the C library.
  *
- * Each call through the C library touches three pages of memory (its own, and two of the linkage),
- * and a process that was just scheduled takes a TLB miss for each. With 16 processes on 2 CPUs a
- * barrier in shared memory takes 1.21 times the raw limit this way, and 1.27 times with the
- * library's sched_yield() (alternating, 4 times each, Open MPI 4.1.4). Furthermore, the library's
- * calls for sockets are cancellation points, which costs 25 ns a call in a process with several
- * threads, as with Open MPI.
+ * A call through the C library touches three additional pages of memory, that of the function and
+ * two of the dynamic linkage, and a process that has just been scheduled takes a TLB miss for each
+ * of them. With 16 processes on 2 CPUs, a barrier in shared memory takes 1.21 times the raw limit
+ * with the functions of this file, and 1.27 times with the library's sched_yield() (Open MPI 4.1.4;
+ * both variants were measured alternately, 4 times each).
+ *
+ * The library's functions for sockets are also cancellation points, which costs 25 ns for each call
+ * if the process has several threads, as is the case with Open MPI.
  *
  * The functions return the kernel's result: an error is a negative number. Any thread may call
  * them. */

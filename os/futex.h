@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleeping on a word of 32 bits, and waking its sleepers (futex(2)).
  *
- * The word may be shared between processes, so these are not the private operations. Any thread may
- * call these functions. */
+ * The word may be in memory that several processes share, so FUTEX_PRIVATE_FLAG is not set. Any
+ * thread may call these functions. */
 #ifndef OS_FUTEX_H
 #define OS_FUTEX_H
 
@@ -27,7 +27,8 @@ enum { OS_FUTEX_NAP_US = 200 };
 
 /* Sleeps until a wakeup, but at most for `timeout_us`. Returns immediately if `word` is not equal
  * to `seen`. Wakeups may be spurious, so the caller checks the word again. If the system refuses
- * the call (a seccomp filter), there are no wakeups, and this is a short sleep. */
+ * the call, for example because of a seccomp filter, wakeups have no effect, and the function only
+ * sleeps for a short time. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads in addition to the program's own. They have small stacks, and all signals blocked, so
- * that the program's signal handlers do not run in them. */
+/* Creates threads in addition to those of the program. They have small stacks, and all signals
+ * blocked, so that the program's signal handlers do not run in them. */
 #ifndef OS_THREAD_H
 #define OS_THREAD_H
 

@@ -111,7 +111,8 @@ static void gather_evidence(const struct nicbarr_shape *shape, const char *what,
     nicbarr_node_cache_find(nicbarr_cache_file_key(&any, shape, key), evidence);
 }
 
-/* Look up the name of the best choice according to the files (NICBARR_CHOICE_TEXT bytes). */
+/* Look up the best choice according to the files. Its name is written into
+ * name[NICBARR_CHOICE_TEXT]. */
 static bool read_name(const struct nicbarr_shape *shape, const char *what, char *name, bool *sure)
 {
     struct nicbarr_finding finding = {.sure = false};
@@ -153,13 +154,13 @@ bool nicbarr_cache_read(const struct nicbarr_shape *shape, const char *what,
 
 /* ---- writing ---- */
 
-/* Upper limit of the confidence of a provisional result, so that it is never sufficient alone. */
+/* A provisional result is stored with at most this confidence, so that it never suffices alone. */
 static const double most_provisional = 0.9;
 
 _Static_assert((int)NICBARR_CLASS_TEXT <= (int)NICBARR_CACHE_WHAT,
                "the name of a class fits into NICBARR_CACHE_WHAT");
 
-/* Add the measurement to the cache. If out of memory, it is dropped. */
+/* Add the measurement to the cache. If memory is exhausted, it is dropped. */
 static void add_measurement(const struct nicbarr_shape *shape, const char *what,
                             const struct nicbarr_measurement *measurement)
 {
@@ -199,7 +200,7 @@ void nicbarr_cache_add(const struct nicbarr_shape *shape, const char *what,
             ++measurement.count;
         }
     }
-    /* without the reference, the others cannot be compared */
+    /* without the reference, Open MPI's own function, the others cannot be compared */
     if (contest->count > 1 && contest->of[0].rounds > 0) {
         add_measurement(shape, what, &measurement);
     }

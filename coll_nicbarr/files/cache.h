@@ -22,7 +22,8 @@ bool nicbarr_cache_ready(void);
  * only the first call has an effect. */
 void nicbarr_cache_prefetch(ompi_communicator_t *comm, uint32_t calls_before);
 
-/* Stop reading, because the component closes. */
+/* Called when the component closes: stop reading, and wait, with a timeout, until all added
+ * measurements are written. */
 void nicbarr_cache_close(void);
 
 /* Look up the best known choice for `shape` and `what` (the name of a collective and its size;

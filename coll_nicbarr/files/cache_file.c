@@ -18,8 +18,9 @@
 
 enum {
     PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
-    /* Timeouts for the lock of the file. The wait is longer if no other user can hold the lock.
-     * After a timeout the measurement is lost, and a later job measures again. */
+    /* Timeouts for the lock of the file. The first one, which is longer, applies if no other user
+     * can hold the lock. After a timeout the measurement is lost, and a later job measures
+     * again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
@@ -205,7 +206,7 @@ static bool rewrite_file(const char *path, const char *key,
     if (out < 0) {
         return false;
     }
-    /* only after create_temporary(); see cache_file.h */
+    /* over NFS, the file must not be read before create_temporary(); see cache_file.h */
     char *text = nicbarr_cache_file_text(path, &bytes, error);
     if (NULL == text) {
         close(out);

@@ -13,7 +13,8 @@
  * the old file is read. This makes the client revalidate the directory, so that it reads a file
  * that another host has just renamed.
  *
- * The process keeps no copy of the file; each lookup reads it once.
+ * These functions keep no copy of a file, and read it once in each call. (node_cache.c keeps the
+ * text of all files for a node.)
  *
  * The functions may be called by any thread of any process. If there is a problem to report,
  * `error` contains the message; otherwise its text stays empty. Its status is MYR_ERR_FOREIGN if

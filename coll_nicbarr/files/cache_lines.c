@@ -90,8 +90,8 @@ static bool read_measurement(const json_t *json, struct nicbarr_measurement *mea
 
 /* ---- lists of measurements ---- */
 
-/* Insert `one` into the list from `first` on, which is sorted by time. If the list is full, the
- * oldest is dropped. */
+/* Insert `one` into the measurements from index `first` on, which are sorted by time. If there are
+ * too many, the oldest is dropped. */
 static void insert_measurement(struct nicbarr_evidence *evidence, uint32_t first,
                                const struct nicbarr_measurement *one)
 {
@@ -153,7 +153,7 @@ static bool is_shallow(const char *text, size_t bytes)
     return depth <= NICBARR_CACHE_DEPTH;
 }
 
-/* Add the measurements of a line to those from `first` on. */
+/* Add the measurements of a line to those from index `first` on. */
 static void read_line(const char *line, size_t bytes, struct nicbarr_evidence *evidence,
                       uint32_t first)
 {

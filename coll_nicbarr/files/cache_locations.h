@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determines the files of the tuning cache, from the list in coll_nicbarr_cache.
  *
- * Called by cache.c, and by `nicbarr doctor`. Reads the environment (XDG_CACHE_HOME, HOME), and
- * opens no file. Any thread. */
+ * Called by component.c, by node_cache.c and cache_writer.c, and by `nicbarr doctor` (tools/probe).
+ * The functions read the environment (XDG_CACHE_HOME, HOME), but open no files. Any thread may call
+ * them. */
 #ifndef NICBARR_CACHE_LOCATIONS_H
 #define NICBARR_CACHE_LOCATIONS_H
 

@@ -2,7 +2,8 @@
 /* Stores an error that a background thread has encountered with a file of the tuning cache, until
  * another thread prints it. nicbarr's own threads must not use Open MPI's output functions.
  *
- * Called by node_cache.c and cache_writer.c; cache.c prints it. Any thread. */
+ * Errors are stored by node_cache.c and cache_writer.c, and printed by cache.c. Any thread may call
+ * these functions. */
 #ifndef NICBARR_CACHE_TROUBLE_H
 #define NICBARR_CACHE_TROUBLE_H
 

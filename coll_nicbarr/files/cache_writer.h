@@ -3,7 +3,7 @@
  * may take seconds to respond, and many jobs may write to the same file. If no thread can be
  * created, additions are written immediately.
  *
- * Called by cache.c. Any thread. */
+ * Called by cache.c, from any thread. */
 #ifndef NICBARR_CACHE_WRITER_H
 #define NICBARR_CACHE_WRITER_H
 
@@ -26,10 +26,11 @@ struct nicbarr_cache_addition {
  * ownership. */
 void nicbarr_cache_writer_add(struct nicbarr_cache_addition *addition);
 
-/* Wait until all additions are written, with a timeout, because the job ends. */
+/* Wait until all additions are written, but not longer than a second, because the job is about to
+ * end. */
 void nicbarr_cache_writer_close(void);
 
-/* If no file of a list has accepted an addition, the error of its first file. */
+/* Contains the error of the first file of a list, if none of its files has accepted an addition. */
 extern struct nicbarr_cache_trouble nicbarr_cache_writer_trouble;
 
 #endif

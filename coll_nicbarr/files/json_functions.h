@@ -16,8 +16,8 @@
  * call nicbarr_json_usable(). */
 const char *nicbarr_json_check(const char **file);
 
-/* Returns whether the last check, if there was any, has found jansson's functions only. Any thread.
- */
+/* Returns false if the last check has found a function that is not jansson's. Any thread may call
+ * this. */
 bool nicbarr_json_usable(void);
 
 #endif

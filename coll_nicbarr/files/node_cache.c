@@ -36,7 +36,7 @@ struct reading {
 
 static struct {
     pthread_mutex_t lock;
-    unsigned opened; /* incremented when the component is closed, because it may be opened again */
+    unsigned opened; /* how often the component was closed; afterwards it may be opened again */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nicbarr_cache_trouble nicbarr_node_cache_trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -59,7 +59,7 @@ static const char *texts_at(struct myr_segment *segment, size_t *bytes)
 
 /* ---- reading ---- */
 
-/* Append a file's content to `texts`. If out of memory, the file is ignored. */
+/* Append a file's content to `texts`. If memory is exhausted, the file is ignored. */
 static void append_text(char **texts, size_t *bytes, const char *text, size_t more)
 {
     char *longer = realloc(*texts, *bytes + more + 1);

@@ -7,7 +7,7 @@
  * are not read again for this job's own additions, because these are also stored in the segment's
  * key-value table.
  *
- * Called by cache.c and component.c. Any thread. */
+ * Called by cache.c, from any thread. */
 #ifndef NICBARR_NODE_CACHE_H
 #define NICBARR_NODE_CACHE_H
 
@@ -20,10 +20,11 @@ bool nicbarr_node_cache_ready(void);
 /* Add the measurements of `key` to `evidence`, once the files have been read. */
 void nicbarr_node_cache_find(const char *key, struct nicbarr_evidence *evidence);
 
-/* The error of the first file that this process could not read. */
+/* Contains the error of the first file that this process could not read. */
 extern struct nicbarr_cache_trouble nicbarr_node_cache_trouble;
 
-/* Stop reading, because the component closes. */
+/* Called when the component closes: a thread that is still reading no longer publishes its
+ * result. */
 void nicbarr_node_cache_close(void);
 
 #endif

@@ -8,7 +8,7 @@
  * A file is read or written as a whole, by a single system call if the kernel completes it. Files
  * that exceed the caller's size limit are rejected without being read.
  *
- * Threads: any. */
+ * Any thread may call these functions. */
 #ifndef NICBARR_REGULAR_FILE_H
 #define NICBARR_REGULAR_FILE_H
 

@@ -2,8 +2,8 @@
 /* The report shows how each communicator's collectives are implemented, and the measurements behind
  * these choices; see report.c.
  *
- * Called when an implementation is chosen (fallback.c, setup.c, across.c, tune.c; data.c,
- * data_tune.c), and at the end. Any thread. */
+ * Called when an implementation is chosen (by setup.c, across.c, declining.c, split.c, barrier.c,
+ * choice/ and data/), and when the component closes. Any thread may call these functions. */
 #ifndef NICBARR_REPORT_H
 #define NICBARR_REPORT_H
 

@@ -29,8 +29,9 @@ void nicbarr_entries_remove(json_t *entries, const json_t *entry);
 
 /* Set the entries of `process` (a unique name in the job) in the file at `path`, and keep the
  * entries of other processes of the job. Entries with "collective" go to its list "collectives",
- * all others to "communicators". `head` is the document without entries, with "format" and "job";
- * it may have entries afterwards. Returns false, with a message, if the file cannot be written. */
+ * all others to "communicators". `head` is the document without entries, which contains at least
+ * "format" and "job"; the function may add entries to it. Returns false, with a message, if the
+ * file cannot be written. */
 bool nicbarr_report_file_write(const char *path, json_t *head, const char *process,
                                const json_t *entries, struct myr_error *error);
 

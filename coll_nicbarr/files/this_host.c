@@ -37,7 +37,8 @@ static void read_processor_name(void)
     }
 }
 
-/* Threads may create communicators, and so read the tuning cache, at the same time. */
+/* Several threads may call this concurrently, because threads that create communicators may look up
+ * the tuning cache. */
 const char *nicbarr_processor_name(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
