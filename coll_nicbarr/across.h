@@ -40,9 +40,9 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
  * (suspect_nics.h). */
 void nicbarr_across_decline_suspect(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Fall back to Open MPI's own functions; all members do so in the same call. The warning gives this
- * member's `error` as the reason. If `error` is NULL or empty, it says that packets do not get
- * through. The group of MPI_Ibarrier is kept, since requests may be outstanding on it. */
+/* Fall back to Open MPI's own functions; all members do so in the same call. The reason in the
+ * warning is this member's `error`, or, if `error` is NULL or empty, that packets do not get
+ * through. The group of MPI_Ibarrier is kept, because requests may be outstanding on it. */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error);
 

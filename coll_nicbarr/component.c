@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component that Open MPI loads: registers, opens and closes it.
+/* The component that Open MPI loads: its registration, opening and closing.
  *
  * Open MPI opens the component before the modex. When the component is opened, the process joins
  * the segment of its node and publishes whether this succeeded. If it did not, the job continues:
@@ -491,8 +491,8 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    /* All members know the same reason, so a single message suffices for all nodes and
-     * containers. */
+    /* The reason is the same on all members, so a single message is sufficient, even if the members
+     * are on several nodes or in containers without a common segment. */
     const bool speak = is_first_with_component(comm) &&
                        (NULL != component->segment ? nicbarr_warn_once(NICBARR_MESSAGE_DECLINED)
                                                    : !component->explained);

@@ -302,8 +302,8 @@ static bool try_epoch(struct myr_nic_group *group, struct myr_error *error)
     return wait_for_test(group, (struct nicbarr_wait){.epoch = epoch}, error);
 }
 
-/* Execute a broadcast of maximum length from the first process of a node. There is space in the
- * window, because the barrier has just completed. */
+/* Execute a broadcast of maximum length from the first process of a node. The root need not wait
+ * for space in the group's window, which was empty after the preceding barrier. */
 static bool try_broadcast(struct myr_nic_group *group, uint32_t root, struct myr_error *error)
 {
     myr_nic_bcast_begin(group, root);

@@ -15,9 +15,10 @@
 #include "coll_nicbarr/nics.h"
 #include "libmyr/seal.h"
 
-/* The version of hellos, and of all other formats and protocols that processes must have in common.
- * Any change to one of them changes the lower half of this number. A machine with the other byte
- * order reads a different number, and therefore does not participate. */
+/* The version of hellos, and of the protocols by which processes agree on choices, measure them and
+ * re-evaluate them. With any change to these, the lower half of this number must be changed.
+ * (CONTRIBUTING.md lists the numbers of other formats.) A machine with the other byte order reads a
+ * different number, and therefore does not participate. */
 enum { NICBARR_HELLO_FORMAT = 0x4e420005 };
 
 struct nicbarr_hello {

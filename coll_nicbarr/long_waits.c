@@ -56,8 +56,8 @@ void nicbarr_find_call(char *call, char *caller)
     }
 }
 
-/* Write the members' ranks in the job as ranges, in the order of ranks. The text is empty if they
- * do not fit, or belong to several jobs. */
+/* Write the members' ranks in the job as ranges, in the order of their ranks in `comm`. The text is
+ * empty if the ranges do not fit, or if the members belong to several jobs. */
 static void list_ranks(ompi_communicator_t *comm, char *text, size_t room)
 {
     const int size = ompi_comm_size(comm);

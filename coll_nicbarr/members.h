@@ -30,8 +30,9 @@ bool nicbarr_has_other_jobs(ompi_communicator_t *comm);
 /* Returns whether the communicator is on several nodes. All members get the same answer.
  *
  * Open MPI provides the nodes of all processes of the same job. However, it provides the node of a
- * process in another job only if the two processes have communicated. In this case the hellos of
- * the members decide: a process that does not share this process's segment is on another node. */
+ * process in another job only if the two processes have communicated. Therefore, if a member
+ * belongs to another job, the hellos of the members decide: a process that does not share this
+ * process's segment is considered to be on another node. */
 bool nicbarr_is_across(ompi_communicator_t *comm);
 
 #endif

@@ -17,10 +17,11 @@
  * blocking functions go through this file, Open MPI never calls a blocking function of this
  * component while another one is executed on the same communicator, for example to measure.
  *
- * The non-blocking functions in this second table are the same as in the communicator's first one,
- * because Open MPI may call them from within progress (MPI_Comm_idup), at a different point of the
- * program on each process. nicbarr calls the non-blocking functions of the components below
- * directly; in 4.1, 5.0 and 6.0 they do not use the table. */
+ * The entries of non-blocking functions are the same in both tables. Open MPI calls some of these
+ * functions from within progress (MPI_Comm_idup), which may happen on one process while the second
+ * table is in use, and on another process while the first one is; both must then call the same
+ * function. nicbarr calls the non-blocking functions of the components below directly; in 4.1, 5.0
+ * and 6.0 they do not use the table. */
 #ifndef NICBARR_OPENMPI_H
 #define NICBARR_OPENMPI_H
 

@@ -9,8 +9,8 @@
  * once for each process and once for each NIC, regardless of the number of communicators that
  * contain them.
  *
- * Any thread may call the query functions. A single thread calls the function for opening before
- * them, and the function for closing after them. */
+ * Any thread may call the query functions. A single thread calls nicbarr_peers_open() before them,
+ * and nicbarr_peers_close() after them. */
 #ifndef NICBARR_PEERS_H
 #define NICBARR_PEERS_H
 

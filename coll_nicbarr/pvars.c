@@ -2,7 +2,7 @@
 /* Performance variables of MPI's tools interface (MPI_T_pvar_...).
  *
  * coll_nicbarr_<kind>_<counter> are the counters of the NICs, which firmware/counters.h lists. They
- * start when the NIC is opened, include all processes that share it, and are 0 if there is no such
+ * count from the opening of the NIC, for all processes that share it, and are 0 if there is no such
  * NIC.
  *
  * coll_nicbarr_comparisons and coll_nicbarr_switches count the comparisons (watch.c) of this

@@ -7,8 +7,11 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Set the communicator up, at its first collective, without communication. Returns false if it
- * cannot be served; then Open MPI's own functions have been restored. */
+/* On one node, set the communicator up at its first collective, without communication. Returns
+ * false if it cannot be served; then Open MPI's own functions have been restored.
+ *
+ * Across nodes, this only returns whether the group of MPI_Ibarrier has been set up, because the
+ * setup takes messages. */
 bool nicbarr_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 #endif

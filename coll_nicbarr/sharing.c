@@ -25,7 +25,7 @@ struct addressees {
     bool all_have; /* all nodes have a public key */
 };
 
-/* Returns false if out of memory. */
+/* Number the nodes of the processes `peers`. Returns false if out of memory. */
 static bool number_nodes(const struct nicbarr_peer *const *peers, uint32_t size, uint32_t rank,
                          struct addressees *nodes)
 {

@@ -3,8 +3,8 @@
 # benchmarks, the tests, demo.sh).
 # shellcheck shell=bash
 
-# mpirun requires the first two to run as root, and the last one to start more processes than there are
-# processors. Open MPI 4.1 reads the variables OMPI_, later releases PRTE_.
+# Without these variables, mpirun refuses to run as root, or to start more processes than there are
+# processors. Open MPI 4.1 reads those that begin with OMPI_, later releases those that begin with PRTE_.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1

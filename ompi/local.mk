@@ -14,8 +14,8 @@ ompi_libompi_release_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 
 ## Open MPI closes and unloads its components before it stops its own threads, which may still execute the
 ## components' code. Therefore nicbarr's components stay loaded until the process ends. They may be opened
-## again, so opening starts from a clean state. In addition, valgrind can then name the functions that have
-## leaked memory, which test.sh requires, because symbols of an unloaded library are not available.
+## again, so opening starts from a clean state. This also allows valgrind to name the functions that have
+## leaked memory, on which test.sh relies: the symbols of an unloaded library are not available.
 stay_loaded = -Wl,-z,nodelete
 
 modulefiledir = $(datadir)/modulefiles/nicbarr

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters of the node's NIC that the message components (btl/myr, mtl/myr) share, and messages
- * to users: about values out of range, lost messages and unresponsive nodes. */
+/* The parameters of the node's NIC that the components for point-to-point messages (btl/myr,
+ * mtl/myr) have in common, and their warnings and errors for users, about values out of range, lost
+ * messages and unresponsive nodes. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 

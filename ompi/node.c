@@ -26,8 +26,9 @@ static bool same_series(void)
 }
 #else
 /* Returns whether the running Open MPI is of the series for which this component was built.
- * Components are not linked with the library that contains MPI's functions, because there are two
- * such libraries. Therefore the version is read from a component of Open MPI. */
+ * Components cannot call MPI_Get_library_version(), because they are linked with neither of the two
+ * libraries that contain MPI's functions. Therefore the version is read from a component of Open
+ * MPI. */
 static bool same_series(void)
 {
     const mca_base_component_t *own = &opal_accelerator_base_selected_component.base_version;

@@ -180,8 +180,8 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     return true;
 }
 
-/* Flags of a module for osc/rdma only, which ob1 ignores. (5.0 would implement one-sided
- * communication with messages itself, but 5.0.7 computes wrong results in that case.) */
+/* Flags of a module for osc/rdma only, which ob1 ignores. (Without such a module, 5.0 would
+ * implement one-sided operations by messages, but 5.0.7 computes wrong results in that case.) */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_ONESIDED                                                                       \
     (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS)
@@ -234,8 +234,9 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     }
 #endif
 
-/* Returns whether the callback of this tag needs the sender's endpoint. 5.0 implements one-sided
- * communication with messages, and sends replies through the endpoint. */
+/* Returns whether the callback of this tag needs the sender's endpoint. Since 5.0, Open MPI can
+ * implement one-sided operations by messages with tags of its own, to which it replies through the
+ * endpoint. */
 static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
 {
 #if OMPI_MAJOR_VERSION == 4
