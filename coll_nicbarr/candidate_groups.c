@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See candidate_groups.h. Members agree by Open MPI's own functions. */
+/* See candidate_groups.h. The members agree on failures by means of Open MPI's own functions. */
 #include "coll_nicbarr/candidate_groups.h"
 
 #include <string.h>

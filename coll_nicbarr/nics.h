@@ -5,8 +5,8 @@
  * Number 0 is not a NIC, but stands for the processes of a node themselves (schedule.h).
  *
  * Called by component.c, which opens and closes the NICs, and by the files that execute
- * collectives, write the report or provide counters. A single thread opens the NICs before they are
- * used by any other, and closes them afterwards. */
+ * collectives, write the report or provide counters. component.c opens NICs in one thread at a
+ * time, and closes them when no thread uses them any more. */
 #ifndef NICBARR_NICS_H
 #define NICBARR_NICS_H
 

@@ -169,7 +169,7 @@ static bool is_still_lost(uint64_t key, uint32_t heard_ms)
     return is_lost;
 }
 
-/* Find the first of the missing nodes that is lost, so that waiting for it is useless. */
+/* Find the first missing node that is lost, so that the group is not expected to complete. */
 static bool find_still_lost(const mca_coll_nicbarr_module_t *module,
                             const struct myr_nic_group *group, const struct silent *silent,
                             uint32_t *node)

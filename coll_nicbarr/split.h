@@ -10,7 +10,7 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* The reason that the report gives why Open MPI's own function executes MPI_Barrier at first. */
+/* The reason that the report states while Open MPI's own function executes the first barriers. */
 extern const char nicbarr_too_few_barriers[];
 
 /* Leave the state NICBARR_BARRIER_ACROSS_FIRST: determine which NICs can execute barriers, and look

@@ -43,9 +43,9 @@ static char *node_of(const opal_process_name_t *process)
     return OPAL_SUCCESS == rc ? node : NULL;
 }
 
-/* Returns whether this node's server certainly has the data of the process, if there are any. It
- * has the data of processes on this node, which published everything before the start-up fence,
- * unless Open MPI skips that fence. */
+/* Returns whether this node's server is certain to have the data of the process, provided that the
+ * process has published any. This is the case for processes on this node, which publish everything
+ * before the start-up fence, unless Open MPI skips this fence. */
 static bool has_published_here(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hides the differences between Open MPI releases: only this file depends on the release.
+/* Hides the differences between Open MPI releases. Outside of ompi/, no code depends on the
+ * release.
  *
  * Every file that includes Open MPI's internal headers includes this file first. Components are
  * built for one release (4.1, 5.0 or 6.0), and check this when they are opened, because Open MPI

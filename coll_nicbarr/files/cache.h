@@ -18,8 +18,8 @@
 bool nicbarr_cache_ready(void);
 
 /* Start to read the files in advance, because rank 0 will look up a choice after some more calls.
- * Each call of a collective calls this function with the number of previous calls, `calls_before`;
- * only the first call has an effect. */
+ * Each collective calls this function with the number of its previous calls, `calls_before`; only
+ * the first call has an effect. */
 void nicbarr_cache_prefetch(ompi_communicator_t *comm, uint32_t calls_before);
 
 /* Called when the component closes: stop reading, and wait, with a timeout, until all added

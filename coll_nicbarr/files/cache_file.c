@@ -18,9 +18,9 @@
 
 enum {
     PATH_BYTES = PATH_MAX + 8, /* for a path with a suffix */
-    /* Timeouts for the lock of the file. The first one, which is longer, applies if no other user
-     * can hold the lock. After a timeout the measurement is lost, and a later job measures
-     * again. */
+    /* Timeouts for the lock of the file. OWN_LOCK_MS applies if the directory is private, so that
+     * no other user can hold the lock. After a timeout the measurement is lost, and a later job
+     * measures again. */
     OWN_LOCK_MS = 30000,
     FOREIGN_LOCK_MS = 2000,
 };
@@ -124,9 +124,9 @@ static int make_dirs(const char *path, const char *below)
     return why;
 }
 
-/* Returns whether the file is a cache. This is checked before the lock file is created: the lock
- * file is never removed, so it must not be created next to a file that does not belong to
- * nicbarr. */
+/* Returns whether the file is a cache, empty or missing. This is checked before the lock file is
+ * created: the lock file is never removed, so it must not be created next to a file that does not
+ * belong to nicbarr. */
 static bool is_cache_file(const char *path, struct myr_error *error)
 {
     size_t bytes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads and writes the format of the files of the tuning cache, JSON Lines (docs/tuning-cache.md).
  * The first line contains the name of the format, and there is one further line for each key. The
- * functions are pure. They are called by cache_file.c, which handles files, locks and keys.
+ * functions are pure. They are called by cache_file.c, which handles files, locks and keys, and by
+ * node_cache.c.
  *
  * The line of a key is found by its first bytes, and only this line is parsed. Input that differs
  * from the format as written here is ignored without an error, and is dropped eventually like the

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Paths are relative to an open directory, so that they are short, because a thread may have a
- * small stack. */
+/* A thread may have a small stack. Therefore paths are relative to an open directory, so that they
+ * fit into small buffers. */
 enum { ETHERNET = 1, INFINIBAND = 32, LINE_BYTES = 64, PATH_BYTES = NAME_MAX + 32 };
 
 /* Open the directory `name` below the root of sysfs. Returns NULL if there is none. */
