@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #ifdef __bpf__
-typedef volatile uint32_t myr_word; /* the only atomics of BPF are counters */
+typedef volatile uint32_t myr_word; /* BPF has atomic operations for counters only */
 #else
 #include <stdatomic.h>
 typedef _Atomic uint32_t myr_word;

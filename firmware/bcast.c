@@ -107,7 +107,7 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
     if (UINT32_MAX == index) {
         return false;
     }
-    if (held == number && 0 != bytes) { /* a new group's slots contain a number, but no block */
+    if (held == number && 0 != bytes) { /* a slot that has never held a block also has a number */
         mcp_bcast_message(group, index, root, number, bytes, message);
         return true;
     }

@@ -11,8 +11,9 @@
  * go to the nodes at distance d = i * b^k on the circle of nodes. These messages form a tree for
  * every root: the block starts at the root, and each node whose distance from the root is less than
  * b^k forwards the block to distance d = i * b^k, unless this would go past the root. Each node
- * then gets the block exactly once. This is the tree of degree b (binomial if b is 2), so a single
- * table contains a tree for each root. b^k is called the reach of the message.
+ * then gets the block exactly once. The result is a tree of degree b (a binomial tree if b is 2).
+ * Since this holds for any root, a single table of messages contains a tree for each root. b^k is
+ * called the reach of the message.
  *
  * Window. Each block is stored in a slot, whose index is the number of the broadcast modulo the
  * size of the window, and the hosts read the block there. When all processes of a node have read

@@ -49,7 +49,8 @@ static struct mcp_connection *find_first_departed(struct mcp_nic *nic)
     return first;
 }
 
-/* Takes an entry of the table, out of its bucket. Returns NULL if the table is full. */
+/* Takes an entry of the table, and removes it from its bucket. Returns NULL if the table is
+ * full. */
 static struct mcp_connection *take_entry(struct mcp_nic *nic, struct mcp_board *board)
 {
     struct mcp_messages *m = &nic->messages;
@@ -286,7 +287,7 @@ uint32_t mcp_messages_leave(struct mcp_nic *nic, struct mcp_board *board)
 
 /* ---- unresponsive peers ---- */
 
-/* Returns whether this process has already been notified of the present silence of the peer.
+/* Returns whether this recipient has already been notified of the present silence of the peer.
  * Otherwise records that it is notified now. */
 static bool was_notified(struct mcp_connection *c, uint32_t recipient)
 {

@@ -16,11 +16,12 @@
  * head-of-line blocking). Of the messages set aside, the first one for each port has a retry time;
  * once it is accepted, the others follow.
  *
- * A NIC that is closed tells its peers so (LEFT). Each closing is final, since the next NIC of that
- * node has another key. From then on the connection has no messages and sends none, and packets of
- * that NIC that arrive late are dropped. When the table is full, the entry of the NIC that left
- * first is reused. Hosts may still have the connection's handle, which therefore contains the
- * entry's generation. */
+ * A NIC that is closed notifies its peers (LEFT). This is final, because the next NIC of that node
+ * has another key. A peer that was notified removes all messages from the connection, sends no
+ * further ones, and drops packets of the closed NIC that arrive late. The entry of the connection
+ * stays in the table until the table is full; then the entry of the NIC that left first is reused.
+ * Since hosts may still have the handle of the old connection, a handle also contains the
+ * generation of the entry. */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
 
@@ -68,7 +69,7 @@ struct mcp_connection {
     bool active;
     bool aware;          /* whether the peer has replied that it knows that this NIC is closed */
     uint16_t generation; /* how often the entry was reused */
-    uint32_t departure;  /* the peer was the NIC of this number to leave; 0: it has not left */
+    uint32_t departure;  /* rank of the peer in the order in which NICs left; 0: it has not left */
 
     /* The sending half. */
     uint16_t round;
@@ -91,7 +92,7 @@ struct mcp_connection {
 
     /* The receiving half. */
     uint32_t expected;
-    uint32_t notified; /* bits of the ports to which the silence was reported */
+    uint32_t notified; /* bits of the recipients to which the silence was reported */
     uint16_t incoming_round;
     uint64_t
         refused_ports; /* bit n: messages to a port with number n, n + 64 and so on were refused for
@@ -141,9 +142,9 @@ static inline uint32_t mcp_index_of(uint32_t handle)
     return handle & 0xffff;
 }
 
-/* Returns the connection with this handle, or NULL if its entry does not exist or was reused. (A
- * handle becomes valid again when its entry has been reused 2^16 times; messages to the port that
- * it was made for are refused then, because of the port's key.) */
+/* Returns the connection with this handle, or NULL if its entry does not exist or was reused. (When
+ * an entry has been reused 2^16 times, an old handle becomes valid again. Messages that are sent by
+ * means of this handle are then refused, because they contain the key of a port of the old NIC.) */
 static inline struct mcp_connection *mcp_connection_at(struct mcp_nic *nic, uint32_t handle)
 {
     const uint32_t index = mcp_index_of(handle);

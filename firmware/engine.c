@@ -85,8 +85,10 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* In a barrier, a message implies that the message of the previous epoch was sent. In a group
-     * with data this is not sufficient, because the data of the previous epoch would be missing. */
+    /* The peer has also sent its message of the previous epoch, but that message may have been
+     * lost. A barrier does not need it any more, whereas a group that carries data still needs the
+     * data in it. Therefore such a group accepts the messages of a peer only in the order of
+     * epochs. */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }

@@ -41,8 +41,8 @@ struct mcp_messages {
     uint32_t connections;          /* entries used so far */
     uint32_t peers;                /* number of connected NICs that have not left */
     uint32_t departures;           /* number of those that have left so far */
-    bool takes_leave; /* whether to tell the connected NICs when this one is closed, because some of
-                         them live longer */
+    bool takes_leave; /* whether to notify the connected NICs when this one is closed, because some
+                         of them may live longer */
 
     _Alignas(MYR_LINE) uint32_t active; /* index + 1 of the first connection with a pending timer */
     uint64_t deadline_ns;               /* the earliest timer; 0 if none is pending */
@@ -94,11 +94,12 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
 /* Returns whether there is a connection to the NIC with `key`. */
 bool mcp_is_connected(struct mcp_nic *nic, uint64_t key);
 
-/* Tells all connected NICs that this one is closed and never sends a message again. Its ports are
- * closed already, and the NIC's key is not used any more afterwards. Returns the number of NICs
- * that have neither replied nor left themselves. To be repeated, because packets may be lost, until
- * that number is 0 or the caller cannot wait any longer; mcp_messages_unaware() returns it as well.
- * A NIC that never learns it keeps its connection. */
+/* Notifies all connected NICs that this one is closed and never sends a message again. Its ports
+ * must have been closed before, and its key must not be used afterwards.
+ *
+ * Returns the number of NICs that have neither replied nor left themselves; mcp_messages_unaware()
+ * only returns this number. Since packets may be lost, the caller repeats the call until the number
+ * is 0, or until it cannot wait any longer. A NIC that is never notified keeps its connection. */
 uint32_t mcp_messages_leave(struct mcp_nic *nic, struct mcp_board *board);
 uint32_t mcp_messages_unaware(struct mcp_nic *nic);
 

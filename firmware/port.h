@@ -49,7 +49,7 @@ enum mcp_event_type {
     MCP_SENT = 1, /* send token `what` has completed: the other NIC has the whole message */
     MCP_FAILED,   /* the message will never arrive, for `why` */
     MCP_RECEIVED, /* a message has arrived in the buffer at `what` */
-    MCP_UNFIT,    /* the buffer at `what` is not in memory; its receive token is free again */
+    MCP_UNFIT,    /* the buffer at `what` is outside host memory; its receive token is free again */
 };
 
 /* The reason why a message failed. */

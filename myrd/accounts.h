@@ -3,10 +3,10 @@
  * An account is a group of users who share a quota (share.h).
  *
  * A user may own a range of subordinate uids (subuid(5)), and can thereby act as 65,536 more users.
- * To prevent users from multiplying their quota in this way, all uids of a range form one account,
- * so the owner has one additional account instead of 65,536. The kernel does not report which user
- * owns a subordinate uid, so the ranges are read from the system's table. Accounts are used only
- * for quotas; ownership and access depend on the uid.
+ * To prevent users from multiplying their quota in this way, all uids of a range form one account.
+ * The owner of the range thus gets the quota of one additional user instead of 65,536. The kernel
+ * does not report which user owns a subordinate uid, so the ranges are read from the system's
+ * table. Accounts are used only for quotas; ownership and access depend on the uid.
  *
  * The table is read once. It is global to the process and not thread-safe. */
 #ifndef MYRD_ACCOUNTS_H
@@ -21,8 +21,9 @@
  * other users' uids. */
 void myrd_accounts_read(const char *path);
 
-/* Returns the account of a user: the first uid of the range that contains the user, or the uid of
- * the user if there is no such range. Overlapping ranges are merged. */
+/* Returns the account to which a user belongs. An account is identified by a uid: if the user
+ * belongs to a range of subordinate uids, by the first uid of this range, otherwise by the uid of
+ * the user. Overlapping ranges are treated as a single range. */
 uid_t myrd_account(uid_t uid);
 
 #endif

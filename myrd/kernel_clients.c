@@ -129,8 +129,8 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         client->visitor.pid != myrd_holder_pid(number)) {
         return false;
     }
-    /* Groups under the new number of the client are reaped, but the client cannot have opened any
-     * on this connection yet. */
+    /* From here on the client is known by its old number, so groups that it has opened under its
+     * new number are reaped. A well-behaved client has not opened any on this connection yet. */
     myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);

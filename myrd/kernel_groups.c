@@ -78,8 +78,8 @@ static void fail_kernel_group(struct myrd_groups *groups, struct myrd_group *gro
     }
 }
 
-/* Hosts are notified explicitly, because a client that only detects the end of the connection does
- * not know whether the NIC is removed or the daemon is replaced. */
+/* The hosts of each group are notified that the NIC is removed. The end of the connection to the
+ * daemon would not be sufficient, because it also occurs when the daemon is replaced. */
 void myrd_groups_free(struct myrd_groups *groups)
 {
     while (groups->count > 0) {
@@ -240,8 +240,8 @@ static bool cut_closing_short(struct myrd_groups *groups, uint32_t uid)
     const uint32_t account = myrd_account(uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct myrd_group *group = &groups->group[g];
-        /* `over_at_ms` is 0 for a closing epoch that has just begun. Subtracting 1 makes this the
-         * greatest value. */
+        /* For a closing epoch that has just begun `over_at_ms` is 0. Subtracting 1 turns this into
+         * the greatest value, so that such an epoch counts as the latest. */
         if (group->leaves && account == myrd_account(group->plan.uid) &&
             (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
             oldest = group;
@@ -263,9 +263,10 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
 
-/* Opens a group after recording its holder. If the group were opened first and the daemon replaced
- * before the holder is recorded, the next daemon would find a group without holders, assume that
- * all of them have left, and run the closing epoch, which no host has started. */
+/* Opens a group after recording its holder. If the group were opened first and the daemon were
+ * replaced before it recorded the holder, the next daemon would find a group without holders. It
+ * would conclude that all of them have left, and would begin the closing epoch, although the hosts
+ * still use the group. */
 static bool open_recorded(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                           uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])
 {

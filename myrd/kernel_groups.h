@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The groups that are open on the kernel NIC: their users, their holders, and the work that is
- * scheduled for them. Called by kernel_server.c, which serves clients.
+ * The groups that are open on the kernel NIC: their users, their holders (the client processes that
+ * use a group), and the work that is scheduled for them. Called by kernel_server.c, which serves
+ * clients.
  *
  * A group is visible to its own user only, and is open as long as it has a holder:
  *
@@ -51,9 +52,10 @@ void myrd_groups_abandon(struct myrd_groups *groups);
 /* Returns whether there is a group with this key, of any user. */
 bool myrd_groups_know(const struct myrd_groups *groups, uint64_t key);
 
-/* Opens the group for `holder`. If the same user has opened an identical group, the holder shares
- * it. Holder numbers are never reused (kernel_holders.h). The page in `seen` remains owned by the
- * table. */
+/* Opens the group of this plan for the client with the number `holder` (kernel_holders.h). If
+ * another client of the same user has already opened an identical group, the two clients share it.
+ * On success, `seen` contains the location of the group's release and buffer; its descriptors
+ * remain owned by the table. */
 enum myr_status myrd_groups_open(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                                  uint64_t holder, struct mcp_kernel_seen *seen,
                                  struct myr_error *error);
@@ -79,8 +81,9 @@ void myrd_groups_close_unheld(struct myrd_groups *groups);
 
 /* Restore the references of an absent holder that has reconnected. Call myrd_groups_hold_on() for
  * each group that it claims to hold; returns false if it did not hold the group.
- * myrd_groups_settle() then drops its references to all other groups except `opening`, which the
- * holder is about to open, perhaps for the second time. */
+ * myrd_groups_settle() then drops its references to all groups that it has not claimed, except
+ * `opening`. The holder is about to request this group, perhaps again, because the previous daemon
+ * may have opened it and then ended before it replied. */
 bool myrd_groups_hold_on(struct myrd_groups *groups, uint64_t key, uint64_t holder);
 void myrd_groups_settle(struct myrd_groups *groups, uint64_t holder, uint64_t opening);
 

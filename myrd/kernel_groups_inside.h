@@ -17,8 +17,8 @@ struct myrd_group {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
     bool failed;
-    /* [holders]; one entry per open. An entry inherited from another daemon has the bit
-     * MYRD_HOLDER_ABSENT until its client reconnects. */
+    /* [holders]; the numbers of the clients, one entry for each time the group was opened. An entry
+     * inherited from another daemon has the bit MYRD_HOLDER_ABSENT until its client reconnects. */
     uint64_t *holder;
     uint32_t holders, room;
     /* The state at the last poll or report of the kernel; see kernel_groups_due.c. */

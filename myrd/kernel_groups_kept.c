@@ -83,7 +83,7 @@ const struct mcp_kernel_holder *myrd_groups_holder(const struct myrd_groups *gro
     return index < groups->holders.count && 0 != holder->number ? holder : NULL;
 }
 
-/* The last holders of these groups left or died at the same time as the daemon. */
+/* If a group has no holder, its last holder left or died while no daemon was running. */
 void myrd_groups_close_unheld(struct myrd_groups *groups)
 {
     for (uint32_t g = groups->count; g > 0; --g) {

@@ -7,9 +7,12 @@
  * the client, so the next daemon can find out which holders are alive. If a process with this PID
  * was started after the holder was recorded, it is another process.
  *
- * Invariant: the record never contains a reference that does not exist, except for groups that no
- * longer exist. It has a capacity of MCP_KERNEL_HOLDERS entries. Further holders are not recorded.
- * They have to reconnect by themselves before the next daemon closes their groups. */
+ * Invariant: the record only contains references that exist, or references to groups that no longer
+ * exist.
+ *
+ * The record has a capacity of MCP_KERNEL_HOLDERS entries. Holders beyond this limit are not
+ * recorded, so the next daemon does not know them. They have to reconnect before it closes their
+ * groups. */
 #ifndef MYRD_KERNEL_HOLDERS_H
 #define MYRD_KERNEL_HOLDERS_H
 

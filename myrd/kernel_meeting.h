@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Before a group is opened on the kernel NIC, the hardware addresses of its peers must be resolved,
- * and each peer must have replied as a host of myrd --kernel (kernel_hosts.h). A meeting is this
- * procedure for one group. It may take a while. Meanwhile the caller, kernel_server.c, serves other
- * clients, so the functions of this file do not block.
+ * and each peer must have replied as a host of myrd --kernel (kernel_hosts.h). This procedure is
+ * called a meeting of the group. Since it may take a while, the functions of this file do not
+ * block, and their caller, kernel_server.c, serves other clients meanwhile.
  *
  * Processes that open the same group share one meeting. Only a limited number of a user's meetings
  * are active, and the others are queued, so that a user cannot keep the daemon busy with hosts that

@@ -64,7 +64,7 @@ struct settings {
     struct myrd_options options;
     const struct myrd_owner *owner;
     bool check, foreground;
-    int words; /* from go_to_background() */
+    int words; /* descriptor returned by go_to_background() */
     int null;  /* /dev/null, to replace the terminal */
 };
 

@@ -17,8 +17,8 @@ enum {
     MYRD_USERS_MOST = 4096,
     MYRD_USERS_ITERATION_US = 500, /* service time per iteration; requests beyond it wait */
     /* When the daemon requests missing messages of a user from other hosts, this takes CPU time of
-     * the daemon: 1.3 us for a request, and as much as another 8 requests for a series of them.
-     * Each request is charged to the share of the user with the time below, which permits 12,500
+     * the daemon: 1.3 us for each request and, for each series of requests, the time of another 8.
+     * To limit this, each request is charged to its user with the time below, which permits 12,500
      * requests per second (1.6 % of a core), in bursts of up to 125. Since requests for one group
      * are at least 10 ms apart, 13 groups with one missing message each are never delayed. */
     MYRD_USERS_ASK_US = 80,

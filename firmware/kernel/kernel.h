@@ -147,8 +147,8 @@ struct mcp_kernel_seen {
 };
 
 /* The number of releases in a page, and the limits of pages and buffers, in total and per account.
- * There are enough pages even if each open group belongs to a different user, also within one
- * account. MCP_KERNEL_NOWHERE is the index if a group has no release or buffer. */
+ * The limits of pages suffice even if all open groups, or those of one account, belong to different
+ * users. MCP_KERNEL_NOWHERE is the index if a group has no release or buffer. */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,

@@ -48,8 +48,8 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, uint32_t (*account)(uint32_t
 bool mcp_kernel_taken(const struct mcp_kernel *kernel);
 struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel);
 
-/* Stores the key of the NIC, which is passed from owner to owner. The first owner defines it, and
- * later owners get it in *key. */
+/* Keeps the key of the NIC for later owners. The first owner of a NIC stores the key by this
+ * function; for later owners, the function replaces *key by the stored key. */
 void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key);
 
 /* Attaches the NIC to the interface, so that it handles packets from now on. The caller has bound a

@@ -51,7 +51,7 @@ struct mcp_pages_kept {
     int owners; /* descriptor of the map */
 };
 
-/* Returns the account of a user. An account has the quota of one user. */
+/* Returns the account of a user. All users with the same account share the quota of one user. */
 typedef uint32_t (*mcp_account_fn)(uint32_t uid);
 
 /* Creates the pages for this map of maps. The map must outlive the result, and so must `kept`,

@@ -41,8 +41,9 @@
 
 /* ---- releases ---- */
 
-/* Clears the release whose index is in the mark. The owner runs this before it assigns the release
- * to another group, because no process, not even the owner, can write to a page. */
+/* Clears the release whose index is passed in the mark. The owner runs this program before it
+ * assigns the release to another group. It cannot clear the release itself, because no process, not
+ * even the owner, can write to a page. */
 SEC("tc")
 int mcp_clear(struct __sk_buff *order)
 {
@@ -55,9 +56,9 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* Publishes, in the release whose index is in the mark, that the NIC is about to be removed. The
- * owner runs this for each group. It cannot use a doorbell for this purpose, because the interface
- * may no longer exist. */
+/* Publishes, in the release whose index is passed in the mark, that the NIC is about to be removed.
+ * The owner runs this program for each group. It cannot use a doorbell for this purpose, because
+ * the interface may no longer exist. */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {
@@ -69,8 +70,8 @@ int mcp_give_up(struct __sk_buff *order)
     return 0;
 }
 
-/* Clears the buffer whose index is in the mark. The owner runs this before it assigns the buffer to
- * a group that broadcasts. */
+/* Clears the buffer whose index is passed in the mark. The owner runs this program before it
+ * assigns the buffer to a group that broadcasts. */
 SEC("tc")
 int mcp_clear_buffer(struct __sk_buff *order)
 {
@@ -352,7 +353,8 @@ static __always_inline int start_epoch(struct run *run, uint32_t epoch, bool lea
     unlock_group(group);
     arm_if_waiting(group);
     if (myr_epoch_reached(before, epoch)) {
-        /* The doorbell was repeated, so the host has waited for a long time. */
+        /* The host repeats its doorbell when it has waited for a long time. In case it has missed
+         * the release, the release is published again. */
         publish_release(group, run->key);
     }
     return run_group(run, false);

@@ -8,8 +8,9 @@
  * calls of the board (send, wake), and for the events that it posts. Each charge advances the clock
  * of the node, so a second packet leaves later than the first.
  *
- * The components of the time of one message from host to host (Buntinas et al., "Fast NIC-based
- * barrier over Myrinet/GM", section 2.2, figure 2):
+ * The time of one message from host to host has these components (Buntinas et al., "Fast NIC-based
+ * barrier over Myrinet/GM", section 2.2, figure 2), where `loop` and `turn` stand for the
+ * parameters cycles_loop and cycles_turn:
  *     Send     host_call_us, doorbell_us      SDMA     loop, turn
  *     Xmit     turn, a payload's DMA, link    Network  switches and cables, cut through
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
@@ -19,10 +20,12 @@
  * group that broadcasts is in the memory of the NICs: a block is copied once from the host of the
  * root to its NIC, is forwarded from NIC to NIC, and each NIC copies it to its host.
  *
- * A NIC may run a program above its ports (struct sim_above). The host then calls this program. Its
- * messages are in the memory of the NIC, except for the bytes that the host provides.
+ * A NIC may run a program above its ports (struct sim_above). The host then calls this program
+ * instead of using the ports. The messages of the program are in the memory of the NIC, except for
+ * the bytes that the host provides.
  *
- * Each processor, bus and end of a link does one thing at a time, in the order of arrival.
+ * Each processor, bus and end of a link performs its operations one at a time, in the order of
+ * their arrival.
  *
  * The simulation is single-threaded and deterministic: a run depends only on parameters, calls and
  * seed. */
@@ -37,7 +40,8 @@
 /* The parameters of each node, in microseconds, cycles of the NIC's processor, and bytes. */
 struct sim_parameters {
     double nic_mhz;
-    double cycles_loop; /* until an idle MCP polls for new work; only a delay */
+    double cycles_loop; /* until an idle MCP notices new work; a delay that does not occupy the
+                           processor */
     double cycles_look; /* added to this delay for each other node, if the MCP polls each node */
     double cycles_turn; /* one iteration of a state machine: SDMA, SEND, RECV, RDMA alike */
     double
