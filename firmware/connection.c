@@ -130,7 +130,8 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
             return MCP_NO_CONNECTION;
         }
     } else {
-        /* The connection may have been created because of a packet from another address. */
+        /* The connection may have been created by a packet that came from another address, so its
+         * link is replaced. */
         board->ops.drop(board, c->link);
         c->link = link;
     }
@@ -142,7 +143,8 @@ uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key,
     }
     if (key == nic->messages.stranger && 0 != myr_load_relaxed(&nic->messages.knocked)) {
         myr_store_release(&nic->messages.knocked, 0);
-        /* When the peer is told that there is a gap, it retransmits immediately. */
+        /* The last packet of this peer was dropped, because there was no connection. The report of
+         * a gap makes the peer retransmit it immediately. */
         mcp_send_acknowledgement(nic, board, c, MCP_GAP, nic->messages.stranger_attempt);
     }
     return mcp_connection_handle(nic, c);

@@ -270,8 +270,9 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent_epoch(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                /* A peer that requests the data of an epoch gets this epoch. It never requests an
-                 * epoch older than the last complete one, which is the oldest in the buffer. */
+                /* In a group that carries data, the answer is the message of the requested epoch,
+                 * and not the last one. A peer never requests an epoch older than the last complete
+                 * one, which is the oldest in the buffer. */
                 mcp_group_message(group, s, 0 != group->buffer_blocks ? epoch : last, message);
                 return 0 == group->buffer_blocks || myr_epoch_reached(epoch, last_complete(group));
             }

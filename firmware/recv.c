@@ -51,8 +51,8 @@ static void process_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
     if (0 == packets || packets > c->highest - c->base) {
         return; /* a duplicate, or an old packet */
     }
-    /* Losses before the first acknowledgement mean that the peer was not ready yet, not that the
-     * network loses packets. */
+    /* Losses before the first acknowledgement mean that the peer was not ready yet. They do not
+     * indicate congestion, so the initial window is restored. */
     if (MCP_FIRST_SEQUENCE == c->base) {
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;

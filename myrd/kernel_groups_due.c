@@ -4,8 +4,8 @@
 
 #include "myrd/users.h"
 
-/* Resolves the hardware addresses of the peers again. If such an address has changed, all packets
- * to this peer are lost. */
+/* Resolves the hardware addresses of the peers again, because all packets to a peer whose address
+ * has changed are lost. */
 static void resolve_peers_again(struct myrd_groups *groups, const struct myrd_group *group)
 {
     char why[MCP_KERNEL_WHY];
@@ -14,9 +14,9 @@ static void resolve_peers_again(struct myrd_groups *groups, const struct myrd_gr
     }
 }
 
-/* Requests the missing messages of a group. A waiting host sends such requests itself. This
- * function serves groups whose hosts compute meanwhile, and which could otherwise wait for a lost
- * message forever. */
+/* Requests the missing messages of a group or, if the group has failed, repeats the doorbell for
+ * the failure. A host that waits requests missing messages itself. This function serves groups
+ * whose hosts compute meanwhile, and which could otherwise wait for a lost message forever. */
 static void request_missing(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     if (group->failed) {

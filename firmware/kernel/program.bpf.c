@@ -262,7 +262,8 @@ SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
     const struct ethhdr *frame = frame_of(packet);
-    /* A switch floods packets until it has learned where the destination is. */
+    /* Packets for other hosts may arrive here as well, because a switch floods packets until it has
+     * learned where their destination is. */
     if (!frame || nic.port != body_of(frame)->udp.dest || nic.port != body_of(frame)->udp.source ||
         !is_own(destination_of(frame)) || 0 != packet->pkt_type ||
         !(six ? 0 != body_of(frame)->udp.check : ip_fits(ip_of(frame)))) {
