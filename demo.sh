@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's own, on this node and on a
+# A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's function, on this node and on a
 # cluster of four network namespaces that it creates; a real program with nicbarr and without; and the
 # reports that explain the choices. It first installs and builds what is missing (setup.sh), then takes
 # three minutes. Results are kept in _demo. Without root it reports what it leaves out.
