@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedules the batches in which a contest (contest.h) is continued while its result is provisional
- * and batches are left. The next batch starts after a number of calls, the pause. Unless the time
- * for measuring is limited, each pause is 1.5 times as long as the previous one.
+/* Schedules the batches in which a contest (contest.h) is continued as long as its result is
+ * provisional. Between two batches the program makes a number of calls, the pause. Unless the time
+ * for measuring is limited (coll_nicbarr_tune_share), each pause is 1.5 times as long as the
+ * previous one.
  *
- * If that time is limited, each batch must be affordable (expense.h). Then the pause is constant,
- * and is doubled only when a batch is not affordable. In this case batches continue until the
- * result has sufficient confidence, or all rounds are complete.
+ * If the time is limited, a batch is run only when all ranks can afford it (expense.h). The pause
+ * is then constant, apart from being doubled whenever a batch is not affordable. In this case
+ * batches continue until the result has sufficient confidence, or all rounds are complete.
  *
- * On a slow machine the agreement of the ranks may take longer than a whole batch, so that no
- * sample fits into it. The next batch is then twice as long, so that every contest completes its
- * rounds eventually.
+ * On a slow machine, an agreement of the ranks may already take longer than a batch is allowed to
+ * take, so that no sample fits into the batch. The budget is then doubled for all further batches,
+ * so every contest completes its rounds eventually.
  *
- * tune.c and trial.c use it. Its functions depend on their arguments only. All ranks count the same
- * calls, and have the same values after a batch, so they make the same decisions. */
+ * Called by tune.c and trial.c. The functions depend on their arguments only. All ranks count the
+ * same calls and have the same measurements after a batch, so they make the same decisions. */
 #ifndef NICBARR_BATCHES_H
 #define NICBARR_BATCHES_H
 
@@ -24,13 +25,13 @@
 struct nicbarr_batches {
     int finished;          /* number of batches that were run */
     double budget_us;      /* budget of the first batch, raised while it is too short */
-    int progress;          /* progress of the contest */
+    int progress;          /* progress of the contest after the latest batch */
     uint32_t pause, until; /* number of calls between two batches, and until the next one */
     uint32_t least;        /* minimum of `pause` if each batch must be affordable; else 0 */
 };
 
-/* Initialise the schedule of a contest that has begun in call number `tune_after`. The first pause
- * has half as many calls, but at least 10. `limited`: each batch must be affordable. */
+/* Initialise the schedule of a contest that began after `tune_after` calls. The first pause lasts
+ * half as many calls, but at least 10. `limited`: each batch must be affordable. */
 void nicbarr_batches_begin(struct nicbarr_batches *batches, double budget_us, int tune_after,
                            bool limited);
 

@@ -11,8 +11,8 @@ struct candidates {
     uint32_t nic; /* the NIC of the candidates that are being added */
 };
 
-/* Add a candidate, unless the list has it or the parameter makes no difference among `size`
- * ranks. */
+/* Add a candidate, unless the list contains it already, or the parameter makes no difference among
+ * `size` ranks. */
 static void add_candidate(struct candidates *candidates, uint32_t size,
                           enum nicbarr_algorithm algorithm, uint32_t parameter)
 {
@@ -38,8 +38,8 @@ static uint32_t rounds_of(uint32_t n, uint32_t size)
     return rounds;
 }
 
-/* For each number of rounds, add only the smallest n that achieves it, because a larger n would not
- * save any messages. */
+/* For each number of rounds, add only the smallest n that achieves it, because a larger n would
+ * only send more messages in the same number of rounds. */
 static void add_disseminations(struct candidates *candidates, uint32_t size)
 {
     uint32_t rounds = UINT32_MAX;

@@ -119,7 +119,8 @@ static bool beats_chosen(const struct nicbarr_comparison *comparison, int challe
     return beats;
 }
 
-/* Returns a value that combines both kinds of times, to compare challengers that have won. */
+/* Returns the product of the medians of both kinds of times, by which the best of several winning
+ * challengers is found. */
 static double time_product(const struct nicbarr_comparison *comparison, int variant)
 {
     double us[2][NICBARR_COMPARISON_ROUNDS];

@@ -30,7 +30,7 @@
 enum {
     NICBARR_COMPARISON_VARIANTS = 8, /* maximum number of variants */
     NICBARR_COMPARISON_ROUNDS =
-        9, /* the minimum for an error probability of 1 in 100 with one outlier */
+        9, /* the minimum that allows an error probability of 1 in 100 in spite of one outlier */
     NICBARR_COMPARISON_BARRIERS = 8, /* barriers of a measurement that count */
     NICBARR_COMPARISON_VALUES = 2 * NICBARR_COMPARISON_VARIANTS * NICBARR_COMPARISON_BARRIERS,
     /* in place of a variant: Open MPI's own barrier, which does not count */
@@ -71,8 +71,8 @@ int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, doubl
 /* Continue with the agreed values. The comparison may be over then. */
 void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const double *values);
 
-/* Returns the median of a variant's rounds (microseconds), or 0 if it has none. Of a round's two
- * values, the slower one counts. */
+/* Returns the median of a variant's rounds (microseconds), or 0 if no round is complete or the
+ * variant was dropped. If a round has two different values, the longer time counts. */
 double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant);
 
 /* Select the challengers of candidate number `chosen` (-1: the choice is not a candidate) from a
@@ -82,15 +82,18 @@ double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int va
 int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
                                    int challengers[NICBARR_COMPARISON_VARIANTS - 1]);
 
-/* Returns the number of barriers until the next comparison, after a pause of `before` barriers. If
- * the choice was measured elsewhere, or was just made by a comparison, the pause stays short until
- * each candidate has been a challenger once (`next` and `all` are as in
- * nicbarr_comparison_challengers()). From then on it doubles each time. */
+/* Returns the number of barriers until the next comparison, where `before` is the present pause.
+ * The pause remains the same until each candidate has been a challenger once (`next` and `all` are
+ * as in nicbarr_comparison_challengers()). From then on it doubles each time, up to
+ * NICBARR_PAUSE_MOST, so that a change of the machine is noticed eventually.
+ *
+ * The first pause is NICBARR_PAUSE_UNKNOWN if the choice was measured elsewhere without sufficient
+ * confidence, or by an earlier job, or was just made by a comparison. Otherwise it is
+ * NICBARR_PAUSE_MEASURED. */
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,
-    NICBARR_PAUSE_MOST =
-        1 << 20 /* upper limit of barriers until a change of the machine is detected */
+    NICBARR_PAUSE_MOST = 1 << 20 /* maximum */
 };
 uint32_t nicbarr_comparison_pause(uint32_t before, uint32_t next, int all);
 

@@ -9,15 +9,15 @@
 enum {
     STAGE = NICBARR_CONTEST_STAGE, /* the median of three rounds tolerates one that was disturbed */
     STAGES = 8,                    /* number of stages in the budget if no candidate is dropped */
-    /* Minimum of rounds for a final choice. With three rounds of a few barriers each, one job out
-     * of three chose a barrier that took 1.7 times as long as the best one. */
+    /* Minimum number of rounds for a final choice. With three rounds of a few barriers each, one
+     * job out of three chose a barrier that took 1.7 times as long as the best one. */
     LEAST_ROUNDS = 9,
     /* A sample must be long compared with the skew between the ranks at its start, but so short
      * that the speed of the machine rarely changes within a round. Slow candidates get the shortest
      * samples. */
     LEAST_REPETITIONS = 2,
     MOST_REPETITIONS = 2000,
-    LATER_SHARES = 2, /* each batch after the first gets the budget divided by this */
+    LATER_SHARES = 2, /* each batch after the first gets the initial budget divided by this */
     /* Overhead of a sample, in repetitions: an agreement, and a warm-up that does not count. */
     OVERHEAD = 2,
 };

@@ -16,9 +16,9 @@
  * whole algorithm.)
  *
  * Duration. A contest is run in batches of samples, each with a time budget, and may be continued
- * at any time. The first sample of a batch is always taken. Any further sample begins only if it is
- * likely to end within the budget, so only one sample of a batch can exceed the budget, namely one
- * that takes longer than expected.
+ * at any time. The first sample of a batch is taken if any of the budget is left. A further sample
+ * begins only if it is likely to end within the budget. Thus only the last sample of a batch can
+ * exceed the budget, if it takes longer than expected.
  *
  * The list of candidates begins with the simplest. The first candidate is the reference. It is
  * never dropped, so the others can always be compared with it. */
@@ -33,7 +33,7 @@ enum {
     NICBARR_CONTESTANTS = 28,    /* maximum number of candidates */
     NICBARR_CONTEST_STAGE = 3,   /* rounds after which candidates may be dropped */
     NICBARR_CONTEST_ROUNDS = 60, /* maximum number of rounds, a multiple of the stage */
-    NICBARR_CONTEST_VALUES = 4,  /* maximum of values in one agree() */
+    NICBARR_CONTEST_VALUES = 4,  /* maximum number of values in one agree() */
 };
 
 /* A choice with less confidence is provisional. */
@@ -70,7 +70,8 @@ struct nicbarr_contest {
     struct nicbarr_contestant of[NICBARR_CONTESTANTS];
     /* Minimum number of repetitions in each sample after the preliminary round; 0: as many as the
      * budget allows. A minimum is needed for collectives that do not synchronise all ranks, because
-     * a single call of them takes another time than each call of a long sequence. */
+     * an isolated call of such a collective takes a different time from a call in a long
+     * sequence. */
     int in_a_row;
     bool preliminary_done; /* the preliminary round is complete */
     int rounds;            /* number of complete rounds */
@@ -78,9 +79,9 @@ struct nicbarr_contest {
     double spent_us;       /* time spent in all batches, on the slowest rank */
     /* The result of the contest so far: */
     int chosen; /* the chosen candidate; the first one if no round is complete */
-    /* The confidence of the choice, 0 to 1: one minus the probability, from a paired rank test of
-     * their rounds, that one of the remaining candidates is better than the chosen one by more than
-     * 3 %. */
+    /* The confidence of the choice, 0 to 1: the probability that none of the remaining candidates
+     * is better than the chosen one by more than 3 %, according to paired rank tests of their
+     * rounds. */
     double confidence;
     bool provisional; /* the confidence is insufficient, or there were too few rounds */
 };

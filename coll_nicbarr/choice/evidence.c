@@ -56,8 +56,8 @@ static double corrected_us(const struct nicbarr_measurement *m, uint32_t c)
 
 /* ---- all measurements ---- */
 
-/* Returns the measurement with the most candidates. Its order of simplicity is used for all of
- * them. */
+/* Returns the measurement with the most candidates. All measurements are evaluated for its
+ * candidates, in its order, which begins with the simplest. */
 static const struct nicbarr_measurement *
 fullest_measurement(const struct nicbarr_evidence *evidence)
 {

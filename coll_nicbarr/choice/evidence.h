@@ -32,11 +32,11 @@
 enum {
     NICBARR_EVIDENCE_DAYS = 90,     /* half-life of a measurement's weight */
     NICBARR_EVIDENCE_FORGOTTEN = 6, /* half-lives after which a measurement is ignored */
-    NICBARR_EVIDENCE_MOST = 32,     /* maximum of measurements taken into account, of all files */
+    NICBARR_EVIDENCE_MOST = 32,     /* maximum number of measurements considered, of all files */
 };
 
-/* The measurements of one contest. Its candidates are in the order of simplicity, the reference
- * first. */
+/* The measurements of one contest. Its candidates are listed in the order of simplicity, beginning
+ * with the reference. */
 struct nicbarr_measurement {
     int64_t when;      /* seconds since 1970, UTC */
     double confidence; /* confidence of its contest, 0 to 1 */

@@ -10,7 +10,7 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Record the start of the job, which is when the component opens. */
+/* Record the start of the job; called when the component opens. */
 void nicbarr_expense_open(void);
 
 /* Returns whether measuring unknown shapes is limited. The result is the same on all members. */

@@ -3,7 +3,7 @@
  * the initial choice of a communicator of that shape.
  *
  * The job's choices are stored in the segment, for all processes of the node. Called by setup.c,
- * across.c and tuning. Any thread. */
+ * across.c and the files that tune. Threads: any. */
 #ifndef NICBARR_KNOWN_H
 #define NICBARR_KNOWN_H
 
@@ -34,8 +34,8 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
  * all processes. */
 bool nicbarr_watched(enum nicbarr_source source);
 
-/* Returns whether a choice from this source was measured elsewhere, without sufficient
- * confidence. */
+/* Returns whether a choice from this source was measured by an earlier job, or on another
+ * communicator of this job without sufficient confidence. */
 static inline bool nicbarr_is_unproven(enum nicbarr_source source)
 {
     return NICBARR_FROM_CACHE == source || NICBARR_FROM_TRIAL == source;

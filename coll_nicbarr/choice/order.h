@@ -30,8 +30,8 @@ struct nicbarr_order {
     struct nicbarr_term *partials; /* partial results of all nodes, in the order of ranks */
     struct nicbarr_term *own;      /* this node's ranks, in ascending order */
     uint32_t npartials, nown;
-    uint32_t most;  /* maximum of partial results of a node */
-    uint32_t depth; /* maximum of values on the stack */
+    uint32_t most;  /* maximum number of partial results of a node */
+    uint32_t depth; /* maximum number of values on the stack */
 };
 
 /* Compute the order for `size` ranks on `nodes` nodes, where node_of[r] is the node of rank r, and

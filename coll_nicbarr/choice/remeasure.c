@@ -3,11 +3,12 @@
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum {
-    /* number of calls, for choices measured elsewhere or without sufficient confidence */
+    /* Minimum pauses (calls): if the choice was measured elsewhere or without sufficient
+     * confidence, and if this job has measured it with sufficient confidence. */
     UNKNOWN = 400,
     PROVEN = 20000,
-    MOST = 1 << 24 /* maximum number of calls; more than a second of the fastest calls, of which
-                      measuring takes 0.4 % */
+    MOST = 1 << 24 /* maximum pause; even the fastest calls take more than a second for it, compared
+                      with which a remeasurement takes only 0.4 % */
 };
 
 static uint32_t doubled_pause(uint32_t pause)

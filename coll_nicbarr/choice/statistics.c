@@ -66,8 +66,8 @@ static size_t find_differences(struct difference *of, const double *left, const 
     return found;
 }
 
-/* Compute twice the rank of each difference, so that ties, which get the mean of their ranks, have
- * integers. Returns the sum over the positive differences. */
+/* Compute the rank of each difference, multiplied by two. Tied differences get the mean of their
+ * ranks, which is thus an integer, too. Returns the sum over the positive differences. */
 static size_t find_ranks(const struct difference *of, size_t count, size_t ranks[NICBARR_PAIRS])
 {
     size_t positive = 0;

@@ -121,9 +121,9 @@ static void predict_times(struct nicbarr_tuner *tuner)
     }
 }
 
-/* Measure the raw limits, if rank 0 writes a report, because only the report needs them. This is
- * done after the contest, so that it cannot affect the choice. Across nodes, a ping-pong takes
- * about as long as one sample of a candidate. */
+/* Measure the raw limits if rank 0 writes a report; nothing else needs them. They are measured
+ * after the contest, so that they cannot affect the choice. Across nodes, a ping-pong takes about
+ * as long as one sample of a candidate. */
 static int measure_limits(struct nicbarr_tuner *tuner)
 {
     int repetitions[NICBARR_NICS_MOST] = {0};

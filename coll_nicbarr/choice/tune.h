@@ -6,8 +6,10 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Measure all candidates and install the fastest. Collective over `comm`, and a barrier of it.
- * Returns Open MPI's error code. */
+/* Decide how barriers of `comm` are executed. If a choice for its shape is stored, it is adopted;
+ * otherwise all candidates are measured, and the fastest is installed. While the cache is still
+ * being read, or if the job cannot afford measuring yet, the decision is postponed. Collective over
+ * `comm`, and a barrier of it. Returns Open MPI's error code. */
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* These functions continue the contest of a module whose choice is provisional (module->tuner).

@@ -29,9 +29,9 @@ struct nicbarr_tuning {
 
 /* ---- round_trips.c ---- */
 
-/* Measure RTT(P) (see model.h) on each NIC, as many times as `repetitions` has for it. If that
- * fails, there are no predictions, without further consequences. Collective over `comm`; returns
- * Open MPI's error. */
+/* Measure RTT(P) (see model.h) on each NIC: repetitions[nic] times, or not at all if that is 0. If
+ * this fails on a NIC, the report merely lacks the predictions for this NIC. Collective over
+ * `comm`; returns Open MPI's error. */
 int nicbarr_round_trips(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         const int repetitions[NICBARR_NICS_MOST], struct nicbarr_tuning *tuning);
 

@@ -5,9 +5,10 @@
  *
  * After some barriers, the choice is compared (comparison.h) with Open MPI's barrier and a few
  * other candidates. Each comparison selects different candidates, so that all of them are compared
- * eventually. If the choice wins, twice as many barriers pass until the next comparison. If it
- * loses, all members switch to the winner in the same barrier; if the choice had been measured
- * elsewhere, all candidates are then measured on this communicator (tune.c).
+ * eventually. If the choice wins, it is compared again after a pause, which doubles once all
+ * candidates have been tried. If it loses, all members switch to the winner in the same barrier; if
+ * the choice had been measured elsewhere, all candidates are then measured on this communicator
+ * (tune.c).
  *
  * States: NICBARR_BARRIER_WATCHED_* while barriers are counted, NICBARR_BARRIER_COMPARING during a
  * comparison. Re-evaluation ends, and costs nothing from then on, if the choice is Open MPI's
@@ -181,8 +182,8 @@ static int run_variant(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* ---- end of a comparison ---- */
 
-/* Install the winner in the module. If the previous choice had a group, this is left together with
- * the groups of the other variants. */
+/* Install the winner in the module. If the previous choice had a group, the process leaves it
+ * together with the groups of the other variants. */
 static void install_winner(mca_coll_nicbarr_module_t *module, struct nicbarr_comparison_run *run)
 {
     const int winner = run->comparison.winner;
@@ -207,7 +208,8 @@ static int finish_comparison(mca_coll_nicbarr_module_t *module, ompi_communicato
     const bool lost = 0 != run->comparison.winner;
     const bool unmeasured = !has_measured(module);
     int rc = OMPI_SUCCESS;
-    /* the report counts this communicator in an entry that it shares with others */
+    /* in the report, this communicator is counted in an entry that it shares with others; it is
+     * removed from there before its choice may change */
     if (NULL == module->entry) {
         nicbarr_report_retract(module, comm, NULL);
     }
