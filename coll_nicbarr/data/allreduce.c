@@ -3,8 +3,10 @@
  *
  * Predefined operations apply to predefined types only, so all members have the same type and
  * compute the same size. With user-defined operations, only the type signature is known to be the
- * same on all members (user_op.h). Open MPI itself also calls the function of MPI_Iallreduce, with
- * a single integer, to agree on the context id of a new communicator. */
+ * same on all members (user_op.h).
+ *
+ * Open MPI itself also calls the function of MPI_Iallreduce, with a single integer, to agree on the
+ * context id of a new communicator. */
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/packing.h"
@@ -100,9 +102,9 @@ static void begin_packed_reduction(nicbarr_request_t *request)
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
 }
 
-/* Advance the request. The first test is made within the call that starts the request, and only
- * writes. It must not run a user-defined function, because the program may hold a lock that the
- * function takes. */
+/* Advance the request. The first test is part of the call that starts the request, and only writes
+ * this process's data. It must not run a user-defined function, because the program may hold a lock
+ * that this function takes. */
 static bool test_packed_reduction(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);

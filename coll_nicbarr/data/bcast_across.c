@@ -2,9 +2,10 @@
 /* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init across nodes, where NICs forward the data of the root
  * (libmyr/groups/nic_bcast.h).
  *
- * The root returns as soon as it has sent its data, and waits only if it is a whole window ahead of
- * the slowest process. All other processes, including those on the node of the root, wait until the
- * NIC of their node has received the data, and read them from the NIC's memory.
+ * The root returns as soon as its NIC has taken the data. It waits for other processes only if it
+ * is a whole window ahead of the slowest one. All other processes, including those on the node of
+ * the root, wait until the NIC of their node has received the data, and read them from the NIC's
+ * memory.
  *
  * Longer data are cut into several blocks. A block that is not full is the last one. Therefore a
  * process finds the end of the data even if it expects another number of bytes than the root sends,
@@ -70,8 +71,9 @@ static inline bool receive_block(const struct myr_nic_group *group,
     return bytes < myr_nic_bcast_most(group);
 }
 
-/* The root's NIC usually reads the block immediately. If the doorbell was lost, the wait function
- * rings it again. */
+/* Advance the broadcast as far as possible. The root, too, waits until the block has arrived at its
+ * NIC, which usually happens immediately. If the doorbell was lost, the functions that wait ring it
+ * again. */
 bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
                                     struct nicbarr_carried_bcast *carried)
 {
@@ -221,7 +223,8 @@ static bool test_bcast_across(nicbarr_request_t *request)
     return true;
 }
 
-/* Only the oldest broadcast of a carrier waits for the network; all later ones wait for it. */
+/* Broadcasts of a carrier are executed one after the other, so only the oldest one waits for the
+ * network. */
 static bool remind_bcast_across(nicbarr_request_t *request, bool check)
 {
     struct nicbarr_carrier *carrier = request->of.bcast.carrier;
@@ -244,7 +247,8 @@ static void free_packed_bcast(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {begin_bcast_across, test_bcast_across,
                                                 remind_bcast_across, free_packed_bcast};
 
-/* If out of memory, the job is aborted, because the other processes wait for this one. */
+/* Fill in the request. If memory is exhausted, the job is aborted, because the other processes wait
+ * for this one. */
 static void fill_request(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
                          nicbarr_count_t count, ompi_datatype_t *type, int root)
 {

@@ -83,8 +83,8 @@ static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *sta
     }
 }
 
-/* Combine two values in place of the right one. Packing cannot fail here, because MPI has checked
- * the type already. */
+/* Combine two values, and store the result in place of the right one. Packing cannot fail here,
+ * because MPI has checked the type already. */
 static void combine_values(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
 {
     const struct nicbarr_operands *gaps = carried->gaps;

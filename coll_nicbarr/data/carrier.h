@@ -12,8 +12,9 @@
  * types and operations, and the result has the same bits however the ranks are placed.
  *
  * The operations of a carrier are executed one at a time, in the order in which they were begun. A
- * carrier of broadcasts uses only the group and this order (bcast_across.c). Callers hold the
- * requests' lock (requests.h), except as described at `outstanding`. */
+ * carrier of broadcasts uses only the group and this order (bcast_across.c). In non-blocking
+ * operations, callers hold the requests' lock (requests.h). Blocking operations need no lock,
+ * because they first wait until no non-blocking operation is outstanding. */
 #ifndef NICBARR_CARRIER_H
 #define NICBARR_CARRIER_H
 
@@ -87,16 +88,16 @@ struct nicbarr_returning {
 uint32_t nicbarr_carrier_unit(uint32_t partials, uint32_t bytes);
 
 /* Create a carrier from a joined group, which it then owns. `order` must outlive the carrier; it is
- * NULL for broadcasts. If out of memory, or if an element does not fit into a block, leaves the
- * group and returns false. */
+ * NULL for broadcasts. If memory is exhausted, or if an element does not fit into a block, the
+ * function leaves the group and returns false. */
 bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_group *group,
                           struct nicbarr_choice choice, const struct nicbarr_order *order);
 void nicbarr_carrier_close(struct nicbarr_carrier *carrier);
 
 /* Begin a reduction of `count` > 0 elements of type `type`, and reserve its place in the order of
  * operations. An element takes at most NICBARR_ELEMENT_MOST bytes, which always fit into an epoch.
- * If the type has gaps, `from` and `to` are packed, and `gaps` has space for the elements. `gaps`
- * is NULL if the type is contiguous. */
+ * If the type has gaps, the data at `from` and `to` are packed, and `gaps` provides memory in which
+ * the elements are unpacked to combine them. `gaps` is NULL if the type is contiguous. */
 void nicbarr_carrier_begin(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried,
                            const void *from, void *to, bool reads, nicbarr_count_t count,
                            ompi_datatype_t *type, ompi_op_t *op,

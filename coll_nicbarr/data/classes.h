@@ -64,13 +64,13 @@ static inline enum nicbarr_way nicbarr_data_way(const mca_coll_nicbarr_module_t 
  *
  * The best implementation for a constant root is not the best for a changing root. With a constant
  * root the other processes can run ahead, and Open MPI's own functions let them do so without
- * limit. (With 4 processes on 2 CPUs, and sequences of 300 MPI_Reduce of 8 bytes, the
- * implementation of nicbarr reached 0.45 times the speed of Open MPI.) */
+ * limit. (In sequences of 300 MPI_Reduce of 8 bytes with 4 processes on 2 CPUs, nicbarr's
+ * implementation reached 0.45 times the speed of Open MPI's.) */
 int nicbarr_data_one_root(const mca_coll_nicbarr_module_t *module,
                           enum nicbarr_collective collective, uint32_t size_class);
 
 /* Record the root of a call, for nicbarr_data_one_root(). */
-enum { NICBARR_ROOTS_DIFFER = -1 /* as root_seen: roots differ; 0: no root was seen yet */ };
+enum { NICBARR_ROOTS_DIFFER = -1 /* root_seen if roots differ (0: none was seen yet) */ };
 static inline void nicbarr_record_root(struct nicbarr_class *class, int root)
 {
     if (root + 1 != class->root_seen && NICBARR_ROOTS_DIFFER != class->root_seen) {
@@ -110,7 +110,8 @@ static inline size_t nicbarr_data_most(bool across)
 /* Returns the initial budget for measuring a class (microseconds). */
 static inline double nicbarr_data_budget_us(const mca_coll_nicbarr_module_t *module)
 {
-    /* Whole microseconds, so that the remainder after some halvings is exact. */
+    /* A whole number, so that halves of the budget can be added and subtracted (trial.c) without
+     * rounding errors. */
     return mca_coll_nicbarr_component.parameters.tune_budget * 1000 /
            (int)nicbarr_data_classes(module->across);
 }
@@ -133,8 +134,8 @@ const char *nicbarr_class_name(const mca_coll_nicbarr_module_t *module,
  * MPI's own function. */
 struct nicbarr_choice nicbarr_way_choice(enum nicbarr_collective collective, enum nicbarr_way way);
 
-/* Returned instead of a stored choice while the cache is still being read, so that the choice is
- * not known yet. */
+/* Returned instead of a stored choice if the choice is not known yet, because the cache is still
+ * being read. */
 #define NICBARR_READING UINT64_MAX
 /* Returns the key under which the job stores the best choice for a class, in communicators of this
  * shape. */

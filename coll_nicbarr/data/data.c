@@ -37,10 +37,10 @@ static size_t most_of_each(ompi_communicator_t *comm, enum nicbarr_collective co
 }
 
 /* Returns whether this class can be carried by an exchange. Contributions of more than a cache line
- * use wide or large slots, which this allocates. If there is no memory for them, only contributions
- * of a few lines can be carried; larger ones use Open MPI's own function, on all members. (2
- * processes, MPI_Allreduce of 1, 2 and 4 KiB without wide slots: 0.17, 0.09 and 0.05 times as fast
- * as that.) */
+ * use wide or large slots, which the function allocates. If there is no memory for them, only
+ * contributions of a few lines can be carried, and all members use Open MPI's own function for
+ * larger ones. (Without wide slots, MPI_Allreduce of 1, 2 and 4 KiB between 2 processes was 0.17,
+ * 0.09 and 0.05 times as fast as that function.) */
 static bool ensure_slots(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -180,7 +180,7 @@ static bool needs_changing_roots(const mca_coll_nicbarr_module_t *module,
 }
 
 /* Returns whether the class has been called often enough to be measured. Otherwise counting
- * continues. */
+ * continues, or, if there is no budget for measuring, the class is left to Open MPI. */
 static bool is_worth_measuring(mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class)
 {
@@ -239,7 +239,7 @@ bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communi
 bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective)
 {
-    /* A program needs about as many calls to create two or three communicators. */
+    /* Creating two or three communicators takes about this number of calls. */
     enum { CALLS_LEFT_TO_OPENMPI = 8 };
     OPAL_THREAD_LOCK(nicbarr_requests_lock());
     const bool ours =

@@ -52,8 +52,9 @@ static inline bool nicbarr_data_serves(mca_coll_nicbarr_module_t *module, ompi_c
     return nicbarr_data_process_call(module, comm, collective, size_class, root);
 }
 
-/* Returns the slots for blocking calls with `bytes` bytes from each process. Large slots are the
- * faster ones from 16 KiB on. Many short calls can be under way in the more numerous wide ones. */
+/* Returns the slots for blocking calls with `bytes` bytes from each process. Large slots are faster
+ * from 16 KiB on. Wide slots are more numerous, so that more short calls can be under way at a
+ * time. */
 static inline enum myr_slots nicbarr_data_slots(size_t bytes)
 {
     return bytes <= MYR_SLOT_BYTES          ? MYR_SLOTS_LINE
@@ -61,8 +62,9 @@ static inline enum myr_slots nicbarr_data_slots(size_t bytes)
                                             : MYR_SLOTS_LARGE;
 }
 
-/* Returns the exchange for blocking calls with `bytes` bytes from each process. If it has not been
- * allocated, it is the largest one that has. */
+/* Returns the exchange for blocking calls with `bytes` bytes from each process. If this exchange
+ * has not been allocated, returns the one with large slots, or else the one with slots of a cache
+ * line. */
 static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_module_t *module,
                                                            size_t bytes)
 {
@@ -73,18 +75,20 @@ static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_modu
                                             : &module->reducers[MYR_SLOTS_LINE];
 }
 
-/* Returns whether nicbarr serves a collective that will be called often. This is decided
- * immediately, without counting calls first. Returns false for 0 bytes. */
+/* Returns whether nicbarr serves a persistent collective. As such a collective is likely to be
+ * started often, this is decided immediately, without counting calls first. Returns false for 0
+ * bytes. */
 bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                  enum nicbarr_collective collective, size_t bytes);
 
-/* Returns whether nicbarr serves a non-blocking call whose size permits it. There is no contest for
- * such calls, because Open MPI's own implementation needs several messages, each of which waits
- * until a process makes progress. The first few calls on a communicator are left to Open MPI,
- * because nicbarr's memory is not worthwhile for a communicator that only serves as the parent of
- * one or two others. Only non-blocking calls are counted. All members start these in the same
- * order, which Open MPI's libnbc also requires, whereas the number of blocking calls before them
- * may differ. */
+/* Returns whether nicbarr serves a non-blocking call whose size permits it. Such calls are not
+ * measured: Open MPI's own implementation is slower, because it needs several messages, each of
+ * which waits until a process makes progress.
+ *
+ * The first few calls on a communicator are left to Open MPI, because a communicator that only
+ * serves as the parent of one or two others does not justify the memory that nicbarr needs. Only
+ * non-blocking calls are counted, because all members start these in the same order (Open MPI's
+ * libnbc requires this as well), whereas the number of blocking calls before them may differ. */
 bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective);
 
@@ -139,9 +143,10 @@ int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communica
 int nicbarr_data_across_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a non-blocking call. Such a call must not block, so it cannot set up a group. Once there
- * were enough of these calls, the next blocking collective sets up their groups by
- * nicbarr_data_decide_pending(). All members count the same calls. */
+/* Count a non-blocking call. Such a call must not block, so it cannot set up a group of NICs
+ * itself. After enough calls of a class, the class is marked in module->pending, and the next
+ * blocking collective calls nicbarr_data_decide_pending(), which sets up the group. All members
+ * count the same calls. */
 void nicbarr_data_record_call(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                               uint32_t size_class, int root);
 void nicbarr_data_decide_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);

@@ -147,8 +147,8 @@ static void install_candidate(struct tuner *t, int candidate)
     }
 }
 
-/* Wait for the outstanding non-blocking operations of the carrier. They will complete, because all
- * other processes have also begun them. */
+/* Take the carrier in use back from the module, once its outstanding non-blocking operations are
+ * complete. They will complete, because all other processes have also begun them. */
 static void uninstall_candidate(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;
@@ -176,7 +176,8 @@ static int best_candidate(const struct tuner *t)
     return chosen;
 }
 
-/* Close the carriers of dropped candidates, so that they do not occupy the memory of NICs. */
+/* Install the best candidate, and close the carriers of dropped ones, so that these do not occupy
+ * the memory of NICs. */
 static void install_best(struct nicbarr_trial *trial)
 {
     struct tuner *t = (struct tuner *)trial;

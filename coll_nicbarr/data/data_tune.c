@@ -55,9 +55,9 @@ static void sum_doubles(void *left, void *right, int *count, MPI_Datatype *type)
     }
 }
 
-/* A call by MPI's function, for which the class is decided in the candidate's favour until the
- * trial sets its way. Since the payload belongs to the class, the function does not count the
- * call. */
+/* Execute a call of a candidate, by the function that also serves the program's calls. For this
+ * purpose the class is decided in favour of the candidate, until the trial sets the implementation
+ * of the class again. As the class is decided, the function does not count the call. */
 static int call_collective(void *trial, int candidate, int number)
 {
     const struct tuner *t = trial;
@@ -149,7 +149,7 @@ static int begin_trial(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
                      : nicbarr_trial_begin(&t->trial, CONTESTANTS, start_us);
 }
 
-/* If a member has no memory for the trial, the implementation in use stays. */
+/* If a member has no memory for the trial, the implementation in use is kept. */
 int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class)
 {

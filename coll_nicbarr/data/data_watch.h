@@ -19,9 +19,10 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Install `way` (nicbarr's, or Open MPI's own) for a decided class, and start its re-evaluation if
- * there is a reason for it. `proven`: this job has measured the choice with sufficient confidence.
- * Local; all members must make the same call. */
+/* Install `way` (nicbarr's implementation, or Open MPI's own) for a decided class. `proven`: this
+ * job has measured the choice with sufficient confidence. Unless the user has disabled
+ * re-evaluation, or Open MPI's own function is proven to be the best, the re-evaluation of the
+ * class begins. Local; all members must make the same call. */
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                         uint32_t size_class, enum nicbarr_way way, bool proven);
 

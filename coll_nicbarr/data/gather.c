@@ -59,8 +59,8 @@ static int gather_packed(const struct gathering *g, const void *own, uint8_t *al
                                    all, g->gets, g->block);
 }
 
-/* Gather blocks if one of the types has gaps: in memory for this process's packed block and, if it
- * receives them, all packed blocks. */
+/* Gather blocks if one of the types has gaps. The function allocates memory for this process's
+ * packed block and, if the process receives the blocks, for all packed blocks. */
 static __attribute__((noinline)) int gather_with_gaps(const struct gathering *g,
                                                       const struct nicbarr_side *from,
                                                       const struct nicbarr_side *to)

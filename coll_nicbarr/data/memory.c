@@ -10,8 +10,10 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/no_memory.h"
 
-/* Sequence numbers in the keys of records. Each constant denotes an exchange, and the number after
- * it a ring. Records of persistent collectives are numbered from 1. */
+/* The records of a communicator are found by sequence numbers (nicbarr_record_key()). For blocking
+ * and for non-blocking collectives, the exchange has the number defined here, and the ring the next
+ * one. All other records, such as those of persistent collectives, are numbered from 1
+ * (module->persistent). */
 #define BLOCKING (UINT64_C(1) << 63)
 #define NONBLOCKING (BLOCKING + 2)
 
@@ -20,8 +22,8 @@
 static void init_reducer(struct nicbarr_reducer *reducer, ompi_communicator_t *comm,
                          struct myr_record *record, enum myr_slots slots)
 {
-    /* The intermediate values of several processes must stay in the first-level cache. With two
-     * processes there are none. */
+    /* With more than two processes there are intermediate values, which must stay in the
+     * first-level cache. */
     enum { PIECE = 1024, PIECE_OF_TWO = 4096 };
     const uint32_t size = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
     myr_exchange_init(&reducer->exchange, record, &mca_coll_nicbarr_component.waiter, size, rank,

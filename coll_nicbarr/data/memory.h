@@ -9,15 +9,18 @@
 #include "coll_nicbarr/coll_nicbarr.h"
 
 /* Allocate the ring or the exchange that a collective needs. If there is no memory for it, all
- * members restore Open MPI's own functions, print a message for the user, and return false. */
+ * members restore Open MPI's own functions and return false, and rank 0 prints a message for the
+ * user. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
-/* Allocate the exchange with wide or large slots for the blocking calls, at the first call with
- * this value. Returns false, on all members, if memory is short. */
+/* Allocate the exchange with wide or large slots for the blocking calls. The first call for a kind
+ * of slots decides; later calls return the same result. Returns false, on all members, if memory is
+ * short. */
 bool nicbarr_data_get_slots(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             enum myr_slots slots);
-/* Allocate the memory of a collective's non-blocking calls. Returns false if there is none; then
- * these calls use Open MPI's own functions from now on. Called with the requests' lock held. */
+/* Allocate the memory of a collective's non-blocking calls. Returns false if memory is exhausted;
+ * these calls then use Open MPI's own functions from now on. Called with the requests' lock
+ * held. */
 bool nicbarr_data_set_up_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective);
 void nicbarr_data_leave(mca_coll_nicbarr_module_t *module);

@@ -34,8 +34,8 @@ static void release_resources(struct nicbarr_persistent *persistent)
     nicbarr_carrier_close(&persistent->carrier);
 }
 
-/* The original req_free is restored, because the free list reuses requests for other
- * collectives. */
+/* The request gets its original req_free back, because it returns to the free list and may then
+ * serve another collective. */
 static int free_persistent(ompi_request_t **handle)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;

@@ -38,11 +38,13 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
                                        : &request->module->nonblocking.reducer;
 }
 
-/* Create an inactive request with the state `what`, whose exchange, ring or carrier it then owns.
- * If out of memory, frees these and returns NULL. The caller fills in `of`. Freeing the request
- * frees everything in `what`, and then calls the operation's release(). The program may free the
- * type and the operation, because the request retains them as long as it needs them. (Open MPI's
- * own requests do not.) */
+/* Create an inactive request with the state `what`. The request then owns the exchange, ring or
+ * carrier in `what`; when the program frees the request, these are freed first, and then the
+ * operation's release() is called. If memory is exhausted, the function frees them immediately and
+ * returns NULL. The caller fills in the request's member `of`.
+ *
+ * The request retains the MPI types and the MPI operation, so that the program may free them
+ * earlier. (Open MPI's own persistent requests do not retain them.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,

@@ -8,9 +8,10 @@
  * MPI_Reduce only the root reads. The other processes proceed to the next round as soon as they
  * have written their part, so they may be a window ahead of the root.
  *
- * Blocking reductions of long vectors use exchanges with larger slots. Their rounds are combined in
- * pieces, so that intermediate values stay in the cache. In a long MPI_Allreduce, the processes
- * share the work instead of combining everything each for itself (scattered.h).
+ * Blocking reductions of long vectors use exchanges with larger slots. The parts of such a round
+ * are combined piece by piece, so that intermediate values stay in the cache. In a long
+ * MPI_Allreduce, the processes share the work of combining, instead of each combining the whole
+ * vector (scattered.h).
  *
  * **Reproducibility.** Parts are combined along a fixed binary tree over the ranks: first pairs of
  * neighbours, then pairs of pairs, with the lower ranks on the left (combine_piece()). The result

@@ -22,8 +22,8 @@ static int lowest_rank_of_first_node(const mca_coll_nicbarr_module_t *module)
     return rank;
 }
 
-/* vector_most is smaller than a block of `back`, so that no block is full and must be followed by
- * an empty one (bcast_across.c). */
+/* The vector of an epoch must be smaller than a block of `back`, because a full block would have to
+ * be followed by an empty one (bcast_across.c). */
 void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_carrier *back,
                                 int combiner)
 {
@@ -33,8 +33,8 @@ void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_
     carrier->vector_most = carrier->vector_most < most ? carrier->vector_most : most;
 }
 
-/* Test each carrier that all members have joined by a first broadcast, because a firewall may pass
- * packets in one direction only. */
+/* Execute a first broadcast on each carrier that all members have joined. This test is necessary,
+ * because a firewall may pass packets in one direction only. */
 static int test_back_carriers(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                               const struct nicbarr_carrier carriers[], int count, double failed[],
                               struct myr_error errors[NICBARR_NICS_MOST])

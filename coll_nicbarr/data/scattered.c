@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* The chunks of a vector; numbers are of elements. */
+/* The division of a vector into chunks. Sizes are numbers of elements. */
 struct chunks {
-    uint32_t total;   /* in the vector */
-    uint32_t each;    /* in a chunk other than the last one */
+    uint32_t total;   /* size of the vector */
+    uint32_t each;    /* size of each chunk except the last one, which may be smaller */
     uint32_t count;   /* number of chunks */
     size_t result_at; /* offset of the share of a result in a payload, bytes */
 };
@@ -34,8 +34,8 @@ static uint32_t first_of_share(const struct myr_exchange *x, uint32_t count, uin
 }
 
 /* Fill the payload of the next round with chunk `sent` of this process's vector, and with this
- * process's share of chunk `combined`, whose round is the one that is read. Either may be beyond
- * the last chunk or, modulo 2^32, before the first. */
+ * process's share of chunk `combined`, whose round is the one that is read. If a number is beyond
+ * the last chunk or, modulo 2^32, before the first, that part is left out. */
 static void write_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
                         const struct chunks *chunks, uint32_t sent, uint32_t combined)
 {

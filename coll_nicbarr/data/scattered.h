@@ -3,14 +3,15 @@
  * (Rabenseifner's algorithm).
  *
  * A plain reduction (reduction.h) costs one synchronisation, but each process reads and combines
- * the parts of all others. Here each process combines only its share of a chunk, 1/P of it with P
- * processes, and publishes the result. Per element, a process thereby reads two values instead of
- * P, and combines one P-th. The parts are combined along the same tree, so the results have the
- * same bits.
+ * the parts of all others. Here each of P processes combines only its share of a chunk, the P-th
+ * part, and publishes the result. Per element of the vector, a process thus reads about two values
+ * instead of P. The work of combining is divided by P. The parts are combined along the same tree,
+ * so the results have the same bits.
  *
  * Both steps use the same rounds of the exchange: the payload of a round contains a chunk of this
- * process's vector, followed by its share of the result of the chunk `lag` rounds before. As twice
- * `lag` is less than the window, no process waits for room in the window within a reduction.
+ * process's vector, followed by its share of the result of an earlier chunk, which was sent a fixed
+ * number of rounds before. Twice this number is less than the window, so no process waits for room
+ * in the window within a reduction.
  *
  * Threads: like a blocking reduction. */
 #ifndef NICBARR_SCATTERED_H
@@ -19,8 +20,8 @@
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/reduction.h"
 
-/* Returns whether this is faster than a plain reduction for a vector of `bytes` bytes. With two
- * processes both read the same number of values from the other one. */
+/* Returns whether this is faster than a plain reduction for a vector of `bytes` bytes. (With two
+ * processes, each reads the same number of values from the other one in both cases.) */
 static inline bool nicbarr_scatters(const struct nicbarr_reducer *reducer, size_t bytes)
 {
     return bytes > NICBARR_EXCHANGE_MOST && reducer->exchange.size > 2;

@@ -29,8 +29,8 @@ struct nicbarr_traits {
     int (*ours)(const struct nicbarr_vectors *v, struct nicbarr_carrier *carrier, int number);
 };
 
-/* Returns the traits of a collective that NICs carry. Collectives with user-defined operations have
- * none. */
+/* Returns the traits of a collective that NICs carry. User-defined operations have no classes of
+ * their own across nodes, and no traits. */
 const struct nicbarr_traits *nicbarr_traits(enum nicbarr_collective collective);
 
 #endif

@@ -13,12 +13,12 @@
 
 enum {
     AT_ONCE = 4,  /* maximum time of the first call, in budgets */
-    IN_A_ROW = 10 /* minimum of calls in a sample of a loosely synchronous collective */
+    IN_A_ROW = 10 /* minimum number of calls in a sample of a loosely synchronous collective */
 };
 
 /* Returns whether a process may leave the collective before others have entered it. In such a
- * collective, a single call takes another time than each call of a long sequence. With 16 hosts, a
- * single broadcast took five times as long, and another candidate was the fastest
+ * collective, an isolated call takes a different time from a call in a long sequence. With 16
+ * hosts, an isolated broadcast took five times as long, and a different candidate was the fastest
  * (docs/figures.md). */
 static bool loosely_synchronous(enum nicbarr_collective collective)
 {
