@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The backlog: messages that a thread passes to the NIC while the process may wait in
- * MPI_Comm_disconnect, where it makes no progress (btl_myr.h).
+/* The backlog contains messages that a thread passes to the NIC, because the process may be waiting
+ * in MPI_Comm_disconnect, where it makes no progress (btl_myr.h).
  *
  * A process that has communicated with other jobs appends each message for which there is no
- * fragment to the backlog of its endpoint, as a copy on the heap. The only limit is therefore the
- * memory of the process. For ob1 the message has been sent.
+ * fragment to the backlog of its endpoint, as a copy on the heap. The size of the backlog is
+ * therefore limited only by the memory of the process. To ob1, a message in the backlog is reported
+ * as sent.
  *
- * The thread has a port of its own, which only sends, and uses nothing of Open MPI, whose locks
- * have no effect as long as the program has only one thread. Messages are copied to registered
- * memory one by one, when the port has a token for them. The thread and the port exist from the
- * first such message until the component is closed. */
+ * The thread has a port of its own, which only sends. It calls no function of Open MPI, because
+ * Open MPI's locks have no effect in a program that has only one thread. Messages are copied to
+ * registered memory one by one, when the port has a token for them. The thread and the port exist
+ * from the first message of the backlog until the component is closed. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -20,9 +21,9 @@
 
 enum {
     TOKENS = 1024,
-    AT_ONCE = 16,         /* maximum number of messages to an endpoint that the port sends */
-    PAUSE_US = 50,        /* the first pause between two calls of the port; it is doubled */
-    PAUSE_MOST_US = 3200, /* up to this one, as long as nothing happens */
+    AT_ONCE = 16,  /* maximum number of messages to one endpoint that the port sends at a time */
+    PAUSE_US = 50, /* first pause between two calls of the port */
+    PAUSE_MOST_US = 3200, /* maximum; the pause is doubled as long as nothing happens */
 };
 
 /* A message in transit. */
@@ -39,7 +40,7 @@ static struct {
     pthread_t thread;
     struct myr_port *port;                    /* NULL: there is no thread */
     struct mca_btl_base_endpoint_t *endpoint; /* the first endpoint with messages that wait */
-    uint32_t sending;                         /* number of messages that the port sends */
+    uint32_t sending;                         /* number of messages that the port is sending */
     bool moved; /* whether a message has come or has been sent since the last pause */
     bool ending;
 } send_thread = {.lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER};
@@ -111,7 +112,8 @@ static void send_backlogs(void)
     }
 }
 
-/* Pauses while the port sends. */
+/* Sleeps while the port sends, for longer each time unless something has happened. Called with the
+ * lock held, which is released during the pause. */
 static void pause_thread(uint32_t *pause_us)
 {
     *pause_us = send_thread.moved           ? PAUSE_US
@@ -144,7 +146,8 @@ static void *run_thread(void *context)
 
 /* ---- the process ---- */
 
-/* Starts the thread unless it runs. Returns false if that is impossible. Called with the lock. */
+/* Starts the thread unless it is running. Returns false if that is impossible. Called with the lock
+ * held. */
 static bool start_thread(void)
 {
     const struct myr_port_options options = {

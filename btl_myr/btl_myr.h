@@ -30,21 +30,23 @@
  * other messages. This is harmless, because several BTLs may serve the same peer, so ob1 orders
  * messages by its own sequence numbers.
  *
- * A process that makes no MPI calls does not receive messages, but must not delay messages to other
- * processes. Registered memory for fragments is limited, so no receiver may occupy all of it. When
- * only a quarter of a pool or less is left, an endpoint gets a fragment only if it has fewer
- * fragments than are left. When no fragment is left, one is added to the pool for each endpoint
- * that has none. The added fragments are reserved for such endpoints from then on.
+ * A process that makes no MPI calls does not take the messages that others send to it. This must
+ * not delay messages to other processes. Since the registered memory for fragments is limited, no
+ * receiver may occupy all of it: when only a quarter of a pool or less is left, an endpoint gets a
+ * fragment only if it has fewer fragments than are left. When no fragment is left, one is added to
+ * the pool for each endpoint that has none. The added fragments are reserved for such endpoints
+ * from then on.
  *
  * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
  * fragment of the pool. The number of overflow fragments is limited as well, except for control
- * packets. ob1 retries sends from its progress function, but it retries control packets only in a
- * callback, and the next callback may be the one for another receiver that is stuck.
+ * packets. If a send fails, ob1 retries it from its progress function. A control packet, however,
+ * is retried only in the callback of another fragment, and this fragment may be one to a receiver
+ * that is stuck.
  *
  * A process that has communicated with other jobs may wait in MPI_Comm_disconnect without calling
- * this component. Its messages, including those to its own job, must be passed to the NIC
- * nevertheless, which other processes and the watch continue to run. Such a process therefore hands
- * its overflow fragments to a thread (backlog.c).
+ * this component. Other processes and the watch run the NIC meanwhile, but they cannot pass this
+ * process's messages to it. Such a process therefore hands overflow fragments, also those to its
+ * own job, to a thread if the pool has no fragment for them (backlog.c).
  *
  * Threads: `lock` protects the port and the lists of fragments. It is not held while ob1 is called,
  * because ob1 calls back into this component. */
@@ -109,9 +111,10 @@ enum mca_btl_myr_reach {
     MCA_BTL_MYR_ITSELF,
 };
 
-/* Messages to an endpoint that the send thread has. All but `count` is protected by its lock. */
+/* The messages to an endpoint that were handed to the send thread. All members except `count` are
+ * protected by the thread's lock. */
 struct mca_btl_myr_backlog {
-    _Atomic uint32_t count;                        /* number of all of them */
+    _Atomic uint32_t count;                        /* number of all these messages */
     struct mca_btl_myr_backlogged *first, **last;  /* those that wait */
     struct mca_btl_base_endpoint_t *next_endpoint; /* the next one with such messages */
     uint32_t sending;                              /* number of those that the port sends */
@@ -141,7 +144,7 @@ struct mca_btl_myr_pool {
     opal_free_list_t list;
     _Atomic uint32_t left;  /* number of free fragments */
     _Atomic uint32_t added; /* fragments that were added, for endpoints that have none */
-    uint32_t quarter;       /* of all others */
+    uint32_t quarter;       /* a quarter of the fragments with which the pool was created */
     size_t payload;         /* maximum in bytes */
 };
 
@@ -196,7 +199,8 @@ typedef struct mca_btl_myr_component {
     bool has_other_jobs; /* whether there are endpoints of other jobs */
     enum myr_drain_peers
         peers;    /* the most distant kind of peer that this process communicates with */
-    uint32_t met; /* number of processes of this job, from rank 0, whose NICs have been connected */
+    uint32_t met; /* number of processes of this job, from rank 0 on, that mca_btl_myr_meet() has
+                     tried */
     void *spent;  /* a buffer to be provided to the port again */
     struct myr_pace pace;
     struct myr_seldom silence; /* rate limit of the check for silent nodes */
@@ -255,7 +259,7 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_na
  * try. */
 bool mca_btl_myr_meet(void);
 
-/* Records that there is such a peer. */
+/* Records that this process communicates with a peer of this kind. */
 static inline void mca_btl_myr_has_peer(enum myr_drain_peers peer)
 {
     if (mca_btl_myr_component.peers < peer) {
@@ -364,19 +368,19 @@ struct mca_btl_base_registration_handle_t {
     uint64_t base, bytes;
 };
 
-/* An atomic operation on a 64-bit word. When it has been executed, the operand is the value that
- * was found. */
+/* An atomic operation on a 64-bit word. Its execution replaces the operand by the previous value of
+ * the word. */
 struct mca_btl_myr_atomic {
     bool swaps;         /* true: compare and swap with the operand; false: fetch and add */
-    bool locks_regions; /* before the execution: whether the operation may acquire a lock that
-                           held.c deals with; afterwards: whether it has acquired one */
+    bool locks_regions; /* before the execution: the operation may acquire a lock of the kind that
+                           held.c handles; afterwards: it has acquired one */
     uint64_t operand, compare;
 };
 
 /* ---- held.c ---- */
 
-/* Returns whether the operation may acquire a lock of the list of attached memory. `handle` is that
- * of the word's memory (NULL: none). */
+/* Returns whether the operation may acquire the lock of a list of attached memory. `handle` belongs
+ * to the memory that contains the word (NULL: none). */
 bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
                                   const struct mca_btl_base_registration_handle_t *handle);
 
@@ -384,8 +388,9 @@ bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint6
  * it. Returns whether the word is such a lock. */
 bool mca_btl_myr_locks_regions(uint64_t address);
 
-/* Called before an atomic operation. Returns whether the process tries to acquire, as shared, a
- * lock that it holds exclusively itself. Without intervention it would retry forever. */
+/* Called before an atomic operation. Returns whether the operation is an attempt to acquire, as
+ * shared, a lock that this process itself holds exclusively. Without intervention, osc/rdma would
+ * repeat the attempt forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 

@@ -100,9 +100,9 @@ static int component_register(void)
     return OPAL_SUCCESS;
 }
 
-/* Prints a warning by one process of the node, because all of them find the same problem. A process
- * that could not join the segment, possibly as the only one, prints its own, because without the
- * BTL its job fails. */
+/* Prints a warning in only one process of the node, because all of them find the same problem. A
+ * process that could not join the segment always prints it: it may be the only one with this
+ * problem, and its job fails without the BTL. */
 static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;

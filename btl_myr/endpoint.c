@@ -93,7 +93,8 @@ static struct mca_btl_base_endpoint_t *make_own_endpoint(opal_proc_t *proc)
     return endpoint;
 }
 
-/* Passes on what waited for a fragment before this process has met another job. */
+/* Called when this process has met another job for the first time: hands the messages that wait for
+ * a fragment to the send thread. */
 static void hand_over_waiting(void)
 {
     OPAL_THREAD_LOCK(&mca_btl_myr_component.lock);

@@ -3,8 +3,10 @@
  * fragments of two sizes for messages, and of two sizes for windows.
  *
  * All registered memory is allocated in one piece and cut into slices; the port frees it when it is
- * closed. By default a process allocates 4 MiB. Windows have separate fragments, because ob1
- * retries only after one of its fragments has completed.
+ * closed. By default a process allocates 4 MiB.
+ *
+ * Windows have fragments of their own. If they could take those of ob1, ob1 might be left without
+ * any, and it retries only after one of its fragments has completed.
  *
  * If the processes of a node would allocate more than half of its shared memory, each process
  * allocates only 2 MiB, 1 MiB or 512 KiB. With the default of 256 MiB, this is the case from 33, 65
@@ -92,7 +94,8 @@ struct numbers {
     int buffers, eager, large, chunks;
 };
 
-/* Returns the numbers, where those that the user has not set are halved `halvings` times. */
+/* Returns the numbers of buffers and fragments. Those that the user has not set are halved
+ * `halvings` times. */
 static struct numbers numbers_after(int halvings)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -112,8 +115,8 @@ static size_t arena_bytes(const struct numbers *numbers)
            ACTIVE_MESSAGES * slice_bytes(ACTIVE_BYTES);
 }
 
-/* Returns how often the numbers must be halved to fit into the process's share of the memory. At
- * least the minimum is allocated, even if it exceeds the share. */
+/* Returns how many times the numbers must be halved to fit into the process's share of the memory.
+ * At least the minimum is allocated, even if it exceeds the share. */
 static int least_halvings(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
@@ -128,8 +131,9 @@ static int least_halvings(void)
 }
 
 /* Returns how many fragments can be added: one of each size for each process of the job, so that no
- * number of busy receivers delays messages to others. An eighth of the process's share of the
- * memory limits it, because the port has a token for each of them from the start. */
+ * number of busy receivers delays messages to others. As the port has a token for each of them from
+ * the start, their number is limited: the tokens may take an eighth of the process's share of the
+ * memory, but those of ADDED_LEAST fragments in any case. */
 static uint32_t added_most(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
@@ -145,7 +149,7 @@ uint32_t mca_btl_myr_tokens(void)
            added_most();
 }
 
-/* Allocates the arena; the numbers are reduced if there is not enough memory for them. */
+/* Allocates the arena. If there is not enough memory for it, the numbers are halved. */
 static enum myr_status take_arena(struct numbers *numbers, struct myr_error *error)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prevents osc/rdma from waiting for a lock that its process holds itself.
  *
- * A lock is a word. A process acquires it exclusively by setting its highest bit with a
- * compare-and-swap, and shared by adding 1. If it then finds that the highest bit was set, it
- * subtracts 1 and tries again. To access a dynamic window, osc/rdma of 4.1.1 to 4.1.4 acquires the
- * lock of the target's list of attached memory exclusively, and acquires it shared before releasing
- * it. If all members of the window are on one node it takes another path, but otherwise it would
- * retry forever. Therefore, if a process adds 1 while it holds such a lock exclusively, the highest
- * bit is removed from the result that it gets. This is safe, because no other process can have the
- * lock meanwhile.
+ * A lock of osc/rdma is a word. A process acquires the lock exclusively by setting its highest bit
+ * with a compare-and-swap. It acquires the lock as shared by adding 1; if the highest bit was set,
+ * it subtracts 1 and tries again.
  *
- * osc/rdma also passes the program's own atomic operations to the BTL, and the program may do with
- * its words what osc/rdma does with its locks. But no word of the program precedes a list of
- * attached memory, so the process that executes the compare-and-swap checks that one follows.
+ * To access a dynamic window, osc/rdma of 4.1.1 to 4.1.4 acquires the lock of the target's list of
+ * attached memory exclusively, and acquires it again as shared before it releases it, so that it
+ * would retry forever. (If all members of the window are on one node, it takes another path.)
+ * Therefore, if a process adds 1 to a lock that it holds exclusively, the highest bit is cleared in
+ * the value that is returned to it. This is safe, because no other process can hold the lock
+ * meanwhile.
  *
- * A process may hold several such locks, because several of its threads may access windows. Each is
- * remembered until the next addition to it. */
+ * However, osc/rdma also passes the program's own atomic operations to the BTL, and a program may
+ * use its words like locks of osc/rdma. These cases can be distinguished, because only a lock is
+ * followed by a list of attached memory. The process that executes the compare-and-swap therefore
+ * checks whether such a list follows.
+ *
+ * A process may hold several such locks, because several of its threads may access windows. Each of
+ * them is remembered until the next addition to it. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -54,8 +57,9 @@ bool mca_btl_myr_locks_regions(uint64_t address)
 {
     struct regions regions;
     memcpy(&regions, (const void *)(uintptr_t)address, sizeof(regions));
-    /* (A dynamic window has no unit of displacements, or bytes. No address of memory equals its
-     * size, but equal words may follow a word of the program.) */
+    /* The displacement unit of a dynamic window is 0 (none) or 1 (bytes). The address of attached
+     * memory never equals its size, whereas a word of the program may be followed by equal
+     * words. */
     return regions.unit >= 0 && regions.unit <= 1 && 0 != (uint32_t)regions.count &&
            0 != regions.first.bytes && regions.first.base != regions.first.bytes &&
            regions.first.base == regions.first.handle.base &&
@@ -79,7 +83,8 @@ static bool forget_lock(const struct mca_btl_base_endpoint_t *endpoint, uint64_t
     return true;
 }
 
-/* If memory is exhausted, the process will wait forever. */
+/* If memory is exhausted, the lock is not remembered, so the process will wait for itself
+ * forever. */
 static void remember_lock(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address)
 {
     struct held *held = malloc(sizeof(*held));

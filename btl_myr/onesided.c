@@ -3,11 +3,11 @@
  * ends with a callback when it has completed at the target.
  *
  * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
- * system permits this. All other operations are active messages, which the target
- * processes in its progress function and answers with a reply. Data are cut into chunks, each with
- * its own message, and each chunk of a put is acknowledged. Therefore the order of messages does
- * not matter. Atomic operations on the memory of a process are executed with atomic instructions of
- * the CPU, by this process itself or by processes that have mapped its memory.
+ * system permits this. All other operations are active messages, which the target processes in its
+ * progress function and answers with a reply. Data are cut into chunks, each with its own message,
+ * and each chunk of a put is acknowledged. Therefore the order of messages does not matter. Atomic
+ * operations on the memory of a process are executed with atomic instructions of the CPU, by this
+ * process itself or by processes that have mapped its memory.
  *
  * Only the two atomic operations that osc/rdma requires are implemented, on 64-bit words. osc/rdma
  * implements all other operations with a lock, a get and a put. This avoids two bugs of osc/rdma
@@ -18,7 +18,7 @@
  * Memory is bounded, and no request is dropped, as follows:
  *
  * - Each message that has not been sent yet belongs to a task. The number of tasks for puts and
- * gets is limited; beyond this limit, osc/rdma retries.
+ *   gets is limited; beyond this limit, osc/rdma retries.
  * - Atomic operations always get a task, because osc/rdma also issues them in callbacks, where it
  *   cannot wait. osc/rdma has at most one outstanding atomic operation for each thread and each
  *   process.
@@ -31,18 +31,20 @@
  * - Replies wait only for fragments, which are returned as long as the other process receives.
  *   Therefore no two processes can wait for each other.
  *
- * A handle of registered memory contains only its range, for held.c. osc/rdma passes none for
- * memory that this process has mapped: its own or, with MPI_Win_allocate, that of other processes
- * on the node. Then the address is valid in this process. (osc/rdma of 4.1.4 intends this, although
- * it passes a compare-and-swap to a BTL in this case as well.) There is no btl_flush, because every
- * operation has a callback.
+ * A handle of registered memory contains only the range of this memory, which held.c needs.
+ * osc/rdma passes no handle for memory that this process has mapped: its own or, with
+ * MPI_Win_allocate, that of other processes on the node. In this case the address is valid in this
+ * process. (osc/rdma of 4.1.4 intends this, although it passes a compare-and-swap to a BTL in this
+ * case as well.)
+ *
+ * There is no btl_flush, because every operation has a callback.
  *
  * All processes of a window must use the same BTL, but osc/rdma selects the BTL in each process
  * separately. Among the modules that reach all processes, it selects the one with the lowest
  * latency. A tie is broken by the order in which a process finds the modules, which depends on the
- * rank of the process. On one node vader is among these modules, because it needs no endpoint for
- * the process itself, and it announces a latency of 1 us. Therefore this module announces 0, so
- * that all processes select it if it reaches all of them. */
+ * rank of the process. On one node, that of btl/vader is among these modules, because it needs no
+ * endpoint for the process itself, and it announces a latency of 1 us. Therefore this module
+ * announces 0, so that all processes select it if it reaches all of them. */
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>
@@ -123,8 +125,8 @@ static void append_task(task_t *task)
     opal_list_append(&endpoint->waiting, &task->super.super);
 }
 
-/* Returns the first task of an endpoint that gets a fragment for its next part, or NULL. Called
- * with the lock held. */
+/* Finds an endpoint that gets a fragment for the next part of its first task. Returns this task, or
+ * NULL if there is none. Called with the lock held. */
 static task_t *find_task(struct part *part)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -146,7 +148,7 @@ static task_t *find_task(struct part *part)
     return NULL;
 }
 
-/* Removes the next part from a task. Returns false if there is no task, or none that gets a
+/* Removes the next part from a task. Returns false if there is no task, or if no task gets a
  * fragment. Called with the lock held. */
 static bool take_part(struct part *part)
 {

@@ -130,8 +130,8 @@ static bool run_nic(void)
     if (any) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_NODES);
     } else if (myr_pace_broken(&component->pace, component->nic)) {
-        /* The NIC was broken by another job of this user. The end of that job does not end this
-         * one. */
+        /* The NIC may have been broken by another job of this user. As the end of that job does not
+         * end this one, this one is aborted here. */
         mca_btl_myr_broken();
     }
     return any;
@@ -156,8 +156,8 @@ static void check_silence(void)
     }
 }
 
-/* Connects to NICs that have sent a message although there was no connection to them. They then
- * retransmit immediately. */
+/* Connects to NICs that have sent a message although there was no connection to them. These NICs
+ * then retransmit the message immediately. */
 static void connect_strangers(void)
 {
     if (mca_btl_myr_meet()) {

@@ -19,7 +19,8 @@ static void complete_send(struct myr_port *port, void *context, void *buffer,
     opal_list_append(&mca_btl_myr_component.sent, &fragment->base.super.super);
 }
 
-/* Passes a fragment to the port, from this registered memory. Called with the lock held. */
+/* Passes the message of a fragment, which is in this registered memory, to the port. Called with
+ * the lock held. */
 static void pass_to_port(mca_btl_myr_fragment_t *fragment, const struct mca_btl_myr_header *memory)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;

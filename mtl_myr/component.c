@@ -113,7 +113,7 @@ static int component_register(void)
     return OMPI_SUCCESS;
 }
 
-/* Prints a warning by one process of the node, because all of them find the same problem. */
+/* Prints a warning in only one process of the node, because all of them find the same problem. */
 static void print_mtl_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print_mtl_warning(const char *format, ...)
 {

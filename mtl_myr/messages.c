@@ -28,8 +28,9 @@ static struct mcp_pattern pattern_of(struct ompi_communicator_t *comm, int sourc
     };
 }
 
-/* Writes the result of a probe. MPI_ERROR is not changed (MPI 4.0, 3.2.5): a call with a single
- * status returns its error as its result, and pml/cm passes the status of the program. */
+/* Writes the result of a probe into the status of the program, which pml/cm passes on. MPI_ERROR is
+ * not changed, because a call with a single status only returns its error, and does not store it
+ * (MPI 4.0, 3.2.5). */
 static void write_status(struct ompi_status_public_t *status, const struct mcp_envelope *envelope,
                          uint64_t bytes)
 {

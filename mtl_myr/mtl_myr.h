@@ -45,9 +45,9 @@ typedef struct mca_mtl_myr_component {
     opal_mutex_t lock;
     _Atomic uint32_t calls;   /* calls by the host; counted only if there is a progress thread */
     _Atomic uint32_t readers; /* threads of the host that are reading a chunk */
-    uint32_t met;             /* number of processes of this job, from rank 0, whose NICs have been
-                                 connected */
-    uint64_t runner_bytes;    /* bytes of long messages that the progress thread has read */
+    uint32_t met; /* number of processes of this job, from rank 0 on, that mca_mtl_myr_let_in() has
+                     tried */
+    uint64_t runner_bytes; /* bytes of long messages that the progress thread has read */
     enum myr_drain_peers
         peers; /* the most distant kind of peer that this process communicates with */
     struct myr_seldom silence; /* rate limit of the check for silent nodes */

@@ -6,9 +6,9 @@
  * from it, or when its NIC sends a packet although there is no connection.
  *
  * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected as soon as Open MPI
- * announces them, because they are few and about to communicate. They could not be connected later:
- * when a NIC sends a packet without a connection, only the processes of this job can be searched
- * for it. */
+ * announces them, because they are few and about to communicate. They could not be connected later,
+ * because a process that receives a packet from an unknown NIC can only search for this NIC among
+ * the processes of its own job. */
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"
