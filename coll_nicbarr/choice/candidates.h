@@ -4,7 +4,8 @@
  * only, so all ranks compute the same list without exchanging messages. The list also determines
  * how much memory a record needs.
  *
- * Called by setup.c (memory), known.c (the first choice) and tune.c (the contest). */
+ * Called by setup.c (memory), known.c (the first choice), tune.c (the contest), watch.c
+ * (challengers), and data_across.c (collectives that carry data). */
 #ifndef NICBARR_CANDIDATES_H
 #define NICBARR_CANDIDATES_H
 

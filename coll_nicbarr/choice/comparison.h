@@ -6,7 +6,8 @@
  *
  * Like contest.h, this is a pure state machine: it does not depend on the implementation of the
  * barriers, and has no clock. All ranks go through the same states, because every decision depends
- * only on values that the ranks have agreed on. Called by watch.c.
+ * only on values that the ranks have agreed on. Called by watch.c; data_across.c selects its
+ * challengers in the same way.
  *
  * A comparison measures the time from the arrival of the last rank until the ranks leave the
  * barrier. This is what the barrier itself costs the program, without the wait for a late rank.

@@ -14,11 +14,12 @@
  * NICBARR_EVIDENCE_DAYS days. The choice is the simplest candidate within 3 % of the best.
  *
  * Confidence. Each measurement contains the confidence of its contest. A measurement in which the
- * candidate is within 3 % of the best supports this candidate, and any other contradicts it. Jobs
- * are assumed to be independent, so the odds of their measurements are multiplied; the logarithm of
- * the odds is halved with age like the weight. As a consequence, two measurements that favour the
- * same candidate with almost sufficient confidence are sufficient together, whereas two
- * measurements that favour different candidates cancel each other out, however confident they
+ * candidate is within 3 % of the best supports this candidate, and one in which it is slower
+ * contradicts it. (Measurements without the candidate, or with a confidence of at most 0.5, are
+ * ignored.) Jobs are assumed to be independent, so the odds of their measurements are multiplied;
+ * the logarithm of the odds is halved with age like the weight. As a consequence, two measurements
+ * that favour the same candidate with almost sufficient confidence are sufficient together, whereas
+ * two measurements that favour different candidates cancel each other out, however confident they
  * are. */
 #ifndef NICBARR_EVIDENCE_H
 #define NICBARR_EVIDENCE_H

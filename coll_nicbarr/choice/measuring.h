@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective steps of measurements, called by tune.c, trial.c, data_across.c, candidate_groups.c,
- * limits.c and round_trips.c. All ranks of `comm` call them in the same order. They return Open
- * MPI's codes.
+/* Collective steps of measurements and agreements, called by the files that tune, measure, and set
+ * up groups. All ranks of `comm` call them in the same order. They return Open MPI's codes.
  *
  * The ranks agree by means of the saved functions of the component below. These functions work in
  * any state of this component. They also bypass components above this one, such as coll/monitoring,

@@ -156,7 +156,7 @@ static double chain_us(struct simulation *simulation)
     return latest / BARRIERS;
 }
 
-/* Predict the cost if processes share cores, as the number of context switches per core. In each
+/* Returns the number of context switches per core and barrier if processes share cores. In each
  * iteration of the simulation, every core runs its next process until this process has to wait. */
 static double context_switches(struct simulation *simulation, uint32_t processors)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determines when a choice is remeasured: after how many calls, and whether the job can afford it
- * then. The functions depend on their arguments only. data_watch.c calls them.
+ * then. The functions depend on their arguments only. Called by data_watch.c, trial.c, batches.c
+ * and expense.c.
  *
  * Remeasuring takes at most NICBARR_REMEASURE_PERCENT of a job's time. A short job therefore
  * remeasures nothing, and a long job uses its share until it has measured the choice with

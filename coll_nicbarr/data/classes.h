@@ -16,7 +16,7 @@
  * - 8 bytes, one number, is the size of most calls, and Open MPI sends it in fewer steps than 12.
  * - Across nodes 30 contributions of the second class fit into a packet, and 10 of the third.
  * - From 256 to 512 bytes the time of Open MPI 4.1's own functions grows several times over.
- * - A vector of the sixth class takes one packet from one process.
+ * - Up to the sixth class, the vector of one process fits into a packet.
  * - Between 32 KiB and 256 KiB, Open MPI's own reductions overtake nicbarr's. Where they do so
  *   depends on the number of processes, and the function that is faster at one end of this range is
  *   up to 1.6 times slower at the other end. */

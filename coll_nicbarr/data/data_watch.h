@@ -13,7 +13,8 @@
  * The re-evaluation ends, and costs nothing from then on, once this job has measured with
  * sufficient confidence that Open MPI's own function is the best.
  *
- * Called by data.c and trial.c. Threads: any, for different communicators. */
+ * Called by data.c, trial.c, data_tune.c and data_across.c. Threads: any, for different
+ * communicators. */
 #ifndef NICBARR_DATA_WATCH_H
 #define NICBARR_DATA_WATCH_H
 

@@ -4,8 +4,9 @@
  *
  * In each step the root writes as many rounds as there is space for, and the other processes read
  * the rounds that have arrived. All non-blocking streams of a communicator use the same ring and
- * are executed one after the other, in the order of the calls. Each persistent stream has a
- * ring of its own (persistent.h), which gets chunks only if the payload does not fit a slot. */
+ * are executed one after the other, in the order of the calls. Each persistent stream has a ring of
+ * its own (persistent.h), which gets chunks only if the payload is too long for a few slots
+ * (nicbarr_data_small()). */
 #ifndef NICBARR_STREAMED_H
 #define NICBARR_STREAMED_H
 

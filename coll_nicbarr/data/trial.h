@@ -37,7 +37,8 @@ struct nicbarr_trial {
     const struct nicbarr_choice *choices; /* the candidates */
     bool remeasured; /* remeasurement of a decided class, whose candidate in use is: */
     int incumbent;
-    /* implementation of the calls during a remeasurement; else install() sets it */
+    /* the implementation that calls use while the trial continues; initially that of a remeasured
+     * class, then set by install() */
     enum nicbarr_way way;
     /* Private to trial.c: */
     struct nicbarr_contest contest;

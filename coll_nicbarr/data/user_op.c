@@ -56,7 +56,8 @@ static void prepare_level(struct nicbarr_user_op *user, uint32_t first)
     user->rounds.chunk = chunk;
 }
 
-/* Combine the values of both blocks, which have been received, into the value of the next level. */
+/* Combine the value of this process's block with that of the neighbouring block, which has been
+ * received. The result is the value of the next level. */
 static void combine_pair(struct nicbarr_user_op *user)
 {
     const bool dense = nicbarr_is_dense(user->type);
