@@ -35,8 +35,9 @@ bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes)
     return 0 == rc;
 }
 
-/* Reports the owner of the lock. The waiting time is measured by counting sleeps, so that it does
- * not grow while the job is suspended. */
+/* Reports the process that holds the lock. The caller measures its waiting time by counting its
+ * sleeps rather than by the clock, so that time during which the job is suspended does not
+ * count. */
 static void report_owner(struct myr_sram *sram)
 {
     char line[200];
@@ -50,9 +51,10 @@ static void report_owner(struct myr_sram *sram)
     }
 }
 
-/* Takes the lock without sleeping in the mutex. glibc aborts the process if the system denies
- * futexes on shared memory, and if a process is killed while it hands over the lock, the others are
- * never woken. The lock is held for microseconds only, so a few yields or a short sleep suffice. */
+/* Takes the lock by repeated attempts, and never blocks in the mutex itself, for two reasons: glibc
+ * aborts the process if the system denies futexes on shared memory, and if a process is killed
+ * while it hands over the lock, the processes that are blocked in the mutex are never woken. The
+ * lock is held for microseconds only, so a few yields or a short sleep suffice. */
 void myr_segment_lock(struct myr_segment *segment)
 {
     static const struct timespec nap = {0, NAP_US * 1000L};
@@ -145,8 +147,8 @@ uint32_t myr_take_block(struct myr_segment *segment, uint32_t block_class)
     return (uint32_t)aligned;
 }
 
-/* Returns the smallest class whose blocks have `bytes` bytes, or MYR_BLOCK_CLASSES if there is
- * none. */
+/* Returns the smallest class whose blocks have at least `bytes` bytes, or MYR_BLOCK_CLASSES if
+ * there is none. */
 uint32_t myr_block_class(size_t bytes)
 {
     uint32_t block_class = 0;
@@ -158,7 +160,8 @@ uint32_t myr_block_class(size_t bytes)
 
 /* ---- general-purpose memory ---- */
 
-/* Header of memory that is not a record. `next` is at the same offset as in a free block. */
+/* The header of a block that is general-purpose memory and not a record. `next` has the same offset
+ * in both, because either may become a free block, which is linked by this field. */
 struct front {
     uint64_t zero[4];
     uint32_t next;
@@ -191,8 +194,8 @@ static uint32_t take_or_split(struct myr_segment *segment, uint32_t block_class)
     return offset;
 }
 
-/* Returns whether a block of this class is free, or if one fits into the first `quarters` quarters
- * of the segment. */
+/* Returns whether a block of this class is free, or can still be taken from the first `quarters`
+ * quarters of the segment. */
 static bool has_plenty(const struct myr_sram *sram, uint32_t block_class, uint32_t quarters)
 {
     return 0 != sram->free_block[block_class] ||

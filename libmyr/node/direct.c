@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Direct reads of other processes' memory; see direct.h. */
+/* Direct access to the memory of other processes; see direct.h. */
 #include "libmyr/node/direct.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Returns the level of the kernel's Yama module. At level 0 there is no restriction. At level 1 the
- * target must permit its reader. Higher levels require capabilities that a program does not
- * have. */
+/* Returns the level to which the kernel's Yama module restricts access to other processes. At level
+ * 0 there is no restriction. At level 1 a process must have permitted others to read its memory.
+ * Higher levels require capabilities that an ordinary program does not have. */
 static int yama_scope(void)
 {
     int scope = 0;

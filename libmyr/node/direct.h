@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading and writing the memory of another process. On one node, the receiver of a large message
- * thus copies it only once; for one-sided operations the origin makes the copy.
+ * thus copies it only once, directly from the sender's buffer. In one-sided operations the origin
+ * makes this copy.
  *
  * Both sides decide from the descriptions of both processes whether this is possible, so they agree
  * without communication. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The slow path of an exchange on one node; see exchange.h.
  *
- * The progress of a process is published in two places. The info word of a slot contains the
- * progress of the writer at the time when it wrote that round. A process that has just read the
- * round has this word in its cache. As long as the processes are in step, the info words suffice.
- * The exact words are read only if a process lags behind. */
+ * Each process publishes its progress, that is, the last round that it has passed, in two places.
+ * One is a word for this purpose (struct myr_passed), which is always exact. The other is the info
+ * word of each slot that it writes, which contains its progress at that time. A process that has
+ * just read a round has the info words in its cache, and they suffice as long as the processes are
+ * in step. The exact words are read only if a process lags behind. */
 #include "libmyr/node/exchange.h"
 
 static const struct geometry {
@@ -48,7 +49,7 @@ void myr_exchange_init(struct myr_exchange *x, struct myr_record *record, struct
 /* Selects one of the two places where a process publishes its progress. */
 typedef const myr_word *(*progress_fn)(const struct myr_exchange *x, uint32_t rank);
 
-/* Returns the info in the slot of the round that was read last. */
+/* Returns the info word in the slot of `rank` for the last round that this process has passed. */
 static const myr_word *progress_in_slot(const struct myr_exchange *x, uint32_t rank)
 {
     const uint32_t first = sizeof(struct myr_passed);
@@ -61,8 +62,8 @@ static const myr_word *exact_progress(const struct myr_exchange *x, uint32_t ran
     return myr_exchange_passed(x, rank);
 }
 
-/* Returns the process that has passed the fewest rounds, and stores the last of these in
- * *passed. */
+/* Finds the process that has passed the fewest rounds. Returns its rank, and stores the last round
+ * that it has passed in *passed. */
 static uint32_t find_slowest(const struct myr_exchange *x, progress_fn word, uint32_t *passed)
 {
     uint32_t last = x->rank;

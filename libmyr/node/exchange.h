@@ -2,10 +2,10 @@
 /* An exchange on one node: in each round every process contributes a small payload, and reads the
  * payloads of all processes.
  *
- * A process writes its payload of a round into one of its own slots (slot.h), without waiting for
- * late processes. Several rounds may therefore be in progress; a process may be up to the window
- * ahead of the slowest one. A process participates in each round with three steps, in this order,
- * and in the order of rounds:
+ * Each process has a fixed number of slots (slot.h), the *window*, and writes its payload of each
+ * round into the next of them without waiting for late processes. It may therefore be ahead of the
+ * slowest process by as many rounds as the window has slots. A process participates in each round
+ * with the following calls, in this order, and in the order of rounds:
  *    if (myr_exchange_room(x))  { fill myr_exchange_next(x);
  *                                 myr_exchange_write(x); }
  *    if (myr_exchange_ready(x)) { read myr_exchange_payload(x, rank) of all;
@@ -26,14 +26,14 @@
 #include "libmyr/node/sram.h"
 #include "libmyr/node/waiter.h"
 
-/* The slots of an exchange: their size, and the window, which is their number for each process, and
- * therefore the number of rounds that a process may be ahead of the slowest one. The payload of a
- * slot of several cache lines continues behind its first line. With the line for `passed` and the
- * header of the record, the record of a power of two of processes fills its block. */
+/* The kinds of slots. They differ in the size of a slot and in the window, the number of slots of
+ * each process. If a slot has several cache lines, the payload continues behind the first line. The
+ * windows are chosen so that the record of a power of two of processes, which also contains a
+ * header and a line for `passed` of each process, fills its block. */
 enum myr_slots {
-    MYR_SLOTS_LINE,  /* of one cache line (MYR_LINE): 2 KiB for each process */
-    MYR_SLOTS_WIDE,  /* of 4608 bytes: 32 KiB */
-    MYR_SLOTS_LARGE, /* of 21,760 bytes, because each round costs a synchronisation: 64 KiB */
+    MYR_SLOTS_LINE,  /* one cache line (MYR_LINE); in total 2 KiB for each process */
+    MYR_SLOTS_WIDE,  /* 4608 bytes; in total 32 KiB */
+    MYR_SLOTS_LARGE, /* 21,760 bytes, for fewer rounds; in total 64 KiB */
     MYR_SLOTS_KINDS,
 };
 enum { MYR_EXCHANGE_WINDOW = 14 /* of slots of one line */ };
@@ -79,8 +79,9 @@ static inline myr_word *myr_exchange_passed(const struct myr_exchange *x, uint32
     return &((struct myr_passed *)(x->lines + (size_t)rank * x->stride))->round;
 }
 
-/* Returns the offset of the next slot. The numbers of rounds wrap around at a power of two, which
- * is not a multiple of the window, so the slot cannot be computed from the number of the round. */
+/* Returns the offset of the slot after the one at `at`. The slot of a round cannot be computed from
+ * the number of the round, because these numbers wrap around at a power of two, which is not a
+ * multiple of the window. */
 static inline uint32_t myr_exchange_behind(const struct myr_exchange *x, uint32_t at)
 {
     return at + x->slot < x->stride ? at + x->slot : MYR_LINE;
@@ -112,8 +113,8 @@ static inline void myr_exchange_write(struct myr_exchange *x)
     myr_wake(&x->watch, &slot->round);
 }
 
-/* Waits until there is space in the window. The other processes must be about to read the oldest
- * round. */
+/* Waits until there is space in the window, that is, until the other processes have passed the
+ * oldest round in it. The caller must know that they are about to do so. */
 void myr_exchange_await_room(struct myr_exchange *x);
 
 /* ---- reading ---- */
@@ -139,7 +140,8 @@ static inline void myr_exchange_await(struct myr_exchange *x)
     }
 }
 
-/* Tests whether one process has written that round, or waits until it has. */
+/* myr_exchange_has() tests whether one process has written that round, and myr_exchange_await_one()
+ * waits until it has. */
 static inline bool myr_exchange_has(const struct myr_exchange *x, uint32_t rank)
 {
     return myr_epoch_reached(myr_load_acquire(&myr_exchange_slot(x, rank, x->read_at)->round),

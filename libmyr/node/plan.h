@@ -35,9 +35,10 @@ struct myr_plan {
     uint32_t leaf_members, leaves;
 };
 
-/* Each layout has two functions. The first returns the bytes of slots that the layout needs (a
- * multiple of MYR_LINE). The second creates the plan of `rank` over such memory, aligned to
- * MYR_LINE. It returns false if out of memory; otherwise free the plan with myr_plan_destroy(). */
+/* Each layout has two functions. The first returns the number of bytes of slots that the layout
+ * needs, a multiple of MYR_LINE. The second creates the plan of `rank` for `slots` of this size,
+ * which must be aligned to MYR_LINE. It returns false if memory is exhausted. A plan is freed with
+ * myr_plan_destroy(). */
 
 /* Flags: one word per process, `stride` bytes apart (4 to 128, a power of two). All processes scan
  * all words. */

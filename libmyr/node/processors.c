@@ -5,8 +5,8 @@
  * segment (segment.c), and again when it finds that its binding has changed. Waiting processes
  * check whether the CPUs are oversubscribed.
  *
- * Invariant: `population` changes whenever an entry does, so a process needs to count again only
- * when it has changed. */
+ * Invariant: the segment's word `population` changes whenever an entry of the process table does,
+ * so a process has to count processes and CPUs again only after this word has changed. */
 #include "libmyr/node/segment_inside.h"
 
 #include <sched.h>
@@ -54,10 +54,10 @@ const myr_word *myr_segment_population(const struct myr_segment *segment)
     return &segment->sram->population;
 }
 
-/* Counts of the processes, and of the CPUs that they may use: on the whole node, and restricted to
- * `within`. Masks are read without synchronisation, so a reader may see a mask that is being
- * updated. This is corrected when the owner increments `population`, because the reader then counts
- * again. */
+/* The numbers of processes and of the CPUs that they may use, for the whole node, and for the
+ * processes that are bound to CPUs of the set `within`. Masks are read without synchronisation, so
+ * a process may read a mask while it is being updated. It then counts again, because the owner of
+ * the mask increments `population` afterwards. */
 struct census {
     uint32_t processes, processors; /* of the whole node */
     uint32_t rivals, own;           /* restricted to `within` */

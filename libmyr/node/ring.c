@@ -70,8 +70,8 @@ static void update_passed(struct myr_ring *ring, uint32_t rank)
     }
 }
 
-/* By the time all readers are checked, they have usually advanced well beyond the required round,
- * so the readers are polled only once in many rounds. */
+/* Waits for each reader in turn, and records how far it has advanced. By then this is usually well
+ * beyond the required round, so the readers have to be checked only once in many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)
 {
     const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;

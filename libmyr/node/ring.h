@@ -58,10 +58,12 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
 /* Leaves the ring, its chunks and its record. */
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
-/* Allocates the chunks, 512 KiB for all processes together. Returns false if there is no memory for
- * them; all processes get the same result, whenever they call this function. Half of the segment is
- * left free for records. This function does not call the progress engine, so a non-blocking call
- * that uses it cannot be overtaken by another call. */
+/* Allocates the chunks, which take 512 KiB for all processes together. Returns false if there is no
+ * memory for them; half of the segment is reserved for records. All processes get the same result,
+ * no matter when they call this function.
+ *
+ * This function never calls the progress engine, which might execute other collectives. Therefore
+ * no other call can overtake a non-blocking call that uses it. */
 bool myr_ring_get_chunks(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Returns the size of the shared memory that a ring uses (bytes). */
@@ -99,8 +101,8 @@ static inline bool myr_ring_room(struct myr_ring *ring)
     return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_update(ring);
 }
 
-/* Returns the payload of the next round, which has MYR_SLOT_BYTES. Its slot must be free, and with
- * it the chunk. */
+/* Returns the payload of the next round, of MYR_SLOT_BYTES bytes. If its slot is not free yet,
+ * waits until it is. From then on the chunk is free as well. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {
@@ -109,8 +111,8 @@ static inline void *myr_ring_next(struct myr_ring *ring)
     return myr_ring_slot(ring, ring->passed + 1)->payload;
 }
 
-/* Sets the number of bytes for each reader, before the slot is written. It is used only if the
- * processes have agreed to do so. */
+/* Sets the number of bytes that are meant for each reader (in a scatter), before the slot is
+ * written. Readers ignore this number unless all processes have agreed to use it. */
 static inline void myr_ring_part(struct myr_ring *ring, uint32_t bytes)
 {
     myr_word *word = &myr_ring_slot(ring, ring->passed + 1)->part;

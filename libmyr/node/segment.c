@@ -88,11 +88,11 @@ static uint64_t limit_of(int resource)
 
 /* Returns the size that this process's limits permit, at most `limit`.
  *
- * RLIMIT_FSIZE (ulimit -f): beyond it ftruncate() raises SIGXFSZ. The limit applies only to the
- * file's size, so a process with a lower one can still commit memory.
+ * RLIMIT_FSIZE (ulimit -f): for a larger size, ftruncate() would raise SIGXFSZ. Memory within that
+ * size can also be committed by a process that has a lower limit than the creator.
  *
- * RLIMIT_AS (ulimit -v): the program needs its address space for itself, so the segment takes a
- * small part of it. */
+ * RLIMIT_AS (ulimit -v): the program itself needs most of a limited address space, so the segment
+ * takes only a small part of it. */
 static uint32_t permitted_size(uint32_t limit)
 {
     const uint64_t of_files = limit_of(RLIMIT_FSIZE), of_space = limit_of(RLIMIT_AS) / SPACE_PARTS;
@@ -146,8 +146,9 @@ static enum myr_status map_existing(struct myr_segment *segment, struct myr_erro
 }
 
 /* The identity of a marker file, which consists of its inode and the time when it was written. The
- * segment contains a copy of it. Otherwise a stale file of an earlier job could refer to the
- * segment of another job, if the same PID and descriptor are in use there. */
+ * segment contains a copy of it, by which a process verifies that the file belongs to the segment.
+ * Otherwise the stale file of an earlier job could lead to the segment of another job in which the
+ * same PID and descriptor are in use. */
 struct mark {
     uint64_t word[2];
 };
@@ -190,10 +191,10 @@ static enum myr_status attach_by_sign(struct myr_segment *segment, const char *p
         return MYR_ERR_NOT_THERE; /* no process has joined yet */
     }
     segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    /* The PID in a stale marker file may now belong to another process, whose descriptor may be a
-     * socket (ENXIO), or may not be opened for writing (EACCES). If that process belongs to this
-     * job, but is not accessible, both processes create a segment, which is detected from the
-     * modex. */
+    /* If the marker file is stale, its PID may now belong to another process, whose descriptor may
+     * be a socket (ENXIO), or may not be opened for writing (EACCES). If that process does belong
+     * to this job, but is not accessible, each of the two processes has its own segment, which is
+     * detected from the modex. */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
         return MYR_ERR_NOT_THERE; /* all processes have ended */
@@ -203,9 +204,9 @@ static enum myr_status attach_by_sign(struct myr_segment *segment, const char *p
                         "cannot open the shared memory of another process of this node (%s in %s)",
                         target, path);
     }
-    /* The marker file may refer to another file, because its creator has left and the descriptor
-     * was reused, or because the creator is in another container. In the latter case both processes
-     * create a segment, which is detected from the modex. */
+    /* The marker file may lead to another file, because its creator has left and the descriptor was
+     * reused, or because the creator is in another container. In the latter case each of the two
+     * processes has its own segment, which is detected from the modex. */
     const enum myr_status status = map_existing(segment, error);
     const bool marked =
         MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
@@ -259,8 +260,9 @@ static void remove_sign(const struct myr_segment *segment)
     }
 }
 
-/* Returns the inode of a namespace, or 0 if it is unknown. The name of the marker file contains
- * this inode, because all members must have the same PIDs and the same clock. */
+/* Returns the inode of a namespace, or 0 if it is unknown. The name of the marker file contains the
+ * inodes of two namespaces, because the processes that share a segment must agree on PIDs and on
+ * the clock. */
 static unsigned long namespace_of(const char *name)
 {
     char path[32];
@@ -271,8 +273,8 @@ static unsigned long namespace_of(const char *name)
 
 unsigned myr_dir_lock_ms = 30000;
 
-/* Finds or creates the segment, while it holds the lock of the directory. If the directory is /tmp,
- * as with some launchers, other users can take this lock as well. */
+/* Finds or creates the segment while holding the lock of the directory. With some launchers the
+ * directory is /tmp, which other users can lock as well, so there is a timeout. */
 static enum myr_status find_or_create(struct myr_segment *segment, const char *dir, uint32_t limit,
                                       struct myr_error *error)
 {
@@ -329,7 +331,7 @@ static uint32_t next_number(uint32_t last, uint32_t index)
 }
 
 /* Allocates an entry in the process table. Each component of nicbarr contains a copy of this
- * library. If another copy in this process already has an entry, this entry is shared. */
+ * library, and all copies in a process share one entry. */
 static enum myr_status take_process_entry(struct myr_segment *segment, struct myr_error *error)
 {
     struct myr_sram *sram = segment->sram;
@@ -533,8 +535,8 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
     return NULL == process ? 0 : myr_load_relaxed(&process->pid);
 }
 
-/* An entry is reused only after its owner has ended. While it is being overwritten, the result for
- * the dead process may be wrong once. */
+/* An entry is reused only after its owner has left or ended. While it is being overwritten, the
+ * result for the former owner may be wrong once. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
 {
     const struct myr_sram_process *process = entry_of(segment, number);

@@ -35,11 +35,11 @@ void myr_segment_leave(struct myr_segment *segment);
  * myr_segment_fd()). The segment then owns the descriptor; on failure the descriptor is closed. */
 enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error);
 
-/* Reports a process that was stopped while it held the lock of the segment. The lock is held only
- * for microseconds, but a process may be stopped at this moment by SIGSTOP or a debugger. Until it
- * continues, other processes block in all operations that change the segment, such as joining, or
- * allocating records and memory. One of them then passes a message to this function, in any thread.
- * If this is NULL, nothing is reported. */
+/* The function that reports a process that was stopped while it held the lock of the segment, or
+ * NULL (the default) if this is not to be reported. The lock is held only for microseconds, but
+ * SIGSTOP or a debugger may stop a process at this very moment. Until it continues, other processes
+ * block in all operations that change the segment, such as joining, or allocating records and
+ * memory. After a while one of them passes a message to this function, in any thread. */
 extern void (*myr_segment_print)(const char *line);
 
 /* Returns the descriptor with which other processes can join. It is still owned by the segment. */
@@ -102,9 +102,9 @@ void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes);
 
 /* Allocates memory that several processes share, each of which calls this function. The first call
- * sets the shared word `at`, which is initially 0, to the offset of the memory from
- * myr_segment_base(), or to MYR_NO_MEMORY. A process that is killed during the call does not delay
- * the others. */
+ * allocates it, from the first half of the segment, and sets the shared word `at`, which is
+ * initially 0, to its offset from myr_segment_base(), or to MYR_NO_MEMORY. A process that is killed
+ * during the call does not delay the others. */
 enum { MYR_NO_MEMORY = 1 };
 void myr_segment_alloc_once(struct myr_segment *segment, myr_word *at, size_t bytes);
 
@@ -114,7 +114,8 @@ bool myr_segment_has_plenty(struct myr_segment *segment, size_t bytes);
 
 void myr_segment_free(struct myr_segment *segment, void *memory);
 
-/* Two words next to such memory, which its owner may use for lists. */
+/* Two words in front of memory from myr_segment_alloc(), by which its owner may link it into
+ * lists. */
 struct myr_links {
     uint32_t next, before;
 };
@@ -127,10 +128,10 @@ struct myr_key {
     uint64_t sequence; /* 0, or a number that distinguishes further records of the same group */
 };
 
-/* Finds the record with `key`, or creates it for `members` processes, with `bytes` of slots that
- * are all 0, and with the value `creator_value` for the other members. Each member joins once and
- * leaves once, and the last one to leave frees the record. Returns NULL if there is no memory; in
- * this case every other member also gets NULL, whenever it joins. */
+/* Finds the record with `key`. If there is none, creates it for `members` processes, with `bytes`
+ * of slots, which are all 0, and with `creator_value`, which the other members can read. Each
+ * member joins once and leaves once, and the last one to leave frees the record. Returns NULL if
+ * there is no memory; in this case every other member also gets NULL, no matter when it joins. */
 struct myr_record *myr_record_join(struct myr_segment *segment, const struct myr_key *key,
                                    uint32_t members, size_t bytes, uint64_t creator_value,
                                    struct myr_error *error);
@@ -150,9 +151,9 @@ size_t myr_record_bytes(const struct myr_record *record);
  * can read it until the last one leaves. Returns false if there is no memory for another entry. */
 bool myr_kv_set(struct myr_segment *segment, uint64_t key, uint64_t value);
 
-/* Stores a value if the key does not exist. Returns true in the process that has added it. If there
- * is no memory for the entry, all processes get true: callers print a message if they get true, and
- * a repeated message is better than none. */
+/* Stores a value unless the key exists already. Returns true in the process that has added it. If
+ * there is no memory for the entry, returns true in all processes. The typical use is a message
+ * that only one process of the node should print, and a repeated message is better than none. */
 bool myr_kv_add(struct myr_segment *segment, uint64_t key, uint64_t value);
 uint64_t myr_kv_get(struct myr_segment *segment, uint64_t key); /* 0 if not found */
 

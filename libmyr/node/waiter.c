@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for a word in the three phases of waiting.h. A process sleeps on the awaited word itself,
- * by a futex. Other messages for the process do not wake it, so it calls the progress function at
- * the end of each slice. */
+ * by a futex. Since it is not woken by other messages that arrive for it, it calls the progress
+ * function after each slice of sleep. */
 #include "libmyr/node/waiter.h"
 
 #include "libmyr/node/segment.h"
@@ -145,8 +145,9 @@ static bool progress_until_sleep(struct myr_watch *watch, const myr_word *word, 
     return false;
 }
 
-/* Calls the progress function for a moment after each slice. Returns true if data moved. On slow
- * machines this may appear to be so every time, so the word is checked as well. */
+/* Calls the progress function for a moment after each slice of sleep. Returns true if data have
+ * moved. On slow machines every call may appear to have moved data, so the loop also ends when the
+ * word has reached the epoch. */
 static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;
@@ -161,7 +162,8 @@ static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, ui
     return moved;
 }
 
-/* A wait that has lasted for a long time since the process first slept. */
+/* What has been reported about a wait. The first report is due when the process has slept for a
+ * long time. */
 struct long_wait {
     uint64_t next_us;
     uint32_t times;

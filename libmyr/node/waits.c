@@ -8,7 +8,8 @@
 
 #include "os/clock.h"
 
-/* This process's entries and their record in the segment. A program is in one segment at a time. */
+/* The record with this process's entries. One is sufficient, because a program publishes its waits
+ * in one segment at a time. */
 static struct {
     pthread_mutex_t lock;
     struct myr_record *record; /* NULL if there is none yet */
