@@ -11,8 +11,8 @@
  * public keys in transit.
  *
  * Two NICs authenticate the packets of their messages with a secret that is derived from the agreed
- * key of their nodes (BLAKE2b), so it is never sent. Each node has at most one such NIC, in its
- * segment.
+ * key of their nodes (BLAKE2b), so it is never sent. A single secret for each pair of nodes is
+ * sufficient, because a node has at most one such NIC, in its segment.
  *
  * Threads: any. */
 #ifndef MYR_SEAL_H

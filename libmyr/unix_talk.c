@@ -56,7 +56,7 @@ static enum myr_status open_dir(const char *path, const char *daemon, bool root_
     const char *slash = strrchr(path, '/');
     snprintf(dir, sizeof(dir), "%.*s", NULL == slash ? 1 : (int)(slash - path + 1),
              NULL == slash ? "." : path);
-    /* A trailing slash would follow a symbolic link. */
+    /* With a trailing slash, open() would follow a symbolic link in spite of O_NOFOLLOW. */
     for (size_t end = strlen(dir); end > 1 && '/' == dir[end - 1]; --end) {
         dir[end - 1] = '\0';
     }
@@ -152,7 +152,8 @@ static enum myr_status await_event(int connection, short events, const char *dae
     (void)myr_talk_peer(connection, &peer);
     while (poll(&watched, 1, CHECK_MS) <= 0) {
         const uint64_t now = os_now_ms();
-        /* If this process itself gets no CPU time, the daemon is not to blame for the gap. */
+        /* A longer interval means that this process itself got no CPU time, and is not charged to
+         * the daemon. */
         const uint32_t passed = now - last < CHECK_MS ? (uint32_t)(now - last) : CHECK_MS;
         last = now;
         waited += passed;

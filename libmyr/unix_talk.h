@@ -35,9 +35,9 @@ struct myr_talk_timeout {
     uint32_t idle, most;
 };
 
-/* Returns the timeouts for the first answer of a daemon, which it gives immediately. They are a
- * tenth of a second if the caller is in a `hurry` and can try again later, otherwise half a second,
- * and longer while the daemon is runnable. */
+/* Returns the timeouts for the first answer of a daemon, which it gives immediately. If the caller
+ * is in a `hurry` and can try again later, the timeout is a tenth of a second. Otherwise it is half
+ * a second, and up to ten seconds while the daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
 /* myr_talk_send_to_daemon() sends to a daemon, and waits until this is possible. myr_talk_await()

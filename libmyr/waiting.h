@@ -9,10 +9,10 @@
  *    processes on 2 CPUs four times slower. When waiting for a NIC this phase is short, because the
  *    awaited process may be the one that runs the NIC.
  * 2. Poll until it is time to sleep, and yield between polls. A process that waits for a word
- *    yields only if the CPUs are oversubscribed. If it had a CPU to itself and yielded, processes
- *    of other users would run there, and it might get the CPU back only long after the word was
- *    written. (With 2 processes beside 12 busy loops on 2 CPUs, a barrier took 1.7 to 6.6 ms with
- *    yields, and takes 1 us without.)
+ *    yields only if the CPUs are oversubscribed, or if the user has set `spin`. If it had a CPU to
+ *    itself and yielded, processes of other users would run there, and it might get the CPU back
+ *    only long after the word was written. (With 2 processes beside 12 busy loops on 2 CPUs, a
+ *    barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
  * 3. Sleep, in slices, because a peer may compute for seconds and the wait must not occupy a core.
  *    The first slice is short, and each further slice is twice as long as the previous one, up to a
  *    maximum.

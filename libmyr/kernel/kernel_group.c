@@ -246,16 +246,17 @@ static uint32_t read_failure(const struct myr_kernel_attachment *attachment)
     return myr_load_acquire((myr_word *)&attachment->line->failed);
 }
 
-/* Returns the missing node + 1, or 0. If the NIC was removed, no node is responsible. */
+/* Returns the missing node + 1. Returns 0 if the group has not failed, or has failed because the
+ * NIC was removed, for which no node is responsible. */
 static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
     const uint32_t seen = read_failure(attachment_of(group));
     return MCP_KERNEL_REMOVED == seen ? 0 : seen;
 }
 
-/* Returns whether the group has been without a daemon for too long. Epochs complete without a
- * daemon, but only a daemon detects that another process of this node has died. A process that
- * waits for a long time therefore needs a daemon. */
+/* Returns whether a wait must end because there is no daemon. Epochs complete without a daemon, but
+ * only a daemon detects that another process of this node has died and will never arrive. Therefore
+ * a wait may continue without a daemon only for a limited time. */
 static bool is_orphaned(const struct myr_nic_group *group, struct myr_kernel_attachment *attachment)
 {
     const enum myr_kernel_daemon daemon = myr_kernel_nic_daemon(attachment->nic);
@@ -296,8 +297,9 @@ static void detach(struct myr_kernel_attachment *attachment)
     free(attachment);
 }
 
-/* In a group that broadcasts, the closing epoch follows the last epoch that was reported to the
- * NIC, so all epochs must have been reported before. */
+/* If the group broadcasts, its closing epoch is the one after the last epoch of which the NIC has
+ * been notified. Since doorbells may have been lost, the NIC is notified again of all epochs that
+ * are not complete yet. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
@@ -431,8 +433,8 @@ static enum myr_status make_question(const struct myr_nic_group *group,
     return MYR_OK;
 }
 
-/* Builds the request from the schedule function. Only then is it known whether the group is for
- * broadcasts. */
+/* Computes the schedule of this node, plans how broadcasts spread over it if the group is for
+ * broadcasts, and builds the request from both. */
 static enum myr_status plan_group(struct myr_nic_group *group,
                                   const struct myr_nic_members *members,
                                   myr_schedule_fn schedule_of, const void *context,

@@ -7,10 +7,10 @@
  *
  * If the daemon is killed, another one may take over the NIC (kernel_words.h). Clients do not block
  * until then: they try to reconnect with exponential backoff whenever they need the daemon, and
- * their groups continue meanwhile. Only two operations wait for a while. One is opening a group.
- * The other is the last disconnect of a client, because the next daemon would otherwise conclude
- * from its absence that the client has died. The new connection is duplicated onto the old
- * descriptor, so that other threads may use the descriptor at any time. */
+ * their groups continue meanwhile. Only two operations wait for the next daemon, for a limited
+ * time: opening a group, and the last disconnect of a client, because the next daemon would
+ * otherwise conclude from the absence of the client that it has died. The new connection is
+ * duplicated onto the old descriptor, so that other threads may use the descriptor at any time. */
 #include "libmyr/kernel/kernel_nic.h"
 
 #include <errno.h>
@@ -125,8 +125,9 @@ static enum myr_status exchange_messages(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Sends a request and receives its answer: `answer` gets `bytes`, `maps` gets `count` descriptors,
- * or -1. Called with the lock held. */
+/* Sends a request and receives its answer, which has `bytes` and is stored in `answer`. The `count`
+ * descriptors that come with it are stored in `maps`, or -1 if they are missing. Called with the
+ * lock held. */
 static enum myr_status request_once(struct myr_kernel_nic *nic,
                                     struct myr_kernel_question *question, enum myr_kernel_ask what,
                                     const struct myr_talk_timeout *timeout, void *answer,
@@ -179,9 +180,10 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
     return there;
 }
 
-/* Sends a request that is answered by a status. Returns false if there is no answer. If the daemon
- * has not answered HELLO, the client may try again later. A daemon that knows the client, however,
- * interprets the end of the connection as the death of the client. */
+/* Sends a request that is answered by a status. Returns false if there is no answer. The timeout
+ * for HELLO is short, because the client can try again later. It is longer for the other requests:
+ * once the daemon knows the client, it interprets the end of the connection as the death of the
+ * client. */
 static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
                            struct myr_kernel_answer *answer)
 {
@@ -213,7 +215,7 @@ static bool resume_client(struct myr_kernel_nic *nic, const struct myr_kernel_an
     if (!request_status(nic, MYR_KERNEL_RETURN, nic->number, &answer)) {
         return false;
     }
-    /* The daemon does not know this client, because the client holds no group. */
+    /* The daemon may not know this client, which is no loss if the client holds no group. */
     if (MYR_OK != answer.status && 0 == nic->held_count) {
         nic->number = hello->number;
         return true;
@@ -373,7 +375,8 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
-/* All groups have been left, but a later daemon may not have been told. */
+/* All groups have been left, but if the daemon has been replaced meanwhile, the next daemon may not
+ * know that. Therefore this function waits for it, for a limited time. */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {
@@ -434,9 +437,11 @@ static void forget_group(struct myr_kernel_nic *nic, uint64_t key)
     }
 }
 
-/* `opened` is set before the request is sent, because the daemon may open the group and be killed
- * before it answers. Its successor then has the group, and SETTLE announces that this client will
- * repeat the request. */
+/* The daemon may be killed after it has opened the group, but before it answers. The next daemon
+ * then takes over the group, and this client repeats the request to it. In order that the next
+ * daemon does not close the group before that, `opened` is set in advance: a client that has set it
+ * reports to the next daemon when it reconnects (resume_client()), and announces with SETTLE which
+ * group it is about to open. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
@@ -465,8 +470,9 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
             close(seen->buffer);
         }
     }
-    /* After a timeout the daemon may still open the group. It is also possible that the daemon has
-     * opened the group, but its descriptors could not be received here. */
+    /* The daemon may nevertheless open the group if its answer has only timed out, and it has
+     * opened the group if only the descriptors could not be received. Therefore the group is
+     * closed. */
     if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol between myrd --kernel and its clients over a Unix socket (SOCK_SEQPACKET). The
- * client sends requests, and the daemon answers them in order. When a client closes its connection,
- * its process leaves all its groups, and groups that it had not closed before fail. Connections
+ * client sends requests, and the daemon answers them in order. When a client closes its connection
+ * or dies, it leaves all its groups, and those that it has not closed before fail. Connections
  * beyond the quota of a user are closed without an answer.
  *
  * When the daemon exits, its successor may take over its NIC under the same name, with all groups

@@ -90,9 +90,9 @@ int myr_soft_socket(const struct myr_soft_nic *nic); /* the NIC keeps ownership 
 /* Releases the resources of a dead process in the NIC. (Groups: myr_soft_groups_reap().) */
 void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid);
 
-/* For a process that inspects a NIC from outside. The functions return the key of its record in the
- * segment and the number of bytes of the record to copy, and decode this copy, which fails with
- * NULL if the layout is different. */
+/* For a process that inspects a NIC from outside (nic_inspect.h). The first function returns the
+ * key of the NIC's record in the segment, and the second one the number of bytes of this record to
+ * copy. The third function decodes the copy, or returns NULL if the copy has another layout. */
 struct myr_key myr_soft_record_key(void);
 size_t myr_soft_shared_bytes(void);
 const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *view);
@@ -100,11 +100,12 @@ const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *
 /* Returns a link's address in such a copy. */
 struct mcp_ip myr_soft_ip_of(const void *copy, mcp_link link);
 
-/* Groups that no host uses any more, but that are not closed yet. The list contains the offsets of
- * their records in the segment, the oldest first. When the list is full, the oldest group is
- * closed, and a peer that still needs one of its messages fails. The list therefore has as many
- * entries as a program may free at once: some dozens for each communicator that has carried data of
- * several sizes. To be used between enter() and leave(). */
+/* The lingering groups, which no host uses any more, but which still run their closing epoch for
+ * their peers. The list contains the offsets of their records in the segment, the oldest first.
+ * When the list is full, the oldest group is closed early, and a peer that still needs one of its
+ * messages fails. The list is therefore large enough for the groups that a program may free at
+ * once, which are some dozens for each communicator that has carried data of several sizes. To be
+ * used between enter() and leave(). */
 enum { MYR_SOFT_LINGERING = 256 };
 struct myr_soft_lingering {
     uint32_t record[MYR_SOFT_LINGERING];

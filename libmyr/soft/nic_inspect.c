@@ -140,8 +140,9 @@ static uint32_t find_record(struct source *from, const struct myr_key *key,
 
 /* ---- missing members of a group ---- */
 
-/* Returns a consistent copy of a group with its tables, to be freed by the caller. Returns NULL if
- * out of memory, if there is no such group, or if the group changes meanwhile. */
+/* Returns a copy of a group with its tables, to be freed by the caller. Returns NULL if memory is
+ * exhausted, if there is no such group, or if the copy is inconsistent because the group has
+ * changed meanwhile. */
 static struct mcp_group *copy_group(struct source *from, uint32_t offset,
                                     const struct mcp_group *head)
 {

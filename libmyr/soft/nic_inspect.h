@@ -2,9 +2,9 @@
 /* Inspecting a segment and its NIC from outside, without joining.
  *
  * `nicbarr status` uses these functions for segments of other processes. They neither map nor write
- * the segment, but copy the relevant data with pread(), and at most 8 times the memory that the
- * file occupies. Therefore neither a foreign or truncated file nor data that change meanwhile can
- * do any harm. A copy may contain data of different points in time. */
+ * the segment, but copy the relevant data with pread(), in total at most 8 times the memory that
+ * the file occupies plus 1 MiB. Therefore neither a foreign or truncated file nor data that change
+ * meanwhile can do any harm. A copy may contain data of different points in time. */
 #ifndef MYR_SOFT_INSPECT_H
 #define MYR_SOFT_INSPECT_H
 
@@ -35,9 +35,9 @@ enum { MYR_VIEW_NODES = 16, MYR_VIEW_LOCALS = 16 };
 enum { MYR_VIEW_ENTRIES = 1 << 16 };
 
 /* A group of the NIC. The group waits if `nodes` or `absent` is not 0. `nodes` is the number of
- * nodes whose messages it waits for. If `absent` is not 0, the group cannot even start, because so
- * many processes of this node have not arrived, whereas others have. The lists contain as many
- * nodes and processes as fit. */
+ * nodes whose messages it waits for. `absent` is the number of processes of this node that have not
+ * arrived in the next epoch, although others have, so that the group cannot even start it. The
+ * lists contain as many nodes and processes as fit. */
 struct myr_group_view {
     uint32_t offset;        /* unique among the NIC's groups at any time */
     uint32_t node;          /* the NIC's number in the group */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaving: before the last process of the node closes the NIC, it tells the connected NICs of jobs
- * that may run longer that they can reuse the entries of their connections to this one. Otherwise a
- * program that spawns processes on other hosts again and again would fill the table of its NIC.
+/* Taking leave. A NIC has an entry in a table for each connection to another NIC. If the other NIC
+ * belongs to a job that runs longer than this one, it should be able to reuse the entry afterwards:
+ * a program that spawns processes on other hosts again and again would otherwise fill the table of
+ * its NIC. Therefore the last process of a node, before it closes the NIC, notifies all NICs that
+ * are connected to it.
  *
  * The NIC stays locked meanwhile. A process that opens it therefore waits, and then creates a new
- * NIC with another key. So a NIC that has left never sends anything again. */
+ * NIC with another key, so that a NIC that has taken leave never sends anything again. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <poll.h>

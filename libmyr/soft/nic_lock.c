@@ -141,8 +141,8 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
     }
 }
 
-/* Checks the progress of `holder`, which has the lock and is alive. If the lock is free, or held by
- * a thread of this process, the holder has released it meanwhile. */
+/* Checks the progress of the present holder of the lock, which is alive (0: the lock is free). If
+ * this is not another process, the holder that was observed before has released the lock. */
 static void check_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;

@@ -343,8 +343,9 @@ enum myr_status myr_soft_open_given(struct myr_segment *segment, int socket,
 
 void myr_soft_close(struct myr_soft_nic *nic)
 {
-    /* A process that opens the NIC meanwhile must find the socket either in the list or closed. If
-     * the last descriptor is closed, another socket can use its port. */
+    /* The lock is held until the socket is closed, so that a process that opens the NIC meanwhile
+     * finds the socket either in the list or closed. Once the last descriptor is closed, a new
+     * socket can use its port. */
     const bool locked = myr_soft_lock(nic);
     if (locked) {
         if (myr_soft_sound(nic) && nic->shared->mcp.messages.takes_leave && is_last_socket(nic)) {

@@ -2,7 +2,7 @@
 /*
  * Polls the soft NIC: receives packets and runs timers. This is on the path of a barrier. It is
  * called by waiting processes, by progress functions, and by the threads that run a NIC
- * (nic_sleep.c). */
+ * (nic_thread.c). */
 #include "libmyr/soft/nic_parts.h"
 
 #include "os/clock.h"
@@ -29,8 +29,9 @@ static bool is_timer_due(struct myr_soft_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/* The lock keeps packets in order of arrival. After a message's packet more are likely to follow;
- * packets of collectives arrive one at a time. */
+/* Packets are received with the lock held, so they are processed in the order of their arrival. A
+ * datagram that is longer than the header of a collective usually belongs to a message, and more of
+ * them are likely to follow, so the next one is received immediately. */
 uint32_t myr_soft_take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);
@@ -96,8 +97,9 @@ uint32_t myr_soft_polls(const struct myr_soft_nic *nic)
     return myr_load_acquire(&nic->shared->polls);
 }
 
-/* A process that does not expect chains yet drops a chain as a damaged packet, and the sender
- * retransmits it. */
+/* With GRO the kernel may deliver a chain of packets as one datagram. A process that has not
+ * noticed `chains` yet drops such a datagram as a damaged packet, and the sender retransmits its
+ * packets. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic)
 {
     if (0 == myr_load_relaxed(&nic->shared->chains)) {

@@ -19,8 +19,9 @@
 #include "os/thread.h"
 
 enum {
-    /* A host that arrives sets a deadline without waking the thread. The deadline is at least 1 ms
-     * away and matters only after a packet loss, so it may be exceeded by this time. */
+    /* The longest sleep of the thread. A host that arrives sets a deadline for retransmission
+     * requests without waking the thread, so the thread may miss the deadline by up to this time.
+     * This is acceptable, because the deadline matters only after a packet loss. */
     LONGEST_NS = 20 * 1000 * 1000,
     CHECK_EVERY = 16 /* wake-ups between two checks whether a process is stopped inside the NIC */
 };
@@ -43,7 +44,8 @@ static void *run_soft_nic(void *opaque)
 {
     struct myr_soft_thread *thread = opaque;
     for (uint32_t iteration = 1; !atomic_load(&thread->stopping); ++iteration) {
-        /* Stop polling, because pending packets would never be read. */
+        /* Do not wait for packets: they would never be read, and therefore never let the thread
+         * sleep. */
         if (0 != myr_soft_given_up(thread->nic)) {
             pause_until_stopped(thread->stop, LONGEST_NS);
         } else {
@@ -120,7 +122,8 @@ struct myr_soft_watch {
  * timer. */
 static void wait_for_check(struct myr_soft_watch *watch, bool runs)
 {
-    /* Pending packets of a NIC that is given up would never be read. */
+    /* The packets of a NIC that is given up are never read, and would never let the thread
+     * sleep. */
     if (runs && 0 == myr_soft_given_up(watch->nic)) {
         myr_soft_await(watch->nic, watch->stop, watch->every_ns);
     } else {
@@ -143,8 +146,8 @@ static void *keep_watch(void *opaque)
         if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
-            /* If the lock of the NIC cannot be taken, packets would wake the thread all the
-             * time. */
+            /* If there was no poll, the lock of the NIC cannot be taken. Then the thread must not
+             * wait for packets, because those that are not read would wake it all the time. */
             runs = polls != myr_soft_polls(watch->nic);
         }
         polls = myr_soft_polls(watch->nic);
@@ -180,8 +183,8 @@ static int start_thread_if_needed(struct myr_soft_watch *watch, bool stays)
     return rc;
 }
 
-/* Becomes the watch if there is none. If this fails, another process may become the watch, or this
- * process when it next sleeps. */
+/* Becomes the watch if there is none. If the thread cannot be created, another process may become
+ * the watch, or this process tries again when it next sleeps. */
 static void about_to_sleep(void *opaque)
 {
     (void)start_thread_if_needed(opaque, false);

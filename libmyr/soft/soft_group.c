@@ -129,8 +129,9 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_soft_poll(group->nic);
 }
 
-/* The timers of the control program handle retransmission. Only epochs that exceeded its window
- * need another call. */
+/* The timers of the control program request lost messages, so usually nothing has to be done here.
+ * However, the NIC accepts only a limited number of outstanding epochs. If the node has arrived in
+ * more, they have to be started again when the NIC has completed some. */
 static void remind_soft_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
@@ -147,8 +148,8 @@ static void sleep_on_nic(struct myr_nic_group *group, uint32_t seen, uint32_t ti
     myr_soft_sleep(group->nic, word, word + 1, seen, timeout_us);
 }
 
-/* If another process is stopped while it runs the NIC, the missing nodes are unknown. This case is
- * reported separately; see myr_soft_set_bounds(). */
+/* If another process was stopped while it ran the NIC, the missing nodes cannot be determined, and
+ * none is listed. This case is reported separately; see myr_soft_set_bounds(). */
 static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     const struct mcp_nic *mcp = myr_soft_enter_to_inspect(group->nic);
@@ -204,9 +205,9 @@ static struct mcp_group *group_in(struct myr_record *record)
 }
 
 /* Removes an entry from the list of lingering groups. The hosts of such a group have left, but it
- * still runs the closing epoch for its peers. Groups whose closing epoch is complete are removed
- * by the next process that joins or leaves a group, and their records are freed without the lock of
- * the NIC. */
+ * still runs the closing epoch for its peers. Once that epoch is complete, the next process that
+ * joins or leaves any group removes the entry, and leaves the record after it has released the lock
+ * of the NIC. */
 static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
                                            struct mcp_board *board, uint32_t index)
 {
@@ -260,11 +261,11 @@ static void close_lingering(struct myr_soft_nic *nic)
     } while (NULL != record);
 }
 
-/* Records that a process leaves the group in `record`; the last process closes the group or starts
- * its closing epoch. Called after myr_soft_enter(). Returns a record that the caller must release,
- * if any: the given one, or the oldest lingering one if there are too many. If the lock could not
- * be taken, nothing is recorded and the record is leaked, because the holder of the lock may still
- * use it. */
+/* Counts a process as having left the group in `record`; the last process closes the group or
+ * starts its closing epoch. Called after myr_soft_enter(). Returns the record that the caller must
+ * leave, or NULL if there is none. This is the given record or, if its closing epoch was started,
+ * the oldest lingering one if there are too many. If the lock could not be taken, the process is
+ * not counted and the record is leaked, because the holder of the lock may still use it. */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {
@@ -345,9 +346,9 @@ static enum group_state open_group(struct myr_nic_group *group, struct mcp_nic *
 }
 
 /* Opens the group on the NIC in the first process of the node. If this fails, the other processes
- * fail without trying. An open group must be closed before the last process leaves its record, so a
- * process that fails leaves immediately. `counted` becomes false if the lock could not be taken; in
- * this case the record is leaked. */
+ * fail without trying. A process that fails is immediately counted as having left, because an open
+ * group must be closed before the last process leaves its record. `counted` becomes false if the
+ * lock could not be taken; in this case the record is leaked. */
 static enum myr_status open_once(struct myr_nic_group *group, const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,
                                  const void *context, bool *counted, struct myr_error *error)
