@@ -64,8 +64,8 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
 }
 
 /* Returns whether `epoch` is complete. Some process must run the NIC (myr_soft_poll()). A process
- * that polls with this function must also call the reminder from time to time, so that the NIC
- * requests lost messages in time. */
+ * that polls with this function must also call myr_nic_group_remind() from time to time, so that
+ * the NIC requests lost messages in time. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_load_acquire(group->done), epoch);

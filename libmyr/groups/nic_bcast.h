@@ -46,7 +46,8 @@ uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
 void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
 
 /* Returns whether there is space in the window, so that the root may send the block now. If not,
- * the root must first wait for the epoch before the last one in which this process has arrived. */
+ * the root must first wait until epoch group->epoch - 1 is complete, the last but one in which it
+ * has arrived. */
 static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
 {
     return myr_nic_group_test(group, group->epoch - 1);

@@ -47,8 +47,8 @@ static inline uint32_t myr_nic_data_most(const struct myr_nic_group *group)
     return group->data->unit_most;
 }
 
-/* Returns the part that process `local` of this node contributes to the epoch after the last one of
- * this process. Process `local` writes it, and the process that builds the block reads it. */
+/* Returns the part that process `local` of this node contributes to the next epoch of this process.
+ * Process `local` writes it, and the process that builds the block reads it. */
 uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local);
 
 static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)

@@ -9,9 +9,10 @@
  * that the epoch is in the last packet of the RDMA write. Once the epoch is visible, the device has
  * received the whole write, and the memory may be reused.
  *
- * Broadcasts are forwarded in the order of their numbers, in which the hosts also read them,
- * although blocks of different roots may arrive out of order. A root on this node stores its data
- * message where a data message from another node would arrive. */
+ * Blocks of different roots may arrive in any order, but broadcasts are forwarded in the order of
+ * their numbers, because this is the order in which the hosts read them. If the root is on this
+ * node, it stores its data message in the landing place where a message from another node would
+ * arrive. */
 #include <string.h>
 
 #include "firmware/bcast.h"
@@ -58,7 +59,7 @@ static const uint8_t *payload_at(const struct myr_verbs_group *own, const uint8_
     return mcp_genuine(header, &own->mcp->secret, payload) ? payload : NULL;
 }
 
-/* Writes the data message in this landing place to a landing place of a peer. */
+/* Writes the data message in `area` to the landing place of a peer with the index `landing`. */
 static void write_message(struct myr_verbs *nic, struct myr_verbs_group *own,
                           struct myr_verbs_peer *peer, uint32_t landing, const uint8_t *area,
                           uint32_t payload)
@@ -192,7 +193,7 @@ static bool forward_next_block(struct myr_verbs *nic, struct myr_verbs_group *ow
 
 void myr_verbs_forward_blocks(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
-    /* Earlier broadcasts have been forwarded, or were skipped by a barrier. */
+    /* Broadcasts up to this number have been forwarded, or were skipped by a barrier. */
     const uint32_t over = own->mcp->started * (own->mcp->window / 2);
     if (myr_epoch_reached(over, own->next_bcast)) {
         own->next_bcast = over + 1;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Selects an RDMA port and its address; see verbs.h.
  *
- * A process uses one port. The best port is the first one that the user names. If the user names
- * none, it is the fastest port and, among equally fast ports, the first one, so that nodes with
- * equal hardware choose the same. Another port is equivalent to the best port if it is also named,
- * or as fast, and if it is on the same network, from which all nodes can be reached as well. The
- * processes of the node are distributed over the equivalent ports round-robin. Unless the user
- * names ports, ports close to the CPUs to which the process is bound take precedence.
+ * A process uses one port. The best port is the first usable one that the user names. If the user
+ * names none, it is the fastest port and, among equally fast ports, the first one, so that nodes
+ * with equal hardware choose the same. Another port is equivalent to the best port if it is on the
+ * same network, so that it reaches the same nodes, and if the user has named it as well or, without
+ * names, if it is equally fast. The processes of the node are distributed over the equivalent ports
+ * round-robin. Unless the user names ports, ports close to the CPUs to which the process is bound
+ * take precedence.
  *
  * A network is identified by its IP network or by its InfiniBand subnet prefix. Several separate
  * networks may use the default subnet prefix; in this case the user has to name the ports.
@@ -281,8 +282,8 @@ static enum myr_status allocate_resources(struct myr_verbs_device *device, struc
                     device->name);
 }
 
-/* Collects the usable ports of all wanted devices. Returns the error of one that cannot be opened,
- * or 0. */
+/* Collects the usable ports of all wanted devices. Returns 0, or the error number of a device that
+ * could not be opened. */
 static int query_devices(const struct myr_verbs_calls *calls, struct ibv_device *const *list,
                          int count, const char *wanted, struct offers *offers)
 {
@@ -336,9 +337,9 @@ enum myr_status myr_verbs_device_open(const struct myr_verbs_calls *calls, const
                                       struct myr_error *error)
 {
     int count = 0;
-    /* After a fork the child must not share the memory of the queues, which older kernels do not
-     * prevent by themselves. This call fails if other code in the process has already registered
-     * memory. */
+    /* After a fork the child must not share the memory of the queues, which older kernels prevent
+     * only after this call. It fails if other code in the process has already registered memory;
+     * this is not considered an error. */
     (void)calls->fork_init();
     struct ibv_device **list = calls->get_device_list(&count);
     *device = (struct myr_verbs_device){.calls = calls};

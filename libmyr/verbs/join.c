@@ -90,8 +90,8 @@ static struct myr_key record_key(const struct myr_nic_members *members)
     return (struct myr_key){.scope = members->key, .id = GROUP_RECORD};
 }
 
-/* Counts this process, which fails before it can join the record, as having left it, so that the
- * record can be freed. */
+/* Joins the record and leaves it again on behalf of a process that has failed before it could do
+ * so, because the record is freed only when all members have left it. */
 static void decline_record(struct myr_segment *segment, const struct myr_nic_members *members)
 {
     const struct myr_key key = record_key(members);
@@ -162,7 +162,8 @@ static enum myr_status register_group_memory(struct myr_verbs *nic, struct myr_v
     return MYR_OK;
 }
 
-/* Takes references to links to all peers, and enters their queue pairs in the blob. */
+/* Gets the links to all peers, which are created if necessary, and enters their queue pairs in the
+ * blob. */
 static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group *own,
                                   const struct myr_nic_members *members, const struct peers *peers,
                                   struct myr_verbs_blob *blob, struct myr_error *error)

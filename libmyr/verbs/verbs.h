@@ -142,10 +142,10 @@ struct myr_verbs_peer {
 /* The part of a group in this process. A process that does not execute the schedule has no peers.
  *
  * In a group that carries data, each message that a node waits for has two landing places, for even
- * and odd epochs, like the buffers (engine.h), and the sender keeps its data messages for the same
- * time. In a group that broadcasts, the landing places form a window like the slots (bcast.h), from
- * which blocks are forwarded. In both cases no landing place is overwritten before the NIC has
- * finished with it. */
+ * and odd epochs, like the buffers (engine.h). In the same way, the sender has two places for each
+ * message that it sends. In a group that broadcasts, the landing places form a window like the
+ * slots (bcast.h), and blocks are forwarded directly from them. In both cases no landing place is
+ * overwritten before the NIC has finished with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;

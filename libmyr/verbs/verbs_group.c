@@ -113,8 +113,8 @@ static uint32_t reported_missing(const struct myr_verbs_group *own)
 }
 
 /* Starts the epochs in which the node has arrived, and makes progress. Blocks are forwarded before
- * their epoch is started, because a root on this node arrives immediately after it has stored its
- * block. */
+ * that: a root on this node may arrive in the next epoch immediately after it has stored its block,
+ * and blocks are not forwarded any more once that epoch has been started. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     const uint32_t report = reported_missing(own);
@@ -149,9 +149,10 @@ static void remove_group(struct myr_verbs *nic, const struct myr_verbs_group *ow
     }
 }
 
-/* Returns whether no device accesses the memory of the group any longer. Once all epochs are
- * complete, all writes of the peers have arrived, because a process has read all broadcasts before
- * it leaves. The writes of this node are complete when they have been acknowledged. */
+/* Returns whether no device accesses the memory of the group any longer. The writes of the peers
+ * have all arrived once all epochs are complete; those of broadcasts have arrived as well, because
+ * a process reads all broadcasts before it leaves. The writes of this node are complete when they
+ * have been acknowledged. */
 static bool is_quiet(const struct myr_verbs_group *own)
 {
     bool quiet =
@@ -174,8 +175,8 @@ static void free_group(struct myr_verbs *nic, struct myr_verbs_group *own)
     free(own);
 }
 
-/* Continues to advance groups that were left, and frees groups without outstanding writes. A failed
- * group is kept until no peer can write to it any more. */
+/* Continues to advance groups that were left, and frees those without outstanding writes. A failed
+ * group is kept until the NIC closes all its links, because a peer may write to it until then. */
 static void finish_left_groups(struct myr_verbs *nic)
 {
     struct myr_verbs_group **previous = &nic->left;
@@ -231,7 +232,8 @@ static void play_group_now(struct myr_nic_group *group)
     }
 }
 
-/* If another process of the node arrives last, the first process notices that by polling. */
+/* Called by the process that arrives last. If it is not the first process of the node, it does not
+ * execute the schedule, and the first process notices the arrival by polling. */
 static void start_verbs_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
                               uint32_t unit)
 {
@@ -317,8 +319,8 @@ static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint3
     myr_verbs_probe(nic, peer->link);
 }
 
-/* A process that does not execute the schedule can only detect that the first process of its node
- * is late. */
+/* A process that does not execute the schedule has no queue pairs to probe other nodes with. It
+ * waits for the first process of its own node, and records that this process is late. */
 static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t number)
 {
     struct myr_verbs *nic = group->nic;
@@ -385,7 +387,7 @@ static bool is_verbs_group_over(const struct myr_nic_group *group)
 static void end_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     remove_group(nic, own);
-    if (0 != own->mcp->window) { /* a root of this node may have stored its last block and left */
+    if (0 != own->mcp->window) { /* a root here may have left right after its last block */
         play_verbs_group(nic, own);
     }
     if (is_quiet(own)) {

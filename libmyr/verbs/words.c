@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words into which other nodes write to report a missing node; see verbs.h.
  *
- * Freed words are reused in FIFO order. Therefore thousands of groups are opened and closed before
- * a word is reused. By then a late report has arrived; otherwise it is recognised by its
- * generation. */
+ * Freed words are reused in FIFO order, so thousands of groups are opened and closed before a word
+ * is used again. By then a late report to its former group has usually arrived; if not, it is
+ * recognised by its generation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ enum { PAGE = 4096, BYTES = MYR_VERBS_WORDS * sizeof(myr_word) };
 enum myr_status myr_verbs_words_open(struct myr_verbs *nic, struct myr_error *error)
 {
     struct myr_verbs_words *words = &nic->words;
-    /* The words are on separate pages, which a forked child does not inherit. */
+    /* The words have pages of their own, because a forked child does not inherit registered
+     * pages. */
     words->word = aligned_alloc(PAGE, BYTES);
     if (NULL == words->word) {
         return myr_fail(error, MYR_ERR_OUT_OF_MEMORY, 0, "out of memory");
