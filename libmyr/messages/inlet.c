@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Short messages that bypass the NIC; see inlet.h.
  *
- * Invariant: the tickets from `taken` up to `next` are in use, and there are never more of them
- * than slots. The receiver publishes `taken` from time to time. Senders cache `taken`, which is
- * safe because it only grows, and read it again when they seem to be out of slots. Each ticket that
- * was taken is completed, either by a message or as void. A ticket belongs to the port that was
- * open when it was taken. */
+ * A sender draws a ticket, a number that determines the slot of its message. The receiver takes the
+ * messages in the order of the tickets, and publishes their number (`taken`) from time to time.
+ *
+ * Invariants: the tickets from `taken` up to `next` are in use, and there are never more of them
+ * than slots. Senders cache `taken`, which is safe because it only grows, and load it again when
+ * the cached value leaves no free slot. Each ticket that was drawn is completed, either by a
+ * message or as void, and belongs to the port that was open when it was drawn. */
 #include "libmyr/messages/inlet.h"
 
 #include "os/futex.h"
 
 enum { TAKEN_AT_ONCE = MYR_INLET_SLOTS / 4 /* messages received before `taken` is published */ };
 
-/* Returns whether all messages with tickets below `next` have been completed. Only the tickets of
- * the last round have to be checked, because a sender takes a ticket only after the ticket one
- * round earlier has been completed. */
+/* Returns whether all messages with tickets below `next` have been completed. Only the last ticket
+ * of each slot has to be checked, because a sender can draw it only after the previous message in
+ * this slot has been completed and taken. */
 static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 {
     for (uint64_t back = 1; back <= MYR_INLET_SLOTS && back <= next; ++back) {
@@ -27,10 +29,10 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
     return true;
 }
 
-/* The next ticket is read by an atomic addition of 0, which is ordered with the additions of the
- * senders. This function waits for every sender that has drawn its ticket before, and every later
- * sender finds that the former port is closed. Messages to the former port are treated as
- * received. */
+/* The next ticket is read by an atomic addition of 0, which is ordered with the operations by which
+ * senders draw tickets. If a sender that has drawn its ticket before that has not completed its
+ * message, the inlet cannot be opened. Every later sender finds that the former port is closed.
+ * Messages to the former port are treated as received. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
     const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);

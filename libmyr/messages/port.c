@@ -2,11 +2,11 @@
 /* The host side of a port: opening, memory, messages; see port.h, and firmware/port.h for the part
  * that it shares with the NIC.
  *
- * Invariants: a send token is either free, or its number is in the ring, at the NIC, or in an event
- * that has not been consumed. The same applies to receive tokens. Therefore the ring has space for
- * each token that a process holds, and the event ring has space for each event. All registered
- * memory of a port is in one list in shared memory, so that other processes can free it after the
- * process of the port has died. */
+ * Invariants: a send token is free, or its number is in the send ring, at the NIC, or in an event
+ * that has not been consumed. The same applies to receive tokens and their ring. Since the rings
+ * have as many entries as there are tokens, they are never full when a process puts a token or the
+ * NIC puts an event into them. All registered memory of a port is in one list in shared memory, so
+ * that other processes can free it after the process of the port has died. */
 #include "libmyr/messages/port_inside.h"
 
 #include <errno.h>
@@ -42,10 +42,10 @@ static void close_inlet(struct myr_segment *segment, const struct mcp_rings *rin
     }
 }
 
-/* Returns the inlet for the number of the port. This is the inlet of the previous port with this
- * number, unless a sender may still write into it. Returns NULL if there is no memory. There are as
- * many inlets as there ever were open ports at the same time, plus one for each inlet whose sender
- * died while it wrote. */
+/* Returns an inlet for the port, or NULL if there is no memory. The inlet of the previous port with
+ * the same number is reused, unless a sender may still write into it. There are therefore as many
+ * inlets as there ever were open ports at the same time, plus one for each inlet whose sender was
+ * stopped or killed while it wrote. */
 static struct myr_inlet *open_inlet(const struct myr_port *port, uint32_t ports,
                                     struct myr_error *error)
 {
@@ -109,8 +109,9 @@ static enum myr_status allocate_port_memory(struct myr_port *port, const struct 
     return MYR_OK;
 }
 
-/* Closes the port on the NIC, so that the NIC no longer uses its rings. Returns false if the NIC
- * may still use them, because a process was stopped while it ran the NIC. */
+/* Closes the port on the NIC, which no longer uses its rings afterwards. Returns false if the lock
+ * of the NIC could not be taken, because a process that ran the NIC was stopped. When that process
+ * continues, it may still use the rings, so their memory must not be freed. */
 static bool close_on_nic(const struct myr_port *port)
 {
     struct mcp_board *board;
@@ -225,7 +226,8 @@ void myr_port_close(struct myr_port *port)
     discard_port(port);
 }
 
-/* Closes the next port of this process. Returns its rings, or NULL if there is none. */
+/* Closes the next port of the dead process with this PID. Returns its rings, or NULL if there is
+ * none. */
 static struct mcp_rings *reap_next_port(struct myr_soft_nic *outer, uint32_t process)
 {
     struct mcp_board *board;

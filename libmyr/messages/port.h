@@ -90,10 +90,11 @@ struct myr_remote {
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
 
-/* Call this after connecting to a process of another job on another node, because one of the jobs
- * may run longer. It keeps a watch of the NIC (see struct myr_port_options) even if the process
- * that runs it ends while this one makes no calls. When the last process closes the NIC, it tells
- * the connected NICs, which may then reuse their connections (mcp_messages_leave()). */
+/* To be called after connecting to a process of another job on another node, because one of the
+ * jobs may run longer than the other. From then on, this process takes over the watch of the NIC
+ * (see struct myr_port_options) if the process that has it ends, even while this process makes no
+ * calls. In addition, the last process that closes the NIC tells the connected NICs, which may then
+ * reuse their connections (mcp_messages_leave()). */
 void myr_port_met_other_job(struct myr_port *port);
 
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */
@@ -104,8 +105,8 @@ uint32_t myr_port_receive_tokens(const struct myr_port *port); /* number of free
  *
  * When the send completes, myr_port_receive() calls `callback`, and the buffer belongs to the
  * caller again. The callback gets the status MYR_OK if the other NIC has the whole message, or the
- * reason why the message cannot be delivered (MYR_ERR_TOO_LONG). The send remains outstanding while
- * the other port has no receive token, is not open, or cannot be reached; see
+ * reason why the message cannot be delivered (usually MYR_ERR_TOO_LONG). The send remains
+ * outstanding while the other port has no receive token, is not open, or cannot be reached; see
  * myr_port_unresponsive(). */
 typedef void (*myr_sent_fn)(struct myr_port *port, void *context, void *buffer,
                             enum myr_status status);
@@ -143,10 +144,10 @@ bool myr_port_check(struct myr_port *port, struct myr_received *received);
  * only one copy of it. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
-/* Finds a NIC to which messages of this port are outstanding, and which has not responded to
- * retransmissions for at least `least_s` seconds. Either it is unreachable, or no process runs it,
+/* Finds a NIC that has not responded to retransmissions for at least `least_s` seconds, although
+ * messages of this port to it are outstanding. Either it is unreachable, or no process runs it
  * because all processes of its node compute. Each such silence is reported once per `recipient`, a
- * number that the processes of a job on this node have in common. */
+ * number that is the same for all processes of a job on this node. */
 struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;

@@ -2,9 +2,9 @@
 /* Endpoints for tagged messages: opening, peers, receives; see tagged.h.
  *
  * Invariants: a request that is not done is in exactly one place: the matching table, a list, the
- * table of numbers, or the queue of a peer. A number consists of an index in its lower bits and a
- * generation in its upper bits, so that a stale number is not mistaken for a new number with the
- * same index. */
+ * table of numbers, or the queue of a peer. Numbers identify requests and buffers in messages. A
+ * number consists of an index in its lower bits and a generation in its upper bits, so that a stale
+ * number is not mistaken for a new number with the same index. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
@@ -139,8 +139,8 @@ static bool resize_table(struct myr_tagged *t, uint32_t receives, uint32_t messa
         return false;
     }
     t->waiting = waiting;
-    /* The table must be zeroed. calloc() gets large blocks as new mappings, which need not be
-     * cleared, but it aligns them only to 16 bytes. */
+    /* The table must be zeroed. calloc() obtains large blocks as new mappings, which need not be
+     * cleared. Since it aligns them only to 16 bytes, a cache line is added for the alignment. */
     void *table = calloc(1, bytes + MYR_LINE);
     if (NULL == table) {
         return false;
@@ -263,9 +263,10 @@ static bool has_stored_message(const struct myr_tagged *t)
     return false;
 }
 
-/* The receiver reads a stored message from the buffers of the sender. It may do so only after the
- * sender has ended, for example if it is the parent of a spawned process. In this case the buffers
- * are not freed, because another process would write into them. */
+/* A stored message is in a buffer of its sender until its receiver reads it, and this may happen
+ * only after the sender has ended, for example if the sender has spawned the receiver. If there is
+ * such a message, the buffers are not freed, because another process could otherwise allocate and
+ * overwrite them. */
 void myr_tagged_close(struct myr_tagged *t)
 {
     if (NULL != t->port) {
@@ -543,8 +544,8 @@ bool myr_tagged_broken(const struct myr_tagged *t)
     return myr_pace_broken(&t->pace, t->nic);
 }
 
-/* Returns the peer of a connection, which exists because a message has arrived from it. If there
- * are several peers, returns the one that was connected last. */
+/* Returns the id of a peer on the NIC at the other end of this connection, or 0 if there is none.
+ * If there are several, any of them may be returned. */
 static uint64_t peer_id_of(const struct myr_tagged *t, uint32_t connection)
 {
     for (uint32_t b = 0; b < TAGGED_BUCKETS; ++b) {

@@ -112,9 +112,9 @@ struct myr_tagged_peer {
  * buffers for the port.
  *
  * A send to a process that makes no MPI calls may take long to complete. To ensure that such sends
- * do not block sends to other peers, a peer may occupy only fewer buffers than are left. If no
- * buffer is left, because there are several such processes, a peer that occupies no buffer gets an
- * additional one. */
+ * do not block sends to other peers, a peer gets another buffer only while more buffers are free
+ * than it already occupies. If no buffer is left, because there are several such processes, a peer
+ * that occupies no buffer gets an additional one. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* number of free buffers */
@@ -227,10 +227,10 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 
-/* Sends the last answer to an offer, with which its receive `request` completes. Returns true if
- * the answer has left. Otherwise the request is done only when the answer leaves. The sender waits
- * for this answer, and after the request is done this process may end, or wait outside this
- * library. */
+/* Sends the last answer to an offer, with which the receive `request` completes. Returns true if it
+ * is complete, because the answer has left or memory is exhausted. Otherwise it completes when the
+ * answer leaves. It must not complete earlier, because the sender waits for the answer, and a
+ * process whose request is done may end, or wait outside this library. */
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request);
 

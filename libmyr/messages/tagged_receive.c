@@ -18,9 +18,10 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Returns credits to a sender. They are piggybacked on the next message to it. If more than half of
- * the slots in which no message waits are still to be returned, they are sent in a separate
- * message, so that the sender never stalls while slots are free. */
+/* Returns credits and slots to a sender. Normally they are piggybacked on the next message to it.
+ * If more than half of the credits, or of the slots in which no message waits, are still to be
+ * returned, they are sent in a separate message, so that the sender never stalls while slots are
+ * free. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
@@ -29,8 +30,8 @@ static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
     }
 }
 
-/* Doubles a peer's slots, as far as the table has space, if all of them are occupied by unexpected
- * messages. */
+/* If all slots of a peer are occupied by unexpected messages, doubles their number, as far as the
+ * table has space. */
 static void grant_slots(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     const uint32_t more = peer->granted < t->spare ? peer->granted : t->spare;

@@ -173,8 +173,8 @@ static void port_sent(struct myr_port *port, void *context, void *memory, enum m
     tagged_buffer_end(buffer);
 }
 
-/* Sends through the port. Returns false if there is no buffer for this peer. There are as many
- * tokens as buffers. */
+/* Sends through the port. Returns false if there is no buffer for this peer. A token is always
+ * available, because there are as many tokens as buffers. */
 static bool send_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
                          const struct tagged_head *head, const struct tagged_more *more,
                          const void *data, uint32_t bytes)
@@ -472,8 +472,8 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
 }
 
 /* Copies the message into a buffer that the receiver can read, and sends its envelope. The request
- * is not done before the envelope has left, because the process may then end, or wait outside this
- * library. */
+ * is not done before the envelope has left, because a process whose request is done may end, or
+ * wait outside this library. */
 static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                              struct myr_tagged_request *request, struct tagged_head *head)
 {
@@ -570,9 +570,9 @@ static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *
 }
 
 /* Returns whether the peer still has to receive anything from this endpoint. Credits are not
- * considered, because a process that has ended needs none. That a port on another node is closed
- * becomes known only when it refuses messages, so offers to other nodes are not considered
- * either. */
+ * considered, because a process that has ended needs none. Offers are considered only if the peer
+ * is on this node. On another node its port may be closed without this process knowing, because
+ * that becomes known only when the port refuses messages. */
 static bool is_owed(struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
     const bool owed = 0 != peer->unreceived || NULL != peer->messages.first ||
