@@ -13,7 +13,7 @@
  * - connect() receives the blobs of all nodes and makes the group ready: the group may receive from
  *   then on, and may start as soon as all nodes have connected.
  *
- * If the nodes of a kind need not exchange such data, it has no prepare(), and connect() sets up
+ * If the nodes need not exchange such data, the kind has no prepare(), and connect() sets up
  * everything.
  *
  * A single thread opens and closes a NIC, while no other thread uses it. Only one thread at a time
@@ -94,7 +94,8 @@ struct myr_nic_kind {
      * nodes; it is NULL if there is no prepare().
      *
      * A member that has connected finally leaves with myr_nic_group_leave(), and so does a member
-     * that has prepared but cannot connect. If a phase fails, nothing has to be undone. */
+     * that has prepared but does not call connect(), because another member has failed. If one of
+     * these functions itself fails, it has undone everything. */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                const void *context, struct myr_nic_group *group, void *blob,

@@ -41,8 +41,8 @@ static bool read_pair(struct myr_segment *segment, const struct node_pair *node,
     return drawn;
 }
 
-/* Publishes a key pair. Generating a pair takes a long time, so this is done without the lock, and
- * several processes may do it. The first pair that is published is used. */
+/* Publishes a key pair. Since generating a pair takes a long time, it is done without the lock, and
+ * several processes may generate one. All of them use the first pair that is published. */
 static void publish_pair(struct myr_segment *segment, struct node_pair *node,
                          const struct myr_key_pair *pair)
 {

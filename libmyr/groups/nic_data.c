@@ -11,7 +11,7 @@
 #include "firmware/engine.h"
 #include "libmyr/groups/group_ops.h"
 
-/* The smallest useful unit: the length and a header of 8 bytes. */
+/* The smallest useful size of a block: 8 bytes for its epoch and length, and 8 bytes of data. */
 enum { UNIT_LEAST = 16 };
 
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes)

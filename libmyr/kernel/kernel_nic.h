@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel as the NIC of the node: the interface for processes that use it. The NIC belongs to
- * the daemon myrd --kernel, which opens groups on behalf of processes of any user, and passes them
- * the page with the release, which they map.
+ * the daemon myrd --kernel. The daemon opens groups on behalf of processes of any user, and passes
+ * to them a descriptor of the page that contains the release.
  *
  * Groups on this NIC are used like those of other kinds (nic_group.h), and no host has to run the
  * NIC. Threads may use groups as in nic_group.h; a single thread opens and closes the NIC. */

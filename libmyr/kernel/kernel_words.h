@@ -92,7 +92,8 @@ struct myr_kernel_group_words {
 };
 
 /* The answer to STATUS. It lists the groups of the requesting user, or all groups for root. The
- * message ends after the last group, because unread bytes would occupy memory of the daemon. */
+ * message ends after the last group, because bytes that the client has not read yet occupy memory
+ * of the daemon. */
 struct myr_kernel_report {
     uint32_t magic;
     uint32_t pid; /* of the daemon */

@@ -57,8 +57,8 @@ void myr_inlet_close(struct myr_inlet *inlet)
 
 /* ---- senders ---- */
 
-/* Returns whether the slot of the ticket is free. The cached count may be greater than this ticket,
- * if other senders have taken tickets meanwhile. */
+/* Returns whether the slot of the ticket is free. The difference is signed, because the cached
+ * count may be greater than this ticket if other senders have drawn tickets meanwhile. */
 static bool has_room(struct myr_outlet *outlet, uint64_t ticket)
 {
     if ((int64_t)(ticket - outlet->taken) >= MYR_INLET_SLOTS) {
@@ -124,7 +124,7 @@ void myr_intake_done(struct myr_intake *intake)
 
 /* ---- the receiver's thread ---- */
 
-/* Both sides modify the word by an atomic exchange. Therefore either the waker finds that the
+/* Both sides modify `asleep` by an atomic exchange. Therefore either the waker finds that the
  * thread is about to sleep, or the thread finds the waker's message when it polls afterwards. */
 void myr_inlet_nap(struct myr_inlet *inlet)
 {

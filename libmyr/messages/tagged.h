@@ -134,12 +134,13 @@ bool myr_tagged_receive(struct myr_tagged *tagged, const struct mcp_pattern *pat
  * now or later. */
 bool myr_tagged_cancel(struct myr_tagged *tagged, struct myr_tagged_request *request);
 
-/* Returns whether there is a message that such a receive would match. */
+/* Returns whether there is a message that a receive with this pattern would match. If so,
+ * `envelope` and `bytes` are set to those of the message. */
 bool myr_tagged_probe(struct myr_tagged *tagged, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes);
 
-/* Returns this message and removes it from the matching table, or returns NULL if there is none.
- * The caller then receives it with myr_tagged_receive_taken(). */
+/* Does the same as myr_tagged_probe(), but returns the message, or NULL, and removes it from the
+ * matching table. The caller then receives it with myr_tagged_receive_taken(). */
 struct myr_tagged_message;
 struct myr_tagged_message *myr_tagged_take(struct myr_tagged *tagged,
                                            const struct mcp_pattern *pattern,
@@ -156,11 +157,11 @@ uint32_t myr_tagged_progress(struct myr_tagged *tagged);
  * host. */
 uint32_t myr_tagged_run(struct myr_tagged *tagged);
 
-/* How this thread sleeps: it calls nap, runs the endpoint and, if there was nothing to do, calls
- * sleep. It is woken when there are chunks to read, and when a process of this node offers a
- * message, requests an offered message, sends data, or finds no space here. Packets from other
- * nodes do not wake it. The first two functions may be called while another thread uses the
- * endpoint. */
+/* The thread that calls myr_tagged_run() sleeps as follows: it calls myr_tagged_nap(), runs the
+ * endpoint and, if there was nothing to do, calls myr_tagged_sleep(). It is woken when there are
+ * chunks to read, and when a process of this node offers a message, requests an offered message,
+ * sends data, or finds no space in the inlet. Packets from other nodes do not wake it. The first
+ * two functions may be called while another thread uses the endpoint. */
 void myr_tagged_nap(struct myr_tagged *tagged);
 bool myr_tagged_sleep(struct myr_tagged *tagged, uint32_t timeout_us); /* true if woken */
 void myr_tagged_wake(struct myr_tagged *tagged);

@@ -49,9 +49,9 @@ enum {
     TAGGED_HEADS = sizeof(struct tagged_head) + sizeof(struct tagged_more),
     TAGGED_SMALL = 1024, /* size of a small buffer */
     TAGGED_BUCKETS = 1024,
-    TAGGED_BUFFERS = 64, /* default: maximum, */
-    TAGGED_BUFFERS_LEAST = 8,
-    TAGGED_ADDED = 64, /* maximum number of send buffers that are added */
+    TAGGED_BUFFERS = 64,      /* default number of receive buffers, */
+    TAGGED_BUFFERS_LEAST = 8, /* and its minimum if there is not enough memory */
+    TAGGED_ADDED = 64,        /* maximum number of send buffers that are added */
 };
 
 /* Pools of send buffers: at first, and those that are added for peers that have none. */

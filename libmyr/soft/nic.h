@@ -75,8 +75,8 @@ uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic);
 
 /* Sleeps until a packet arrives, `word` differs from `seen`, or `timeout_us` have passed; may also
  * return immediately. `sleepers`, the word after `word`, counts the processes that sleep on `word`.
- * One process of a node sleeps on the network and runs the NIC, and the others sleep on their
- * words. */
+ * One process of a node sleeps on the network and runs the NIC, and the others sleep on the words
+ * that they wait for. */
 void myr_soft_sleep(struct myr_soft_nic *nic, myr_word *word, myr_word *sleepers, uint32_t seen,
                     uint32_t timeout_us);
 

@@ -42,9 +42,9 @@ enum myr_status myr_soft_is_broken(const struct myr_soft_nic *nic, struct myr_er
  * MYR_NIC_ADDRESSES if there is no suitable address. */
 uint32_t myr_soft_route(const struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
-/* Gets a reference to the link to this address, to be released with the board's drop(). Returns
- * MCP_LINK_SENDER if there is no route, or the table has no space for another link. To be called
- * between enter() and leave(). */
+/* Gets a reference to the link to the NIC called `name`, to be released with the board's drop().
+ * Returns MCP_LINK_SENDER if there is no route, or if the table has no space for another link. To
+ * be called between enter() and leave(). */
 mcp_link myr_soft_link(struct myr_soft_nic *nic, const struct myr_nic_name *name);
 
 /* Formats a link's address. Call it between enter() and leave(). */
@@ -52,7 +52,7 @@ void myr_soft_address_of(const struct myr_soft_nic *nic, mcp_link link,
                          char text[MCP_ADDRESS_TEXT]);
 
 /* Enables UDP GRO, because messages are expected. A NIC that only performs collectives does not
- * enable it, because it then receives single packets faster. */
+ * enable it, because single packets are received faster without it. */
 void myr_soft_expect_messages(struct myr_soft_nic *nic);
 
 /* Makes this process the runner, which runs the NIC continuously, so that no other process has to

@@ -11,7 +11,8 @@ enum {
     CATCH_UP_POLLS = 4096, /* polls of the watch, before it checks whether to stop */
     MOST_TAKEN = 8,        /* datagrams or chains per poll */
     IDLE_NS = 20 * 1000,   /* minimum between two polls of a process that does not wait */
-    /* Polls per reading of the clock; no timer expires earlier than in a millisecond. */
+    /* Polls between two readings of the clock. This is often enough, because no timer expires
+     * earlier than in a millisecond. */
     CLOCK_EVERY = 8
 };
 

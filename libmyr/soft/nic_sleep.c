@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleeping on the soft NIC, and the roles of processes that run it on behalf of others: the runner
  * runs the NIC continuously, and the watch periodically. Only one process, the runner or any other
- * process of the node, sleeps on the socket; all others sleep on their words.
+ * process of the node, sleeps on the socket; all others sleep on the words that they wait for.
  *
  * Invariant: a role is held by the process whose number is in the word of the role; 0 means that
  * the role is free. A process that finds that the holder of a role is dead clears the word. */

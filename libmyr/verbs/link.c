@@ -27,8 +27,8 @@ enum {
     HOPS = 64 /* hop limit */
 };
 
-/* Returns the ID of a completion: the link, its number of requests so far, and whether the request
- * was a probe. */
+/* Returns the ID of a completion, which consists of the index of the link, the number of its
+ * requests so far, and a bit that marks probes. */
 static uint64_t report_id(uint32_t link, uint32_t posted, bool question)
 {
     return (uint64_t)question << 63 | (uint64_t)link << 32 | posted;

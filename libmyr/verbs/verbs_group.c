@@ -301,7 +301,7 @@ static void remind_verbs_peers(const struct myr_nic_group *group, uint64_t now_u
     }
 }
 
-/* Probes the parent in the broadcast. If it responds, its host is late. */
+/* Probes the parent in the broadcast. A parent that responds is alive, so only its host is late. */
 static void ask_parent(struct myr_verbs *nic, struct myr_verbs_group *own, uint32_t root,
                        uint32_t number)
 {
