@@ -9,7 +9,8 @@
 
 enum { MYR_NIC_ADDRESSES = 4 };
 
-/* A NIC's address, as plain data. (GM's node name.) */
+/* The addresses of a NIC, as plain data, and a key that identifies it. (In GM, the name of the
+ * node.) */
 struct myr_nic_name {
     uint64_t key;
     uint32_t count;

@@ -30,7 +30,8 @@ static bool is_trusted(uid_t uid, bool root_too)
     return geteuid() == uid || (root_too && 0 == uid);
 }
 
-/* Reports an error. `err` tells whether the daemon is absent or cannot be reached. */
+/* Reports a failed connection. The status depends on `err`, that is, on whether the daemon is
+ * absent, busy, or cannot be reached. */
 static enum myr_status fail_unreachable(const char *path, const char *daemon, int err,
                                         struct myr_error *error)
 {

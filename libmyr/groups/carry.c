@@ -167,7 +167,8 @@ static void play_schedules(struct simulation *simulation)
     }
 }
 
-/* Returns whether all nodes have completed and know all blocks; then `carry` gets the sizes. */
+/* Returns whether all nodes have completed their schedules and have the blocks that they need. If
+ * so, the sizes of buffers and messages are stored in `carry`. */
 static bool check_complete(const struct simulation *simulation, bool rooted,
                            struct myr_carry *carry)
 {
@@ -190,7 +191,7 @@ static bool check_complete(const struct simulation *simulation, bool rooted,
     return true;
 }
 
-/* Passes ownership of the node's tables to the caller. */
+/* Moves the tables of the node from the simulation to `carry`. */
 static bool hand_over_tables(struct simulation *simulation, uint32_t node, struct myr_carry *carry)
 {
     struct simulated_node *state = &simulation->states[node];

@@ -40,9 +40,9 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
     /* If this process waits for a block, the root may not have sent it because the window is full.
-     * The root then waits until all nodes have completed another epoch, and this node cannot enter
-     * that epoch until its present one is complete. Therefore the nodes for which the present epoch
-     * waits are listed as well. */
+     * The root then waits for another epoch to complete, and this node cannot enter that epoch
+     * until its present one is complete. Therefore the nodes for which the present epoch waits are
+     * listed as well. */
     const bool block = group->watched != group->done;
     const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
     const uint32_t all = NULL == group->ops->missing

@@ -75,9 +75,10 @@ static struct myr_kernel_attachment *attachment_of(const struct myr_nic_group *g
 
 /* ---- executing ---- */
 
-/* Sends a doorbell to the peer that the socket is connected to. This is cheaper than multicast,
- * whose route is looked up each time (0.45 us). If a doorbell had to be repeated, the neighbour
- * entry of the peer may have expired, so the next doorbells are sent by multicast. */
+/* Sends a doorbell. Normally it is addressed to the peer that the socket is connected to, because
+ * the route of a multicast is looked up each time (0.45 us). If a doorbell had to be repeated, the
+ * neighbour entry of the peer may have expired, in which case packets to it are held back.
+ * Therefore the next doorbells are sent by multicast, which needs no neighbour entry. */
 static void send_bell(struct myr_kernel_attachment *attachment, const void *bell, size_t bytes)
 {
     const uint32_t detour = atomic_load_explicit(&attachment->detour, memory_order_relaxed);
@@ -141,7 +142,7 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
 }
 
 /* Rings the doorbell again for the epochs after `done` in which the node has arrived. Their
- * doorbells may have been lost, or may have arrived too early. */
+ * doorbells may have been lost, or may have arrived before the NIC could accept them. */
 static void repeat_doorbells(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_attachment *attachment = attachment_of(group);

@@ -139,9 +139,9 @@ struct myr_received {
 bool myr_port_receive(struct myr_port *port, struct myr_received *received);
 bool myr_port_check(struct myr_port *port, struct myr_received *received);
 
-/* Returns the receiving side of the inlet. It gets the short messages that ports of this NIC send
- * through the outlet of myr_port_connect(). It contains the receive state, so the caller must use
- * only one copy of it. */
+/* Returns the receiving side of the inlet, through which short messages from ports of the same NIC
+ * arrive (sent through the outlet of struct myr_remote). It contains the receive state, so the
+ * caller must use only one copy of it. */
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
 /* Finds a NIC that has not responded to retransmissions for at least `least_s` seconds, although

@@ -218,8 +218,8 @@ static size_t tables_bytes(void)
 }
 
 /* Resets a NIC that no process has open any more to its state before creation. The lock is kept,
- * because other processes may be waiting for it. `left` gets the groups that were still lingering
- * in the NIC. */
+ * because other processes may be waiting for it. The groups that were still lingering in the NIC
+ * are stored in `left`. */
 static void reset_nic(struct myr_shared_nic *shared, struct myr_soft_lingering *left)
 {
     *left = shared->lingering;
@@ -230,7 +230,8 @@ static void reset_nic(struct myr_shared_nic *shared, struct myr_soft_lingering *
 }
 
 /* Creates the NIC in the first process. If that fails, all others get the same error. Called with
- * the NIC locked. `left` gets the groups of an earlier NIC, which the caller frees. */
+ * the NIC locked. The lingering groups of an earlier NIC are stored in `left`, and the caller frees
+ * them. */
 static enum myr_status create_or_attach(struct myr_soft_nic *nic,
                                         const struct myr_soft_options *options, int given,
                                         struct myr_soft_lingering *left, struct myr_error *error)
