@@ -42,8 +42,9 @@ const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
 /* myr_talk_send_to_daemon() sends to a daemon, and waits until this is possible. myr_talk_await()
  * waits until the daemon has sent something, or has closed its end. Both return MYR_ERR_NOT_YET
- * after the timeout; then nothing was sent. (If the daemon has refused the connection and closed
- * it, sending is not an error, because there may be a message with the reason to be read.) */
+ * after the timeout, in the first case without having sent anything. (If the daemon has refused the
+ * connection and closed it, sending is not an error, because there may be a message with the reason
+ * to be read.) */
 enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, const void *words,
                                         size_t bytes, const struct myr_talk_timeout *timeout,
                                         struct myr_error *error);

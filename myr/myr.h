@@ -47,8 +47,8 @@ struct myr_options {
     const char *nic;
     /* The NIC's settings, as "NAME=VALUE NAME=VALUE", or NULL. They are the parameters
      * coll_nicbarr_* of nicbarr(7) for this kind of NIC. The soft NIC has network (networks or
-     * interfaces in order of preference, "10.0.0.0/8,fd00::/64,eth1"; default: all but loopback),
-     * port (UDP, 0 to 65535; 0: any free one) and thread (0 or 1). */
+     * interfaces in order of preference, "10.0.0.0/8,fd00::/64,eth1"; default: all but loopback and
+     * point-to-point ones), port (UDP, 0 to 65535; 0: any free one) and thread (0 or 1). */
     const char *settings;
     /* Processes that pass the same directory form a node: they share memory and the NIC. The
      * directory must be on this machine, belong to this user, and be used by these processes only.

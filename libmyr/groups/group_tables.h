@@ -22,9 +22,10 @@ bool myr_group_fill(const struct myr_nic_group *group, struct mcp_group *mcp,
                     const struct myr_nic_members *members, const struct myr_schedule *schedule,
                     myr_schedule_fn schedule_of, const void *context);
 
-/* Describe the memory behind the engine's group of a node. For data it contains both buffers and
- * the state that the node's processes share, and for broadcasts the window. The first function
- * returns its size in bytes, and the second one initialises `group` from its address. */
+/* Describe the memory behind the engine's group of a node. If the group carries data, this memory
+ * contains both buffers and the state that the node's processes share. If it broadcasts, the memory
+ * contains the window. The first function returns its size in bytes, and the second one initialises
+ * `group` from its address. */
 size_t myr_group_behind_bytes(const struct myr_nic_group *group);
 void myr_group_set_behind(const struct myr_nic_group *group, uint8_t *behind);
 

@@ -470,9 +470,9 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
             close(seen->buffer);
         }
     }
-    /* The daemon may nevertheless open the group if its answer has only timed out, and it has
-     * opened the group if only the descriptors could not be received. Therefore the group is
-     * closed. */
+    /* The daemon may have opened the group, or may still open it, although this function fails: the
+     * answer may only be late, or the descriptors could not be received. Therefore the daemon is
+     * requested to close the group. */
     if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }

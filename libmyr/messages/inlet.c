@@ -30,9 +30,9 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
 }
 
 /* The next ticket is read by an atomic addition of 0, which is ordered with the operations by which
- * senders draw tickets. If a sender that has drawn its ticket before that has not completed its
- * message, the inlet cannot be opened. Every later sender finds that the former port is closed.
- * Messages to the former port are treated as received. */
+ * senders draw tickets. The inlet cannot be opened while a sender that has drawn its ticket earlier
+ * has not completed its message. Every later sender finds that the former port is closed. Messages
+ * to the former port are treated as received. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
     const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);

@@ -58,9 +58,9 @@ bool myr_seldom_due(struct myr_seldom *seldom);
  * A process of another job, which was spawned or connected, may receive messages much later.
  * MPI_Finalize is collective over connected processes, so this process waits without a timeout as
  * long as the other process may still receive messages, that is, while its port is open and its NIC
- * has not been silent for MYR_DRAIN_SILENCE seconds. Once this process has ended, it can no longer
- * acknowledge retransmissions. It therefore runs its NIC longer if there are processes of other
- * jobs on other nodes. */
+ * has not been silent for MYR_DRAIN_SILENCE seconds. Since a process that has ended can no longer
+ * acknowledge retransmissions, this process also runs its NIC longer if there are processes of
+ * other jobs on other nodes. */
 enum myr_drain_peers {
     MYR_DRAIN_THIS_NODE,   /* all peers are on this node */
     MYR_DRAIN_OTHER_NODES, /* there are peers on other nodes */

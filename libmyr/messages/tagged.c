@@ -263,10 +263,9 @@ static bool has_stored_message(const struct myr_tagged *t)
     return false;
 }
 
-/* A stored message is in a buffer of its sender until its receiver reads it, and this may happen
- * only after the sender has ended, for example if the sender has spawned the receiver. If there is
- * such a message, the buffers are not freed, because another process could otherwise allocate and
- * overwrite them. */
+/* A stored message stays in a buffer of its sender until its receiver reads it, and the sender may
+ * have ended by then, for example if it has spawned the receiver. If there is such a message, the
+ * buffers are not freed, because another process could otherwise allocate and overwrite them. */
 void myr_tagged_close(struct myr_tagged *t)
 {
     if (NULL != t->port) {

@@ -3,9 +3,9 @@
  * receiver and the receiver itself can thus share the work, and neither waits for the other longer
  * than a chunk takes.
  *
- * A request is in the list as long as a part of it has not been claimed, and is done when all of it
- * has been read. If the kernel refuses a read, the receiver asks the sender to send the data
- * instead. */
+ * A request is in the list `reads` as long as no thread has claimed its last chunk, and is done
+ * when all of its chunks have been read. If the kernel refuses a read, the receiver asks the sender
+ * to send the data instead. */
 #include "libmyr/messages/tagged_inside.h"
 
 void tagged_read_begin(struct myr_tagged *t, struct myr_tagged_request *request,

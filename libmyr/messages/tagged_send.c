@@ -2,10 +2,10 @@
 /* The sending side of an endpoint. Short messages to processes of the same node are written into
  * their inlets; all other messages are sent through the port.
  *
- * If the receiver has no space for a message, it waits in the queue of the peer, and so do all
- * later messages, so that envelopes stay in order. Fragments of offers (DATA) need no order. They
- * are sent round-robin, one fragment per send, and never use the small buffers, so long messages do
- * not delay short ones. */
+ * A message for which the receiver has no space waits in the queue of the peer, and so do all later
+ * messages to this peer, so that envelopes stay in order. Fragments of offers (DATA) need no order.
+ * They are sent round-robin, one fragment per send, and never use the small buffers, so long
+ * messages do not delay short ones. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>

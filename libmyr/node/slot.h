@@ -2,10 +2,10 @@
 /* A slot: a word with a payload, which carries the data of collectives on one node (exchange.h,
  * ring.h).
  *
- * The payload is adjacent to the epoch. A payload of up to 48 bytes is in the same cache line as
- * the epoch, so a reader that finds the epoch gets the data with the same cache line transfer.
- * (This corresponds to Hoefler's array with additional data; in Zhang's thesis the packets of the
- * barrier contain the payload.)
+ * The payload is adjacent to the epoch. A payload of up to 48 bytes is in the same cache line (of
+ * 64 bytes) as the epoch, so a reader that finds the epoch gets the data with the same cache line
+ * transfer. (This corresponds to Hoefler's array with additional data; in Zhang's thesis the
+ * packets of the barrier contain the payload.)
  *
  * Exchanges and rings number their rounds from 1, and the numbers wrap around like epochs. A slot
  * is reused after a window of rounds. By then all processes must have passed the last round in the

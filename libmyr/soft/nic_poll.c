@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polls the soft NIC: receives packets and runs timers. This is on the path of a barrier. It is
- * called by waiting processes, by progress functions, and by the threads that run a NIC
+ * Polls the soft NIC: receives packets and runs timers. The callers are waiting processes, so that
+ * this is on the path of a barrier, progress functions, and the threads that run a NIC
  * (nic_thread.c). */
 #include "libmyr/soft/nic_parts.h"
 

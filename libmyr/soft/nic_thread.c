@@ -146,8 +146,9 @@ static void *keep_watch(void *opaque)
         if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
-            /* If there was no poll, the lock of the NIC cannot be taken. Then the thread must not
-             * wait for packets, because those that are not read would wake it all the time. */
+            /* If the NIC has not been polled even now, its lock cannot be taken. In this case the
+             * thread must not wait for packets, because those that are not read would wake it all
+             * the time. */
             runs = polls != myr_soft_polls(watch->nic);
         }
         polls = myr_soft_polls(watch->nic);
