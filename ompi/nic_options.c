@@ -23,7 +23,8 @@ void nicbarr_nic_options_add(const mca_base_component_t *component,
          MCA_BASE_VAR_TYPE_INT, offsetof(struct nicbarr_nic_options, memory), OPAL_INFO_LVL_5},
         {"network",
          "Networks or interfaces that the NIC uses, such as \"10.0.0.0/8,eth1\" or \"fd00::/64\" "
-         "(default: all but loopback). If coll/nicbarr has opened the NIC already, its parameter "
+         "(default: all but loopback and point-to-point ones). If coll/nicbarr has opened the NIC "
+         "already, its parameter "
          "applies",
          MCA_BASE_VAR_TYPE_STRING, offsetof(struct nicbarr_nic_options, network), OPAL_INFO_LVL_2},
         {"port",
