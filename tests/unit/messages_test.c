@@ -738,6 +738,18 @@ static bool all_arrived(const struct world *w)
     return true;
 }
 
+/* Check that no connection sends what was acknowledged, or was never sent. */
+static void check_next(const struct world *w)
+{
+    for (uint32_t n = 0; n < w->wire.nnics; ++n) {
+        struct mcp_nic *nic = w->wire.nics[n].mcp;
+        for (uint32_t i = 0; i < nic->messages.connections; ++i) {
+            const struct mcp_connection *c = &mcp_connections(nic)[i];
+            assert_true(c->next - c->base <= c->highest - c->base);
+        }
+    }
+}
+
 /* Returns the number of messages that have arrived. */
 static uint32_t run_traffic(uint32_t nnics, uint32_t nhosts, enum manner manner,
                             const struct wire_faults *wire_faults)
@@ -751,6 +763,7 @@ static uint32_t run_traffic(uint32_t nnics, uint32_t nhosts, enum manner manner,
     while (w.wire.now_ns < until_ns || !all_arrived(&w)) {
         closings += random_step(&w, manner, w.wire.now_ns < until_ns);
         wire_pass(&w.wire, crew_below(&w.random, 50 * MICROSECOND));
+        check_next(&w);
         assert_true(w.wire.now_ns < until_ns + 1000 * SECOND); /* else messages are missing */
     }
     for (uint32_t h = 0; h < nhosts; ++h) {
