@@ -22,9 +22,9 @@
  *
  *   network.h     the network             frames.h      packets on the wire
  *   expected.h    expected results        pair.h        a group in both engines
- *   reference.h   the engine here         doorbells.h   doorbells of hosts
- *   packets.h     packets of members      events.h      events of a group
- *   plans.h       tables of groups        small.h       the group of most tests
+ *   reference.h   the engine here         packets.h     doorbells, packets of members
+ *   plans.h       tables of groups        events.h      events of a group
+ *   elements.h    the program's maps      small.h       the group of most tests
  *
  * The tests are in the other files of that directory. This file creates the network and the NIC,
  * and runs them. Those that depend on the address family run for both.

@@ -390,7 +390,6 @@ unit_kernel = tests/unit/kernel_test.c \
     tests/unit/kernel/expected.h tests/unit/kernel/expected.c \
     tests/unit/kernel/pair.h tests/unit/kernel/pair.c \
     tests/unit/kernel/reference.h tests/unit/kernel/reference.c \
-    tests/unit/kernel/doorbells.h tests/unit/kernel/doorbells.c \
     tests/unit/kernel/packets.h tests/unit/kernel/packets.c \
     tests/unit/kernel/events.h tests/unit/kernel/events.c \
     tests/unit/kernel/plans.h tests/unit/kernel/plans.c \

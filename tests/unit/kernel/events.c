@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel/doorbells.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/frames.h"
 #include "tests/unit/kernel/packets.h"

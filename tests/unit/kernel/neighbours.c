@@ -9,9 +9,9 @@
 
 #include "firmware/kernel/bell.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel/doorbells.h"
 #include "tests/unit/kernel/expected.h"
 #include "tests/unit/kernel/network.h"
+#include "tests/unit/kernel/packets.h"
 #include "tests/unit/kernel/plans.h"
 #include "tests/unit/kernel/reference.h"
 #include "tests/unit/kernel/small.h"

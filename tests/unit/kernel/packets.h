@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates random packets of members: usually the packets that are expected next, and otherwise
- * late, early or wrong ones.
+ * Makes doorbells, in the same format as hosts, and random packets of members: usually the packets
+ * that are expected next, and otherwise late, early or wrong ones.
  */
 #ifndef TESTS_UNIT_KERNEL_PACKETS_H
 #define TESTS_UNIT_KERNEL_PACKETS_H
 
 #include <stdint.h>
 
+#include "firmware/kernel/kernel.h"
 #include "firmware/wire.h"
 #include "tests/unit/kernel/pair.h"
+
+struct mcp_doorbell make_doorbell(uint64_t key, uint8_t what, uint32_t epoch);
+
+/* Ring the bell with a message that is followed by `bytes` bytes of `carried` (frames.h). */
+void ring_with(int bell, uint64_t key, uint8_t what, uint32_t epoch, uint32_t bytes);
+
+void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch);
 
 /* Make a sealed packet of the group, without data. */
 struct mcp_header make_header(const struct pair *pair, uint8_t type, uint32_t epoch, uint32_t slot,

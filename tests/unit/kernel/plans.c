@@ -34,21 +34,35 @@ static struct nicbarr_choice some_choice(uint64_t *random)
     }
 }
 
+/* Plan the steps and messages of a schedule, with the data that it carries or broadcasts. */
+static void plan_messages(struct mcp_kernel_plan *plan, const struct nicbarr_among *asked,
+                          const struct myr_schedule *schedule, const struct myr_nic_data *data,
+                          const struct myr_nic_bcast *bcast)
+{
+    struct mcp_peer peers[MCP_KERNEL_PEERS];
+    const struct myr_lengths lengths = myr_schedule_lengths(schedule);
+    plan->nsteps = lengths.steps;
+    plan->nsends = lengths.sends;
+    plan->nwaits = lengths.waits;
+    assert_true(myr_fill_tables(schedule, plan->node, nicbarr_schedule_of, asked, data, bcast,
+                                plan->steps, peers));
+    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
+        plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
+        plan->peers[p].blocks = peers[p].blocks;
+        plan->peers[p].at = peers[p].at;
+    }
+}
+
 void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *random)
 {
     const struct nicbarr_among asked = {some_choice(random),
                                         2 + crew_below(random, MOST_NODES - 1)};
     const uint32_t node = crew_below(random, asked.size);
-    struct mcp_peer peers[MCP_KERNEL_PEERS];
+    struct myr_nic_data data = {.unit_most = 0};
     struct myr_schedule schedule;
     assert_true(nicbarr_schedule_of(&asked, node, &schedule));
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
     memset(plan, 0, sizeof(*plan));
     plan->node = node;
-    plan->nsteps = lengths.steps;
-    plan->nsends = lengths.sends;
-    plan->nwaits = lengths.waits;
-    struct myr_nic_data data = {.unit_most = 0};
     if (carries) {
         assert_true(
             myr_carry_plan(asked.size, node, nicbarr_schedule_of, &asked, false, &data.carry));
@@ -56,14 +70,8 @@ void plan_schedule(struct mcp_kernel_plan *plan, bool carries, uint64_t *random)
         plan->unit_most =
             myr_nic_data_fit(&data.carry, 16 + crew_below(random, 4096), MCP_KERNEL_BUFFER);
     }
-    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, &asked,
-                                carries ? &data : NULL, NULL, plan->steps, peers));
+    plan_messages(plan, &asked, &schedule, carries ? &data : NULL, NULL);
     myr_carry_free(&data.carry);
-    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
-        plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
-        plan->peers[p].blocks = peers[p].blocks;
-        plan->peers[p].at = peers[p].at;
-    }
     nicbarr_schedule_destroy(&schedule);
 }
 
@@ -71,25 +79,15 @@ void plan_broadcasts(struct mcp_kernel_plan *plan, const struct nicbarr_among *a
                      uint32_t bytes)
 {
     struct myr_nic_bcast bcast = {.slots = NULL};
-    struct mcp_peer peers[MCP_KERNEL_PEERS];
     struct myr_schedule schedule;
     memset(plan, 0, sizeof(*plan));
     plan->nodes = asked->size;
     plan->node = node;
     assert_true(nicbarr_schedule_of(asked, node, &schedule));
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
-    plan->nsteps = lengths.steps;
-    plan->nsends = lengths.sends;
-    plan->nwaits = lengths.waits;
     plan->slot_bytes = mcp_bcast_slot_bytes(bytes);
     plan->window = mcp_bcast_window(plan->slot_bytes);
     assert_true(myr_spread_plan(&schedule, asked->size, node, &bcast.spread));
-    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, asked, NULL, &bcast,
-                                plan->steps, peers));
-    for (uint32_t p = 0; p < lengths.sends + lengths.waits; ++p) {
-        plan->peers[p] = peer_at(peers[p].node, peers[p].slot);
-        plan->peers[p].at = peers[p].at;
-    }
+    plan_messages(plan, asked, &schedule, NULL, &bcast);
     myr_spread_free(&bcast.spread);
     nicbarr_schedule_destroy(&schedule);
 }

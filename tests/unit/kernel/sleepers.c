@@ -8,7 +8,6 @@
 
 #include "firmware/kernel/bell.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel/doorbells.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/frames.h"
 #include "tests/unit/kernel/network.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel/doorbells.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/expected.h"
 #include "tests/unit/kernel/frames.h"

@@ -11,7 +11,6 @@
 
 #include "os/clock.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel/doorbells.h"
 #include "tests/unit/kernel/elements.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/expected.h"

@@ -7,7 +7,6 @@
 
 #include "coll_nicbarr/schedule.h"
 #include "tests/unit/crew.h"
-#include "tests/unit/kernel/doorbells.h"
 #include "tests/unit/kernel/events.h"
 #include "tests/unit/kernel/expected.h"
 #include "tests/unit/kernel/packets.h"
