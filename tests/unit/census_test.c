@@ -4,12 +4,9 @@
  * barriers hang or miss processes.
  *
  * The test covers random communicators, compared with a naive count, and one of 16,384 processes on
- * 1,024 nodes, for which it prints time and memory. For the latter, it also checks the tables that
- * all NICs get for each candidate algorithm.
+ * 1,024 nodes, for which it prints time and memory.
  */
 #include "coll_nicbarr/census.h"
-#include "coll_nicbarr/choice/candidates.h"
-#include "libmyr/groups/group_tables.h"
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
 
@@ -197,79 +194,4 @@ TEST(test_large_communicator)
     free(name);
     free(peers);
     free(peer);
-}
-
-/* Make the group of node `node` in the form in which its NIC has it. */
-static struct mcp_group *make_tables(const struct nicbarr_among *among, uint32_t node,
-                                     size_t *bytes)
-{
-    struct myr_schedule schedule;
-    assert_true(nicbarr_schedule_of(among, node, &schedule));
-    const struct myr_lengths lengths = myr_schedule_lengths(&schedule);
-    *bytes = mcp_group_bytes(lengths.steps, lengths.sends, lengths.waits);
-    struct mcp_group *group = aligned_alloc(MYR_LINE, *bytes);
-    assert_non_null(group);
-    mcp_group_init(group, 1, among->size, node, lengths.steps, lengths.sends, lengths.waits, 0);
-    assert_true(myr_fill_tables(&schedule, node, nicbarr_schedule_of, among, NULL, NULL,
-                                mcp_group_steps(group), mcp_group_sends(group)));
-    nicbarr_schedule_destroy(&schedule);
-    return group;
-}
-
-/* Each message is sent to a slot where its receiver waits for its sender, and no two to one
- * slot. */
-static void check_tables(struct mcp_group *const *groups)
-{
-    uint64_t sends = 0, waits = 0;
-    for (uint32_t n = 0; n < NODES; ++n) {
-        waits += groups[n]->nwaits;
-        for (uint32_t s = 0; s < groups[n]->nsends; ++s, ++sends) {
-            const struct mcp_peer *to = &mcp_group_sends(groups[n])[s];
-            struct mcp_group *receiver = groups[to->node];
-            assert_true(to->slot < receiver->nwaits);
-            assert_int_equal(mcp_group_waits(receiver)[to->slot].node, n);
-            assert_int_equal(mcp_group_arrivals(receiver)[to->slot]++, 0);
-        }
-    }
-    assert_int_equal(sends, waits);
-}
-
-static void set_up_all(struct nicbarr_choice choice)
-{
-    static struct mcp_group *groups[NODES];
-    const struct nicbarr_among among = {choice, NODES};
-    char name[NICBARR_CHOICE_TEXT];
-    size_t sum = 0, most = 0;
-    double slowest_us = 0;
-    const double start_us = crew_cpu_us();
-    for (uint32_t n = 0; n < NODES; ++n) {
-        size_t bytes;
-        const double before_us = crew_cpu_us();
-        groups[n] = make_tables(&among, n, &bytes);
-        const double us = crew_cpu_us() - before_us;
-        slowest_us = us > slowest_us ? us : slowest_us;
-        most = bytes > most ? bytes : most;
-        sum += bytes;
-    }
-    const double us = crew_cpu_us() - start_us;
-    printf("%d processes on %d nodes, %s: %.1f us per node (%.0f ns per process), at most %.1f; "
-           "%zu bytes per node (%.0f per process), at most %zu\n",
-           SIZE, NODES, nicbarr_choice_name(choice, name), us / NODES, us * 1e3 / SIZE, slowest_us,
-           sum / NODES, (double)sum / SIZE, most);
-    check_tables(groups);
-    for (uint32_t n = 0; n < NODES; ++n) {
-        free(groups[n]);
-    }
-}
-
-TEST(test_tables_of_large_communicator)
-{
-    const struct nicbarr_shape shape = {
-        .nodes = NODES, .processes = SIZE, .homes = 1, .processors = 16, .nics = 1 << FIRST};
-    struct nicbarr_choice choices[NICBARR_CANDIDATES];
-    const int count = nicbarr_candidates(&shape, choices);
-    assert_true(count > 1);
-    for (int c = 1; c < count; ++c) { /* the first one is Open MPI's */
-        set_up_all((struct nicbarr_choice){choices[c].algorithm, choices[c].parameter, 0});
-    }
 }

@@ -87,7 +87,7 @@ tests_unit_statistics_test_LDADD = $(unit_libs) -lm
 
 tests_unit_census_test_SOURCES = tests/unit/census_test.c $(unit_common)
 tests_unit_census_test_CFLAGS = $(unit_cflags)
-tests_unit_census_test_LDADD = firmware/libmcp.la $(unit_libs)
+tests_unit_census_test_LDADD = $(unit_libs)
 
 tests_unit_scale_test_SOURCES = tests/unit/scale_test.c $(unit_common) \
     coll_nicbarr/across.c coll_nicbarr/suspect_nics.c coll_nicbarr/groups.c coll_nicbarr/members.c \
