@@ -214,47 +214,30 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
     }
 }
 
-/* All members write, in random order. */
-static void alternating_writers(uint32_t rank, void *context)
+/* Rounds with bytes in slots, or in chunks, which each member requests at another time. The writer
+ * is random, or it is always rank 0, which may run ahead of the last rank. */
+static void ring(uint32_t rank, void *context)
 {
     struct member member;
     member_begin(&member, rank, context);
-    uint64_t random = member.crew->seed; /* the same sequence on all members */
-    for (uint32_t r = 0; r < member.crew->rounds; ++r) {
-        crew_dawdle(&member.random);
-        const uint32_t writer = crew_below(&random, member.crew->size);
-        play_round(&member, writer, crew_below(&random, MYR_SLOT_BYTES + 1), false);
-    }
-}
-
-/* Rank 0 writes all rounds as fast as it can, and the last rank reads slowly. */
-static void writer_runs_ahead(uint32_t rank, void *context)
-{
-    struct member member;
-    member_begin(&member, rank, context);
-    for (uint32_t r = 0; r < member.crew->rounds; ++r) {
-        if (rank + 1 == member.crew->size && 0 != rank) {
+    const struct crew *crew = member.crew;
+    uint64_t random = crew->seed; /* the same sequence on all members */
+    const bool one_writer = 0 == crew_below(&random, 2);
+    /* run() presets the word that stands for the chunks, too. */
+    const uint32_t chunks_from =
+        0 == crew->start ? 1 + crew_below(&random, crew->rounds) : UINT32_MAX;
+    for (uint32_t r = 0; r < crew->rounds; ++r) {
+        const uint32_t writer = one_writer ? 0 : crew_below(&random, crew->size);
+        const bool chunk = r >= chunks_from && 0 != crew_below(&random, 2);
+        const uint32_t most = chunk ? MYR_RING_CHUNK : MYR_SLOT_BYTES;
+        if (!one_writer || rank + 1 == crew->size) {
             crew_dawdle(&member.random);
         }
-        play_round(&member, 0, MYR_SLOT_BYTES, false);
-    }
-}
-
-/* Each member requests the chunks at another time, after some rounds. */
-static void chunks(uint32_t rank, void *context)
-{
-    struct member member;
-    member_begin(&member, rank, context);
-    play_round(&member, 0, 8, false);
-    crew_dawdle(&member.random);
-    CREW_CHECK(myr_ring_get_chunks(&member.ring, member.crew->segment), "rank %u has no chunks",
-               rank);
-    uint64_t random = member.crew->seed; /* the same sequence on all members */
-    for (uint32_t r = 0; r < member.crew->rounds; ++r) {
-        const uint32_t writer = r < MYR_RING_WINDOW ? 0 : crew_below(&random, member.crew->size);
-        const uint32_t bytes = 1 + crew_below(&random, MYR_RING_CHUNK);
-        crew_dawdle(&member.random);
-        play_round(&member, writer, bytes, true);
+        if (r == chunks_from) {
+            CREW_CHECK(myr_ring_get_chunks(&member.ring, crew->segment), "rank %u has no chunks",
+                       rank);
+        }
+        play_round(&member, writer, 1 + crew_below(&random, most), chunk);
     }
 }
 
@@ -317,15 +300,10 @@ TEST(exchanges)
 
 TEST(rings)
 {
-    run_all(alternating_writers, 200, 0, MYR_SLOTS_LINE);
-    run_all(alternating_writers, 100, UINT32_MAX - 50, MYR_SLOTS_LINE);
-    run_all(writer_runs_ahead, 300, 0, MYR_SLOTS_LINE);
-    run_all(writer_runs_ahead, 100, INT32_MAX - 50, MYR_SLOTS_LINE);
-}
-
-TEST(chunks_beside_the_slots)
-{
-    run_all(chunks, 80, 0, MYR_SLOTS_LINE);
+    run_all(ring, 150, 0, MYR_SLOTS_LINE);
+    run_all(ring, 150, 0, MYR_SLOTS_LINE);
+    run_all(ring, 100, UINT32_MAX - 50, MYR_SLOTS_LINE);
+    run_all(ring, 100, INT32_MAX - 50, MYR_SLOTS_LINE);
 }
 
 /* Rings of a single process are created in a segment that has memory for the chunks of only some
