@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "coll_nicbarr/across.h"
-#include "coll_nicbarr/choice/candidates.h"
 #include "coll_nicbarr/choice/known.h"
 #include "coll_nicbarr/digest.h"
 #include "coll_nicbarr/files/cache.h"
@@ -54,14 +53,8 @@ static enum myr_status prepare(void *nic, const struct myr_site *site,
                                const void *context, struct myr_nic_group *group, void *blob,
                                struct myr_error *error)
 {
-    (void)nic;
-    (void)site;
-    (void)members;
-    (void)schedule_of;
-    (void)context;
-    (void)group;
-    (void)blob;
-    (void)error;
+    (void)nic, (void)site, (void)members, (void)schedule_of, (void)context, (void)group, (void)blob,
+        (void)error;
     return MYR_OK;
 }
 
@@ -96,12 +89,16 @@ static struct {
     uint32_t rank;   /* rank of the simulated process */
 } job;
 
-/* Counters of the simulated process. */
-static struct {
-    uint32_t gets, gets_limit, broadcasts, gathers;
-    size_t got_bytes, broadcast_bytes, gathered_bytes;
-    const char *declined;
+/* The costs of the simulated process's set-up. */
+static struct costs {
+    uint32_t gets, broadcasts, gathers;
+    size_t got_bytes, broadcast_bytes;
+    size_t blob_bytes; /* exchanged for the groups of MPI_Barrier and MPI_Ibarrier on RDMA NICs */
+    double us;
+    size_t kept, once_more; /* memory for the first communicator, and for another one */
 } seen;
+
+static uint32_t gets_limit; /* further hellos are not there yet */
 
 /* The broadcasts of rank 0: a few bytes, and a bounded number of bytes for each node. */
 enum { BROADCASTS = 2, LETTER_BYTES = 64 + NODES * sizeof(struct myr_sealed) };
@@ -138,7 +135,7 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
                          void *data, size_t room)
 {
     (void)component;
-    const size_t bytes = seen.gets < seen.gets_limit ? job.bytes[peer->vpid] : 0;
+    const size_t bytes = seen.gets < gets_limit ? job.bytes[peer->vpid] : 0;
     assert_true(bytes <= room);
     if (0 == bytes) {
         return 0;
@@ -151,15 +148,13 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
 
 void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
 {
-    (void)name;
-    (void)number;
+    (void)name, (void)number;
 }
 
 static int broadcast(void *buffer, int count, struct ompi_datatype_t *type, int root,
                      struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    (void)comm;
-    (void)module;
+    (void)comm, (void)module;
     assert_ptr_equal(type, MPI_BYTE);
     assert_int_equal(root, 0);
     assert_true(seen.broadcasts < BROADCASTS);
@@ -180,17 +175,12 @@ static int gather_all(const void *from, int count, struct ompi_datatype_t *type,
                       const int *counts, const int *displs, struct ompi_datatype_t *to_type,
                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    (void)from;
-    (void)type;
-    (void)to;
-    (void)displs;
-    (void)to_type;
-    (void)module;
+    (void)from, (void)type, (void)to, (void)displs, (void)to_type, (void)module;
     assert_int_equal(count, counts[ompi_comm_rank(comm)]);
     ++seen.gathers;
     for (int r = 0; r < ompi_comm_size(comm); ++r) {
         assert_true(0 == counts[r] || 0 == r % PER_NODE);
-        seen.gathered_bytes += (size_t)counts[r];
+        seen.blob_bytes += (size_t)counts[r];
     }
     return OMPI_ERR_NOT_AVAILABLE;
 }
@@ -214,7 +204,7 @@ void nicbarr_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *com
 {
     (void)comm;
     module->declined = true;
-    seen.declined = why;
+    fail_msg("the communicator was declined: %s", why);
 }
 
 void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, enum nicbarr_barrier_event event)
@@ -226,10 +216,7 @@ void nicbarr_barrier_event(mca_coll_nicbarr_module_t *module, enum nicbarr_barri
 void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_tuning *tuning, const char *declined)
 {
-    (void)module;
-    (void)comm;
-    (void)tuning;
-    (void)declined;
+    (void)module, (void)comm, (void)tuning, (void)declined;
 }
 
 bool nicbarr_warn_once(enum nicbarr_message message)
@@ -264,8 +251,7 @@ bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait
 uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, struct nicbarr_wait *wait,
                                  uint32_t *node)
 {
-    (void)group;
-    (void)wait;
+    (void)group, (void)wait;
     *node = 0;
     return 0;
 }
@@ -354,7 +340,7 @@ static void start(uint32_t rank)
         myr_waiter_init(&mca_coll_nicbarr_component.waiter, segment, NULL, &policy);
     }
     memset(&seen, 0, sizeof(seen));
-    seen.gets_limit = job.size;
+    gets_limit = job.size;
     ompi_process_info.num_procs = job.size;
     ompi_process_info.num_local_peers = PER_NODE - 1;
     ompi_process_info.my_local_rank = (uint16_t)l;
@@ -407,24 +393,7 @@ static void end_job(void)
 
 /* ---- the set-up of some processes ---- */
 
-/* The result of a process's set-up, which must be equal on all members. */
-struct agreed {
-    struct nicbarr_shape shape;
-    uint64_t nodes; /* a digest of the ranks by node, and of the NICs' names */
-    struct mcp_secret secret;
-    struct nicbarr_choice choice;
-    enum nicbarr_source source;
-    bool sealed;
-};
-
-/* The costs of a process's set-up. */
-struct costs {
-    uint32_t gets, from_segment, broadcasts;
-    size_t got_bytes, broadcast_bytes, blob_bytes;
-    double us;
-    size_t kept, once_more; /* memory for the first communicator, and for another one */
-};
-
+/* A digest of the ranks by node, and of the NICs' names, which must be equal on all members. */
 static uint64_t digest_of_nodes(const struct nicbarr_nodes *nodes)
 {
     uint64_t digest = nicbarr_digest(0, nodes->firsts, nodes->nodes * sizeof(*nodes->firsts));
@@ -445,49 +414,47 @@ static void set_up(mca_coll_nicbarr_module_t *module)
     job.comm.c_coll = &table;
     (void)nicbarr_openmpi_save(&module->openmpi, &job.comm);
     assert_int_equal(nicbarr_across_set_up(module, &job.comm), OMPI_SUCCESS);
-    if (module->declined) {
-        fail_msg("the communicator was declined: %s", seen.declined);
-    }
 }
 
-/* Returns the number of bytes exchanged for both groups of MPI_Barrier and MPI_Ibarrier on this
- * kind of NIC. */
-static size_t exchange_blobs(mca_coll_nicbarr_module_t *module, uint32_t nic)
+/* Exchange blobs for both groups of MPI_Barrier and MPI_Ibarrier on RDMA NICs. */
+static void exchange_blobs(mca_coll_nicbarr_module_t *module)
 {
     struct myr_error errors[NICBARR_NICS_MOST] = {{0}};
-    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, nic};
+    const struct nicbarr_choice choice = {NICBARR_DISSEMINATION, 1, VERBS};
     struct nicbarr_joining list[] = {{.choice = choice, .group = &module->nic},
                                      {.choice = choice, .group = &module->split}};
     (void)nicbarr_groups_join(module, &job.comm, list, 2, errors);
     assert_int_equal(seen.gathers, 1);
-    return seen.gathered_bytes;
 }
 
-static void simulate(uint32_t rank, struct agreed *agreed, struct costs *costs)
+/* Simulate the set-up of this process. Returns a digest of its result, which must be equal on all
+ * members. */
+static uint64_t simulate(uint32_t rank, struct costs *costs)
 {
     static mca_coll_nicbarr_module_t module, another;
     start(rank);
     const size_t before = crew_allocated();
     const double start_us = crew_cpu_us();
     set_up(&module);
-    *costs = (struct costs){.gets = seen.gets,
-                            .from_segment = job.size - seen.gets,
-                            .broadcasts = seen.broadcasts,
-                            .got_bytes = seen.got_bytes,
-                            .broadcast_bytes = seen.broadcast_bytes,
-                            .us = crew_cpu_us() - start_us,
-                            .kept = crew_allocated() - before};
-    memset(agreed, 0, sizeof(*agreed));
-    agreed->shape = module.shape;
-    agreed->nodes = digest_of_nodes(&module.nodes);
-    agreed->secret = module.secret;
-    agreed->choice = module.choice;
-    agreed->source = module.source;
-    agreed->sealed = module.sealed;
+    seen.us = crew_cpu_us() - start_us;
+    seen.kept = crew_allocated() - before;
     assert_int_equal(module.nodes.node, rank / PER_NODE);
     assert_int_equal(module.nodes.local, rank % PER_NODE);
     assert_int_equal(module.nodes.locals, PER_NODE);
-    costs->blob_bytes = 0 == verbs.caps.blob ? 0 : exchange_blobs(&module, VERBS);
+    assert_int_equal(module.shape.nodes, job.nodes);
+    assert_int_equal(module.shape.processes, job.size);
+    assert_int_equal(module.shape.nics, 1 << SOFT | 1 << KERNEL);
+    assert_int_equal(module.sealed, myr_seals());
+    uint64_t digest = digest_of_nodes(&module.nodes);
+    digest = nicbarr_digest(digest, &module.shape, sizeof(module.shape));
+    digest = nicbarr_digest(digest, &module.secret, sizeof(module.secret));
+    digest = nicbarr_digest(digest, &module.choice, sizeof(module.choice));
+    digest = nicbarr_digest(digest, &module.source, sizeof(module.source));
+
+    if (0 != verbs.caps.blob) {
+        exchange_blobs(&module);
+    }
+    *costs = seen;
 
     const size_t between = crew_allocated();
     set_up(&another);
@@ -496,6 +463,7 @@ static void simulate(uint32_t rank, struct agreed *agreed, struct costs *costs)
     nicbarr_nodes_free(&another.nodes);
     nicbarr_nodes_free(&module.nodes);
     stop();
+    return digest;
 }
 
 /* ---- the tests ---- */
@@ -505,7 +473,7 @@ static void print_set_up(const char *description, const struct costs *costs)
     printf("%s of %u processes on %u nodes: %u hellos read from the modex (%zu bytes), %u from the "
            "segment; %u broadcast of %zu bytes; %.1f ms of CPU time; %zu bytes kept (%.1f per "
            "process), %zu for one more communicator; blobs of RDMA NICs %zu bytes\n",
-           description, job.size, job.nodes, costs->gets, costs->got_bytes, costs->from_segment,
+           description, job.size, job.nodes, costs->gets, costs->got_bytes, job.size - costs->gets,
            costs->broadcasts, costs->broadcast_bytes, costs->us * 1e-3, costs->kept,
            (double)costs->kept / job.size, costs->once_more, costs->blob_bytes);
 }
@@ -517,7 +485,7 @@ static void share_out(void)
     uint32_t sum = 0, most = 0;
     for (uint32_t l = 0; l < PER_NODE; ++l) {
         start(l);
-        seen.gets_limit = job.nodes;
+        gets_limit = job.nodes;
         free(nicbarr_peers_of(&job.comm));
         sum += seen.gets;
         most = seen.gets > most ? seen.gets : most;
@@ -533,8 +501,8 @@ static void share_out(void)
  * another node's first rank. */
 static struct costs simulate_some(uint32_t nodes, struct costs *other)
 {
-    struct agreed agreed[SIMULATED];
     struct costs costs[SIMULATED];
+    uint64_t first = 0;
     begin_job(nodes);
     share_out();
     const uint32_t middle = nodes / 2 * PER_NODE;
@@ -542,17 +510,14 @@ static struct costs simulate_some(uint32_t nodes, struct costs *other)
         0, 1, PER_NODE - 1, middle, middle + 5, job.size - 1, job.size - PER_NODE};
     for (uint32_t p = 0; p < SIMULATED; ++p) {
         const bool alone = middle == rank[p] || job.size - 1 == rank[p]; /* the first of its node */
-        simulate(rank[p], &agreed[p], &costs[p]);
-        assert_memory_equal(&agreed[p], &agreed[0], sizeof(agreed[0]));
+        const uint64_t digest = simulate(rank[p], &costs[p]);
+        first = 0 == p ? digest : first;
+        assert_int_equal(digest, first);
         assert_int_equal(costs[p].broadcasts, costs[0].broadcasts);
         assert_int_equal(costs[p].broadcast_bytes, costs[0].broadcast_bytes);
         assert_int_equal(costs[p].blob_bytes, costs[0].blob_bytes);
         assert_int_equal(costs[p].gets, alone ? job.size - PER_NODE : 0);
     }
-    assert_int_equal(agreed[0].shape.nodes, nodes);
-    assert_int_equal(agreed[0].shape.processes, job.size);
-    assert_int_equal(agreed[0].shape.nics, 1 << SOFT | 1 << KERNEL);
-    assert_int_equal(agreed[0].sealed, myr_seals());
     print_set_up("rank 0, after its neighbours,", &costs[0]);
     print_set_up("rank 1, after its neighbours,", &costs[1]);
     print_set_up("the last rank, before its neighbours,", &costs[SIMULATED - 2]);
@@ -631,34 +596,6 @@ TEST(test_set_up)
     printf("Open MPI, for comparison: %zu bytes per process of a group, %zu per process that "
            "has an ompi_proc_t\n",
            sizeof(ompi_proc_t *), sizeof(ompi_proc_t));
-}
-
-/* The messages of a barrier, for each candidate algorithm. */
-TEST(test_barriers)
-{
-    const struct nicbarr_shape shape = {
-        .nodes = NODES, .processes = SIZE, .homes = 1, .processors = PER_NODE, .nics = 1 << SOFT};
-    struct nicbarr_choice choices[NICBARR_CANDIDATES];
-    uint32_t rounds = 0;
-    while (UINT32_C(1) << rounds < NODES) {
-        ++rounds;
-    }
-    const int count = nicbarr_candidates(&shape, choices);
-    for (int c = 1; c < count; ++c) { /* the first one is Open MPI's */
-        char name[NICBARR_CHOICE_TEXT];
-        uint32_t most = 0, of_first = 0;
-        for (uint32_t n = 0; n < NODES; ++n) {
-            struct myr_schedule schedule;
-            assert_true(nicbarr_schedule_create(choices[c], NODES, n, &schedule));
-            const uint32_t sends = myr_schedule_lengths(&schedule).sends;
-            of_first = 0 == n ? sends : of_first;
-            most = sends > most ? sends : most;
-            nicbarr_schedule_destroy(&schedule);
-        }
-        printf("a barrier of %d nodes, %s: node 0 sends %u messages, others at most %u\n", NODES,
-               nicbarr_choice_name(choices[c], name), of_first, most);
-        assert_true(most <= (choices[c].parameter + 1) * rounds);
-    }
 }
 
 /* Returns how many processes of this node, beginning at `rank`, open the tuning cache in the
