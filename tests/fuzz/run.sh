@@ -30,7 +30,7 @@ all_targets=(collective bcast messages tagged soft_server kernel_server hello ca
 # inputs (bytes), options of the linker and of the fuzzer, and the files that it must reach, each with the
 # least percentage of its regions. Below that the fuzzer no longer tests what it is for. The percentage is
 # somewhat less than what the corpus alone reaches.
-wire=(tests/unit/wire_fake.c tests/unit/crew.c)
+wire=(tests/unit/wire_fake.c firmware/sim/events.c tests/unit/crew.c)
 daemon=(tests/fuzz/daemon.c tests/unit/crew.c myrd/{listener,filter_none,rights}.c)
 wrap=-Wl,--wrap=poll,--wrap=clock_gettime,--wrap=myr_talk_peer
 use() { # TARGET

@@ -69,7 +69,8 @@ TESTS += $(unit_programs)
 
 unit_crew = tests/unit/crew.h tests/unit/crew.c
 unit_common = tests/unit/test.h tests/unit/test.c $(unit_crew)
-unit_wire = tests/unit/wire_fake.h tests/unit/wire_fake.c
+unit_wire = tests/unit/wire_fake.h tests/unit/wire_fake.c \
+    firmware/sim/events.h firmware/sim/events.c
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 unit_libs = coll_nicbarr/libnicbarr_pure.la libmyr/libmyr.la $(CMOCKA_LIBS)
 

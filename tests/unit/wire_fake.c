@@ -14,7 +14,6 @@ enum {
 };
 
 struct wire_event {
-    struct wire_event *next;
     uint64_t at_ns;
     struct wire_nic *nic;
     wire_call call; /* NULL for a packet */
@@ -40,24 +39,13 @@ static bool chance(struct wire *wire, uint32_t of_thousand)
     return 0 != of_thousand && crew_below(&wire->random, 1000) < of_thousand;
 }
 
-/* ---- events, the next one first ---- */
+/* ---- events ---- */
 
-/* Events of the same time happen in the order of creation. */
 static void put_event(struct wire *wire, struct wire_event *event)
 {
-    struct wire_event **at = &wire->events;
-    while (NULL != *at && (*at)->at_ns <= event->at_ns) {
-        at = &(*at)->next;
+    if (!sim_events_put(&wire->events, event->at_ns, 0, 0, event)) {
+        crew_require(NULL);
     }
-    event->next = *at;
-    *at = event;
-}
-
-static struct wire_event *take_event(struct wire *wire)
-{
-    struct wire_event *first = wire->events;
-    wire->events = first->next;
-    return first;
 }
 
 static struct wire_event *new_event(struct wire_nic *nic, uint64_t at_ns, size_t bytes)
@@ -164,11 +152,7 @@ static void send_packet(struct mcp_board *board, mcp_link link, const struct mcp
     const bool passes = NULL == wire->transmitted ||
                         wire->transmitted(wire->context, from, to, header, payload, payload_bytes);
     struct wire_nic *receiver = nic_at(wire, to);
-    if (NULL == receiver) {
-        return;
-    }
-    if (!passes || from->unplugged || chance(wire, wire->faults.loss)) {
-        ++wire->tally.lost;
+    if (NULL == receiver || !passes || from->unplugged || chance(wire, wire->faults.loss)) {
         return;
     }
     const size_t head_bytes = mcp_header_bytes(header->type);
@@ -272,9 +256,11 @@ void wire_begin(struct wire *wire, uint32_t nnics, uint32_t memory_bytes, uint64
 
 void wire_end(struct wire *wire)
 {
-    while (NULL != wire->events) {
-        free(take_event(wire));
+    struct sim_event event;
+    while (sim_events_take(&wire->events, &event)) {
+        free(event.what);
     }
+    sim_events_free(&wire->events);
     for (uint32_t n = 0; n < wire->nnics; ++n) {
         free(wire->nics[n].board.memory);
         free(wire->nics[n].held);
@@ -305,7 +291,6 @@ static struct wire_nic *next_timer(struct wire *wire, uint64_t *at_ns)
 
 static void run_timer(struct wire *wire, struct wire_nic *nic)
 {
-    ++wire->tally.timers;
     wire->touched = nic;
     mcp_timer(nic->mcp, &nic->board);
     if (++wire->idle_timers > MOST_IDLE_TIMERS) {
@@ -319,9 +304,7 @@ static void run_event(struct wire *wire, struct wire_event *event)
     wire->touched = nic;
     if (NULL != event->call) {
         event->call(nic, event->context);
-    } else if (nic->unplugged) {
-        ++wire->tally.lost;
-    } else {
+    } else if (!nic->unplugged) {
         nic->sender = event->from;
         mcp_receive(nic->mcp, &nic->board, event->packet, event->bytes);
         nic->sender = MCP_LINK_SENDER;
@@ -341,13 +324,14 @@ static bool next_until(struct wire *wire, uint64_t end_ns)
 {
     uint64_t timer_ns = UINT64_MAX;
     struct wire_nic *nic = next_timer(wire, &timer_ns);
-    if (NULL != wire->events && wire->events->at_ns <= timer_ns) {
-        if (wire->events->at_ns > end_ns) {
+    if (0 != wire->events.count && wire->events.heap[0].at_ps <= timer_ns) {
+        struct sim_event event;
+        if (wire->events.heap[0].at_ps > end_ns) {
             return false;
         }
-        struct wire_event *event = take_event(wire);
-        advance_clock(wire, event->at_ns);
-        run_event(wire, event);
+        (void)sim_events_take(&wire->events, &event);
+        advance_clock(wire, event.at_ps);
+        run_event(wire, event.what);
         return true;
     }
     if (NULL == nic || timer_ns > end_ns) {

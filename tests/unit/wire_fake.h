@@ -16,6 +16,7 @@
 #define TESTS_UNIT_WIRE_FAKE_H
 
 #include "firmware/mcp.h"
+#include "firmware/sim/events.h"
 
 /* in ns, as all times of the wire */
 #define MICROSECOND UINT64_C(1000)
@@ -37,7 +38,7 @@ struct wire_faults {
 
 /* Counters of a wire. */
 struct wire_tally {
-    uint64_t sent, lost, damaged, timers;
+    uint64_t sent, damaged;
 };
 
 struct wire_nic {
@@ -69,9 +70,9 @@ struct wire {
     void (*woken)(void *context, struct wire_nic *nic, myr_word *word);
     void *context;
 
-    struct wire_event *events; /* the next event first */
-    uint64_t *order_ns;        /* [from * nnics + to]: arrival of the pair's last packet */
-    uint32_t idle_timers;      /* calls of mcp_timer() since the clock advanced */
+    struct sim_events events; /* with times in ns */
+    uint64_t *order_ns;       /* [from * nnics + to]: arrival of the pair's last packet */
+    uint32_t idle_timers;     /* calls of mcp_timer() since the clock advanced */
 };
 
 /* Initialize `nnics` NICs with `memory_bytes` each, random keys, no faults, and a latency of 1
