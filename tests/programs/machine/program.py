@@ -22,6 +22,7 @@ These steps are legal in MPI, but not drawn because plain Open MPI fails with th
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
   window-hosts      MPI_Win_allocate fails between hosts with TCP only (osc/pt2pt and osc/rdma).
   window-parts      MPI_Win_allocate by several parts of a communicator at a time fails at times.
+  window-alone      MPI_Win_create_dynamic fails on a communicator of one process, as osc/sm selects itself there.
   window-uneven     osc/rdma takes the memory of one process for that of another, on a communicator whose
                     processes are not evenly distributed among three or more nodes (mended in 4.1.5).
   mixed             A part of a pair or structure with gaps is lost if a packet, or a piece of a process's
@@ -57,8 +58,8 @@ REDUCTIONS = ("allreduce", "reduce")
 ROOTED = ("reduce", "bcast", "gather", "scatter")
 BROKEN_BELOW = ("idup-nonblocking", "idup-inter", "free-outstanding", "persistent-freed", "reduce-bottom",
                 "create-group-attributes", "nonblocking-negative", "inter-nonblocking", "inter-monitoring",
-                "window-hosts", "create-group-idup", "window-parts", "window-uneven", "mixed", "spawn-hosts",
-                "disconnect-jobs", "jobs-outstanding", "spawn-twice", "threads")
+                "window-hosts", "create-group-idup", "window-parts", "window-alone", "window-uneven", "mixed",
+                "spawn-hosts", "disconnect-jobs", "jobs-outstanding", "spawn-twice", "threads")
 
 ARITHMETIC = ("MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD")
 BITS = ("MPI_BAND", "MPI_BOR", "MPI_BXOR")
@@ -254,6 +255,8 @@ class Legal:
     def _window(self, s):
         """The window is created on c, and freed in the same step."""
         if s.c not in self.places or (self.places[s.c]["parts"] and "window-parts" not in self.beyond):
+            return False
+        if s.made == "d" and not self.places[s.c]["whole"] and "window-alone" not in self.beyond:
             return False
         return not self.places[s.c]["inter"] and self.places[s.c]["idup"] is None
 
