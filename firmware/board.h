@@ -31,13 +31,6 @@ struct mcp_board_ops {
      * is acknowledged. */
     void (*send)(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
                  const void *payload, size_t payload_bytes);
-    /* Stores an ARRIVE directly into the arrival record of the receiver: first the payload, if
-     * there is one, then the epoch. `message->peer` is the index of the receiver among the group's
-     * peers. A board that writes into remote memory uses it to find the address of the peer's
-     * records. NULL if the board does not support remote writes; the MCP then sends packets
-     * instead. */
-    void (*put)(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
-                const void *payload, size_t payload_bytes);
     /* Takes a reference to a link to the sender of the present packet. Returns MCP_LINK_SENDER if
      * the table has no space for another link. drop() releases one reference. */
     mcp_link (*hold_sender)(struct mcp_board *board);

@@ -93,17 +93,6 @@ static void learn_duration(struct mcp_group *group, uint64_t now_ns)
     group->asked = 0;
 }
 
-/* Delivers an ARRIVE by a remote store if the board supports this, otherwise by a packet. */
-static inline void send_arrive(struct mcp_board *board, struct mcp_group *group,
-                               struct mcp_message *message)
-{
-    if (NULL != board->ops.put) {
-        board->ops.put(board, group, message, payload_of(group, message), message->bytes);
-    } else {
-        send_group_message(board, group, message);
-    }
-}
-
 /* Advances a group after a change. A group that has completed its epoch stays in the active list,
  * because it will probably wait again soon; otherwise the timer removes it. */
 static void run_group(struct mcp_collective *c, struct mcp_board *board,
@@ -112,7 +101,7 @@ static void run_group(struct mcp_collective *c, struct mcp_board *board,
     const uint32_t before = myr_load_relaxed(&group->done);
     struct mcp_message message;
     while (mcp_group_next(group, &message)) {
-        send_arrive(board, group, &message);
+        send_group_message(board, group, &message);
     }
     const uint32_t now = myr_load_relaxed(&group->done);
     if (now != before) {
@@ -340,7 +329,7 @@ static void answer_request(struct mcp_board *board, struct mcp_counters *counter
     counters->later += MCP_LATER == message.header.type;
     counters->answered += MCP_LATER != message.header.type;
     if (MCP_ARRIVE == message.header.type) {
-        send_arrive(board, group, &message);
+        send_group_message(board, group, &message);
     } else {
         send_group_message(board, group, &message);
     }

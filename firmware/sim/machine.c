@@ -458,7 +458,11 @@ bool sim_create(struct sim_machine *m, const struct sim_parameters *parameters,
     for (uint32_t n = 0; n < shape->nodes; ++n) {
         struct sim_node *node = &m->nodes[n];
         node->board = (struct mcp_board){
-            .ops = {send_packet, NULL, hold_sender, release_link, now_ns, wake_host},
+            .ops = {.send = send_packet,
+                    .hold_sender = hold_sender,
+                    .drop = release_link,
+                    .now_ns = now_ns,
+                    .wake = wake_host},
             .memory = m->memory + n * each,
             .memory_bytes = (uint32_t)each,
         };

@@ -416,7 +416,11 @@ static void begin(struct input *in)
         CHECK(NULL != memory);
     }
     memset(memory, GUARD, MEMORY);
-    board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+    board = (struct mcp_board){.ops = {.send = send_packet,
+                                       .hold_sender = hold_sender,
+                                       .drop = drop,
+                                       .now_ns = now_ns,
+                                       .wake = wake},
                                .memory = memory,
                                .memory_bytes = MEMORY};
     nic = (struct mcp_nic *)(memory + MYR_LINE);

@@ -211,7 +211,11 @@ static void begin(void)
         CHECK(NULL != memory);
     }
     memset(memory, GUARD, MEMORY);
-    board = (struct mcp_board){.ops = {send_packet, NULL, hold_sender, drop, now_ns, wake},
+    board = (struct mcp_board){.ops = {.send = send_packet,
+                                       .hold_sender = hold_sender,
+                                       .drop = drop,
+                                       .now_ns = now_ns,
+                                       .wake = wake},
                                .memory = memory,
                                .memory_bytes = MEMORY};
     held = 0;

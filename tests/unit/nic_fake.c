@@ -4,9 +4,9 @@
  * for the whole component to execute barriers on it.
  *
  * Each process has a separate NIC. Its groups are in a file that the others map, in the directory
- * NICBARR_FAKE, which simulates remote memory. An arrival is a store there (the board's put). The
+ * NICBARR_FAKE, which simulates remote memory. An arrival is a store there, not a packet. The
  * blob exchanged between prepare and connect is the offset of the arrival records in that file.
- * There are no packets, and a waiting process advances its own groups.
+ * A waiting process advances its own groups.
  *
  * NICBARR_FAKE_REFUSALS is the number of groups for which each process reports lack of memory
  * before it succeeds.
@@ -81,16 +81,15 @@ static uint8_t *file_of_peer(struct nic *nic, uint64_t key)
 
 /* ---- the board: stores into remote memory ---- */
 
-static void put(struct mcp_board *board, struct mcp_group *group, const struct mcp_message *message,
-                const void *payload, size_t payload_bytes)
+/* The only messages are ARRIVEs, because poll_nic() runs no timer. */
+static void store_arrival(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
+                          const void *payload, size_t payload_bytes)
 {
     struct nic *nic = (struct nic *)board;
-    const struct mcp_collective_part *part = &message->header.collective;
-    (void)group;
     (void)payload;
     (void)payload_bytes;
     ++nic->counters.packets_sent;
-    atomic_store(&nic->of[message->to][part->slot], part->epoch);
+    atomic_store(&nic->of[to][header->collective.slot], header->collective.epoch);
 }
 
 static uint64_t now_ns(struct mcp_board *board)
@@ -263,7 +262,7 @@ static enum myr_status open_fake(const struct myr_site *site, const char *way,
     nic->name.count = 1;
     nic->end = FIRST_GROUP;
     nic->board = (struct mcp_board){
-        .ops = {.put = put, .now_ns = now_ns, .wake = wake},
+        .ops = {.send = store_arrival, .now_ns = now_ns, .wake = wake},
         .memory = map_file(nic->name.key, O_CREAT),
         .memory_bytes = FILE_BYTES,
     };
