@@ -50,8 +50,9 @@ prepare() {
 quiet_make() { make -C "$copy/_build" -s -j"$(nproc)" --no-print-directory "$@"; }
 build() { # TEST...
     {
-        quiet_make Makefile && # its update would print into the list below
-            # shellcheck disable=SC2046 # words
+        # The update of the Makefile would print into the list.
+        # shellcheck disable=SC2046 # words
+        quiet_make Makefile &&
             quiet_make $(quiet_make --eval 'listed: ; @echo $(BUILT_SOURCES)' listed) && # `make TEST` does not build these first
             quiet_make "$@"
     } > "$logs/make" 2>&1
