@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocation that ends the program when memory runs out, so callers never see NULL. All files of
- * the tool use it, because a short-lived command cannot do anything useful without its tables. The
- * memory is zeroed.
+ * Allocation of zeroed memory that ends the program when memory is exhausted, so callers need not
+ * check for NULL. All files of the tool use it, because a short-lived command cannot do anything
+ * useful without its tables.
  */
 #ifndef TOOLS_ALLOC_H
 #define TOOLS_ALLOC_H

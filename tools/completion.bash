@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# bash completion of nicbarr, nicsim, nethosts and myrd: commands and long options. It asks the program's
-# --help for them, so it has no list of its own. bash-completion sources it when such a command is typed.
+# Completion of commands and long options in bash, for nicbarr, nicsim, nethosts and myrd. They are
+# extracted from the output of --help, so that no separate list has to be maintained. bash-completion
+# sources this file when one of these commands is completed for the first time.
 # shellcheck shell=bash
 
 _nicbarr() {
@@ -9,7 +10,7 @@ _nicbarr() {
         command=("${COMP_WORDS[1]}")
     fi
     help=$("${COMP_WORDS[0]}" "${command[@]}" --help 2> /dev/null) || return
-    if [[ $word == -* ]]; then # an item begins with options, and two spaces end them
+    if [[ $word == -* ]]; then # in --help, a line begins with options, and its description follows after two spaces
         known=$(sed -nE '/^ +-/{s/^ +//; s/  .*//; p}' <<< "$help" | grep -oE -- '--[a-z0-9_-]+')
     elif [ "$COMP_CWORD" = 1 ]; then
         known=$(sed -nE '/^ *Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' <<< "$help")

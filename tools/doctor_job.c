@@ -17,8 +17,8 @@
 #include "tools/run.h"
 #include "tools/script.h"
 
-/* The time limit of the job in seconds, for its start and for each other host with which a host is
- * tested (each NIC that fails takes 5 s). */
+/* The time limit of the job in seconds: START_S for its start, and MEETING_S for each other host
+ * with which a host is tested, because each NIC that fails takes 5 s. */
 enum {
     START_S = 60,
     MEETING_S = 40,
@@ -156,8 +156,8 @@ static void free_output(struct job_output *output)
     json_decref(output->tries);
 }
 
-/* Adds the findings, host by host. Skips those about the component if Open MPI itself has not found
- * it on this host. */
+/* Adds the findings, host by host. If Open MPI has not found the component on this host, that has
+ * been reported already, so the findings about the component are skipped. */
 static void add_findings(struct doctor *doctor, const struct job_output *output)
 {
     for (size_t h = 0; h < output->hosts; ++h) {
@@ -298,9 +298,9 @@ static void add_component_messages(struct doctor *doctor, const char *text)
     }
 }
 
-/* Returns the first lines of a text in one line, without separators, to be freed: as many whole
- * lines as fit into a finding. (Causes are printed first, and general advice last.) `cut` is set if
- * lines are missing. */
+/* Joins as many of the first lines of a text as fit into a finding, without the lines of dashes
+ * that mpirun prints. Later lines can be omitted, because causes are printed first, and general
+ * advice last; `cut` is then set. The caller frees the result. */
 static char *first_lines(const char *text, bool *cut)
 {
     enum { MOST = 500 };

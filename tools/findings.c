@@ -77,9 +77,9 @@ static bool same(const json_t *one, const json_t *other, const char *name)
     return json_equal(json_object_get(one, name), json_object_get(other, name));
 }
 
-/* Returns whether two findings of different hosts can be printed together. For notes this is so
- * even if their texts differ, for example by a path on that host, because the advice is the
- * same. */
+/* Returns whether two findings of different hosts can be printed together, because their advice is
+ * the same. What was observed must also be the same, except in notes, where it may differ, for
+ * example by a path on that host. */
 static bool same_of_another_host(const json_t *one, const json_t *other)
 {
     const bool note = 0 == strcmp(field(one, "state"), states[FINDING_NOTE]);
@@ -98,8 +98,8 @@ static bool repeated(const json_t *findings, size_t index)
     return found;
 }
 
-/* Returns the hosts of a finding, its text, and the hosts that have the same note with another
- * text. */
+/* Returns the line about a finding: the hosts that have it, its text, and the hosts with the same
+ * note but another text. */
 static char *describe(const json_t *findings, size_t index)
 {
     const json_t *json = json_array_get(findings, index);

@@ -159,7 +159,7 @@ static void head(const struct canvas *canvas, const struct report *report, size_
 
 /* ---- a panel ---- */
 
-/* Finds a range for all bars and points, and for error bars of a similar length. */
+/* Finds a range for all bars and points, and for error bars unless they are far longer. */
 static struct range find_range(const struct panel *panel)
 {
     double least = HUGE_VAL, most = 0, fastest = HUGE_VAL, slowest = 0, highest = 0;
@@ -397,8 +397,8 @@ static void make_notes(struct panel *panel)
 
 /* ---- the whole ---- */
 
-/* Arranges the panels in two columns if there are more than two. Each row is as high as its highest
- * panel. Returns the number of panels. */
+/* Arranges the panels in one column, or in two if there are more than two panels. Each row is as
+ * high as its highest panel. Returns the number of panels. */
 static size_t lay_out(const struct report *report, struct panel *panels, struct canvas *canvas)
 {
     size_t count = 0, longest = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs programs; see run.h. Output is written to files, so that neither process can block the
- * other. */
+/* Runs programs; see run.h. The program writes its output to temporary files, because a pipe could
+ * fill up before this process, which waits for the end of the program, reads from it. */
 #include "tools/run.h"
 
 #include <fcntl.h>

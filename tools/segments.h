@@ -4,7 +4,7 @@
  *
  * Called by status.c. It finds the segments that the user may inspect, which are the segments of
  * the user's processes, or of all processes if the user is root. Processes may start and end during
- * the search, so each process is recorded in the state in which it was read. */
+ * the search, so the result does not represent a single point in time. */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H
 

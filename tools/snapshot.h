@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Snapshots of this node's NICs for `nicbarr status`. The soft NICs are read from the memory that
- * nicbarr's processes share (libmyr/soft/nic_inspect.h), which is never written. The kernel NIC
- * is read from the report of its daemon (libmyr/kernel/kernel_nic.h). A snapshot is not atomic,
- * which is harmless.
+ * nicbarr's processes share, without writing to it (libmyr/soft/nic_inspect.h). The kernel NIC is
+ * read from the report of its daemon (libmyr/kernel/kernel_nic.h). A snapshot is not atomic, so its
+ * values may belong to slightly different times, which is harmless for a display.
  */
 #ifndef TOOLS_SNAPSHOT_H
 #define TOOLS_SNAPSHOT_H
@@ -39,10 +39,11 @@ struct snapshots {
 };
 
 /*
- * Takes snapshots of all segments. The caller frees them, with their NICs. Segments do not record
- * since when a group has waited for processes of the same node. Therefore, if any group waits for
- * such processes, a second snapshot is taken after a second, which shows whether it still waits.
- * With `all`, all groups are printed, so this is not needed. */
+ * Takes snapshots of all segments. The caller frees them, with their NICs. For groups that wait for
+ * processes of the same node, a segment does not contain the time when the wait began. If there are
+ * such groups, the function takes another snapshot after a second, in which the long waits are
+ * those that have not ended. It does not do so if `all` is set, as short waits are then printed as
+ * well. */
 struct snapshots *snapshot_take_all(const struct segments *segments, bool all);
 
 /* The kernel NIC in the form of a soft NIC. The status is MYR_ERR_NOT_THERE if there is none. */
@@ -61,8 +62,8 @@ uint32_t snapshot_groups_in_a_barrier(const struct myr_soft_view *nic);
 /* Returns what runs the NIC, as a word. */
 const char *snapshot_runner(const struct myr_soft_view *nic);
 
-/* Returns whether this build seals its secrets: "sealed" or "clear". This may be wrong for
- * processes of other builds, which cannot be distinguished. */
+/* Returns whether this build seals its secrets: "sealed" or "clear". Processes of other builds may
+ * differ, but segments do not show which build created them. */
 const char *snapshot_secrets(void);
 
 #endif

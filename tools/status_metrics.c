@@ -84,8 +84,8 @@ static void add_rdma(struct metrics *metrics, const struct segment *segment, con
     free(list);
 }
 
-/* Returns the job of all processes of a segment, or "" if they belong to several jobs, as with a
- * daemon. */
+/* Returns the job to which all processes of a segment belong, or "" if there are several, as in the
+ * segment of a daemon. */
 static const char *job_of(const struct segment *segment)
 {
     const char *job = 0 == segment->count ? "" : segment->processes[0].job;

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr trace` runs: makes the kernel record network events for a moment (tracefs), and attributes the
-# time of a barrier to them.
+# Implements `nicbarr trace`. It makes the kernel record network events for a short time (tracefs), and
+# derives from them how the duration of a barrier is divided among its stages.
 #
-# A barrier begins with the system call by which a host sends, and lasts until the next such call. The kernel NIC gets
-# one doorbell per barrier; the soft NIC sends once per round, so there a "barrier" is a round. Messages are recognized
-# by their length. The recording uses a tracefs instance of its own, so it disturbs no other tracing, and leaves nothing
-# behind. While no trace runs, tracing costs nothing.
+# A barrier begins with the system call by which a host sends, and lasts until the next such call. With the kernel NIC a
+# host makes one such call per barrier, to ring the doorbell. With the soft NIC it makes one per round, so what is
+# called a barrier here is a round. Messages are recognized by their length. The recording uses a separate tracefs
+# instance, which is removed at the end, so it does not interfere with other users of tracing. While no recording is in
+# progress, there is no overhead.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -73,8 +74,8 @@ trap leave EXIT
 trap 'exit 143' TERM HUP
 trap 'exit 130' INT
 
-# An event, and a filter for it. A message without data has 74 bytes, or 94 over IPv6, of which 14 are the Ethernet
-# header.
+# Enables an event, with an optional filter. The frame of a message without data has 74 bytes, or 94 over IPv6, of
+# which 14 are the Ethernet header.
 watch() { # EVENT [FILTER]
     { echo "${2-0}" > "$trace/events/$1/filter" && echo 1 > "$trace/events/$1/enable"; } 2> /dev/null ||
         fail "this kernel has no event $1"
@@ -105,7 +106,8 @@ record() {
     echo "# $(uname -n), Linux $(uname -r), $(nproc) CPUs; interface $interface$(driver)"
     cat "$trace/trace"
 }
-# A sysfs shows the interfaces of the network namespace in which it was mounted, which may not be ours for /sys.
+# A sysfs shows the interfaces of the network namespace in which it was mounted. /sys may have been mounted in
+# another namespace, so this function mounts another sysfs.
 driver() {
     local link
     mkdir "$work/sysfs"
@@ -114,9 +116,10 @@ driver() {
     echo "${link:+, driver ${link##*/}}"
 }
 
-# Turns events into a line per run of barriers: microseconds, received messages, microseconds of each stage, and the
-# events of the last barrier. Each event ends a stage, so the stages add up to the whole. (A message may come before its
-# barrier has begun here, so single barriers are not compared.)
+# Converts events to one line per run of consecutive barriers: duration in microseconds, number of received messages,
+# microseconds of each stage, and the events of the last barrier. Each event ends one stage and begins the next, so the
+# stages add up to the duration. (Single barriers are not compared, because a message may arrive before this host has
+# begun the barrier to which it belongs.)
 runs() {
     awk -v stages="$stages" -v run=$run '
         function mark(stage, at, event) {
@@ -198,7 +201,7 @@ runs() {
         }'
 }
 
-# Summarizes the middle half of the runs.
+# Prints the means over the middle half of the runs, ordered by duration.
 tell() {
     sort -n | awk -v stages="$stages" -v run=$run -v where="$where" '
         { line[NR] = $0 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A script's own help: its head comment. To be sourced by all scripts that people call, before they read their
-# arguments and change the directory. --help as the first argument prints it and exits, as does --version. usage() is for
-# wrong arguments; numbers() checks that all of its arguments are numbers from 1 on.
+# Implements --help and --version for scripts. All scripts that users call source this file before they parse their
+# arguments or change the directory. If the first argument is --help, it prints the comment at the head of the script
+# and exits. usage() prints the same comment after wrong arguments. numbers() checks that all of its arguments are
+# positive numbers.
 # shellcheck shell=bash
 explain() { sed -n '3,${/^#/!q; /^# shellcheck/!s/^# \{0,1\}//p}' "$0"; }
 usage() { explain >&2; exit 64; }

@@ -14,9 +14,10 @@
 
 /*
  * Prints a line for each group that has failed, and for each that waits, with the longest wait
- * first. Unless `all` is set, waits of less than a second are skipped. For a group that waits
- * for processes of this node, the duration is unknown, so such a group is printed if it also waited
- * in the snapshot of a second ago, `earlier` (NULL, or a NIC without groups: there was none).
+ * first. Unless `all` is set, waits of less than a second are skipped. If a group waits for
+ * processes of this node, the duration of its wait is unknown. Such a group is printed if it also
+ * waited for them in `earlier`, a snapshot that was taken a second before (NULL, or a NIC without
+ * groups, if there is no such snapshot).
  *
  * `processes` lists the processes attached to the segment (NULL: unknown). `now_ns` is the time of
  * CLOCK_MONOTONIC.

@@ -39,8 +39,9 @@ struct pair {
     bool lost; /* the other process does not reply to MPI messages */
 };
 
-/* Exchanges messages of `bytes` with the other process. While waiting it runs the NIC, because the
- * other process may still need replies. Returns false if nothing arrives within `timeout_ms`. */
+/* Exchanges messages of `bytes` with the other process. While this process waits, it runs the NIC,
+ * because the other process may still request messages from this NIC. Returns false if nothing
+ * arrives within `timeout_ms`. */
 static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t timeout_ms)
 {
     const struct timespec nap = {.tv_nsec = 100000};

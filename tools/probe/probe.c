@@ -258,8 +258,8 @@ static const char sharing_todo[] =
     "a seccomp profile that has it; outside by kernel.yama.ptrace_scope 1 or 0. Or start myrd on "
     "each host, which passes its NIC to them";
 
-/* Reports a missing NIC. A kind of NIC without a text about its absence is expected on every
- * machine with a network. */
+/* Reports a missing NIC. If its kind has no text about its absence, every machine with a network
+ * should have such a NIC, so in a job on several hosts its absence is a problem. */
 static void report_absence(const struct probe *probe, const struct probe_nic *nic, const char *what,
                            const char *why)
 {
@@ -299,8 +299,9 @@ static void report_nic(const struct probe *probe, const struct probe_nic *nic, i
     }
 }
 
-/* Opens all NICs, each under each of its names, and reports them. The second process of a host does
- * not report NICs that the first process lacks, because these have been reported. */
+/* Opens all NICs, under each of their names, and reports them. The first process of a host also
+ * reports the NICs that are missing; the second process only reports those that the first one has
+ * opened. */
 static void open_nics(struct probe *probe, int process, const char *first_has)
 {
     for (int k = 0; NULL != nicbarr_kinds[k]; ++k) {
@@ -370,8 +371,8 @@ static bool locks_memory(const struct probe_nic *nic)
     return !nic->absent && 0 != nic->kind->caps.blob;
 }
 
-/* Runs the first process of a host, which makes all checks, and keeps its NICs open until the
- * second one has opened them. */
+/* Runs the first process of a host. It makes all checks, and keeps its NICs open until the second
+ * process has opened them, too. */
 static bool lead(struct probe *probe, int rank)
 {
     struct start start = {.dir = ""};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See tournament.h. If the number of hosts is odd, there is an additional place without a host. */
+/* See tournament.h. If the number of hosts is odd, an empty place is added, and the opponent of
+ * that place pauses in this round. */
 #include "tools/probe/tournament.h"
 
 static int slots_for(int hosts)

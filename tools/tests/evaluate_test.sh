@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicbarr evaluate` writes a wrong page or handles failures badly. The experiments are a stand-in
-# (sample_experiments.sh), so nothing is measured and the output is always the same. Also on hosts, where possible.
+# If this fails, `nicbarr evaluate` writes a wrong page or handles failures badly. A fake (sample_experiments.sh)
+# replaces the experiments, so nothing is measured and the output is always the same. If the machine supports
+# nethosts, an evaluation on several hosts is tested as well.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 for program in gnuplot mpirun; do
@@ -11,14 +12,14 @@ done
 . "$here/../../bench/report/page_checks.sh"
 nicbarr=$build/tools/nicbarr
 
-# It has only what is installed, and nothing of the source tree.
+# The command runs from an installation, so that the test fails if it needs other files of the source tree.
 make -s -C "$build" DESTDIR="$scratch/installed" install-nobase_dist_pkglibexecSCRIPTS install-nobase_dist_libexecdataDATA \
     install-nobase_pkglibexecPROGRAMS > "$scratch/make" 2>&1 || { cat "$scratch/make"; exit 99; }
 NICBARR_LIBEXECDIR=$(find "$scratch/installed" -name evaluate.sh)
 export NICBARR_LIBEXECDIR=${NICBARR_LIBEXECDIR%/bench/report/evaluate.sh}
 unset builddir srcdir
 
-# The job is one process, whatever the arguments of mpirun, which are recorded in `jobs`.
+# This mpirun always starts a single process, and records its arguments in the file `jobs`.
 mkdir bin
 cp "$here/sample_experiments.sh" bin/nicbarr_experiments
 cat > bin/mpirun << 'END'
@@ -83,7 +84,7 @@ verdict $? "which is shown at once"
 [ "$(grep -c 'class="failure">MPI.s overhead failed: status 3: the network is &lt;down&gt; &amp; out' failing/index.html)" -eq 2 ] &&
     [ "$(grep -c 'class="failure">.* it wrote no data to rtt.csv' failing/index.html)" -eq 2 ]
 verdict $? "and is on the page"
-is_page failing 24 # the one that failed late has data
+is_page failing 24 # the experiment that failed late has written data, so its plots are shown
 
 mkdir broken
 printf '#!/bin/sh\necho >&2; echo "line 3: as expected" >&2; exit 2\n' > broken/gnuplot
@@ -163,7 +164,7 @@ is_page interrupted 8 # two experiments in both places
 says interrupted 'The evaluation was interrupted' 'Granularity of computation failed: interrupted' \
     'Varying arrival times failed: not run' 'Papers</h2>'
 
-# ---- the time is up: each look at the clock takes 15 s, so that a minute is over in the second experiment
+# ---- the time is up: each call of `date` advances the clock by 15 s, so the second experiment is the last one
 cat > bin/date << END
 #!/bin/bash
 [ "\$1" = +%s ] || exec $(command -v date) "\$@"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, faults of pages go unnoticed: bench/report/open_pages.py must find each fault in a page that has only
-# this one, and none in a sound page. Tests of commands that write pages rely on it.
+# If this fails, the tests of commands that write HTML pages do not detect unreadable pages. For each kind of fault
+# that bench/report/open_pages.py reports, it must find the fault in a page that contains no other, and it must find
+# none in a correct page.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v chromium > /dev/null || { echo "there is no chromium"; exit 77; }

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicbarr report` gives users and scripts wrong output or unclear errors: samples, garbage, truncated
-# files, wrong usage.
+# If this fails, `nicbarr report` gives users and scripts wrong output or unclear errors. The test passes it valid
+# reports, arbitrary data, truncated files and wrong arguments.
 #
 # The expected values are those of the samples beside this script; nothing is measured.
 #
-# shellcheck disable=SC2016 # evil names are not to be expanded
+# shellcheck disable=SC2016 # names such as $(...) in reports must not be expanded
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
@@ -193,7 +193,7 @@ if command -v gnuplot >gnuplot-path; then
         works "a plot after $zero"
     done
 
-    # All texts can be read, even long ones.
+    # All texts of a plot are readable, even if names are long.
     if command -v python3 >python-path; then
         long=$(printf '%064d' 0 | tr 0 n)
         sed "s/\"communicator\": \"[^\"]*\"/\"communicator\": \"$long\"/

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A stand-in for nicbarr_experiments, with its command line: writes plausible CSVs, always the same, without MPI.
-# evaluate_test.sh makes mpirun run it.
+# A fake of nicbarr_experiments with the same command line. It writes plausible CSV files, which are always the
+# same, without MPI. evaluate_test.sh makes mpirun run it.
 #
 #     sample_experiments.sh EXPERIMENT --budget S --seed N --csv FILE
 #
@@ -32,7 +32,7 @@ if [ "$experiment" = "${SAMPLE_HANGS-}" ]; then
 fi
 [ "$experiment" != "${SAMPLE_EMPTY-}" ] || exit 0
 
-# A value with quartiles a few percent around it; the barriers' latencies.
+# Functions for awk: a value with quartiles a few percent around it, and the latencies of barriers.
 functions='
 function q(value) { return sprintf("%.3f,%.3f,%.3f", value, value * 0.96, value * spread) }
 function a(p) { return 1.8 + 6.2 * log(p) / log(2) + 0.15 * p }

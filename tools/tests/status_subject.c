@@ -5,17 +5,25 @@
  *
  *     status_subject KIND
  *
- * KIND is the state: "alone", a segment without a NIC; "nic", a segment with a NIC that has
- * performed 3 barriers in one group and is in the 1st of another; "thread", the same, but run by a
- * thread; "nowhere", a NIC that could not be opened; "foreign", memory of another version; "short",
- * only a header; "garbage", random bytes under the name of nicbarr's segments, after a valid
- * header; "stranger", a file of that name that is not a segment; "circle", a cyclic table of
- * records; "changing", a NIC whose groups open and close all the time; "late", "nic" whose other
- * node has reported that its host is late; "failed", "nic" whose other node has been given up;
- * "here", a group of three processes of this node, of which this one has arrived, one has not, and
- * one has not joined; "waits", a segment with more long waits than can be published, of which one
- * has ended; "ports", two ports, of which the first sends a message for which the second has no
- * buffer.
+ * KIND is the state:
+ *
+ *   alone     a segment without a NIC
+ *   nic       a segment with a NIC that has performed 3 barriers in one group, and is in the first
+ *             barrier of another group, whose other node never replies
+ *   thread    the same, but the NIC is run by a thread
+ *   nowhere   a NIC that could not be opened
+ *   foreign   shared memory of another version of nicbarr
+ *   short     only the header of a segment
+ *   garbage   a valid header, followed by random bytes
+ *   stranger  a file with the name of nicbarr's segments that is not a segment
+ *   circle    a segment with a cyclic table of records
+ *   changing  a NIC whose groups are opened and closed all the time
+ *   late      as nic, but the other node has reported that its host is late
+ *   failed    as nic, but the other node has been given up
+ *   here      a group of three processes of this node, of which this process has arrived, another
+ *             one has not arrived, and the third has not joined
+ *   waits     a segment with more long waits than can be published, of which one has ended
+ *   ports     two ports, of which the first sends a message for which the second has no buffer
  */
 #include <arpa/inet.h>
 #include <poll.h>

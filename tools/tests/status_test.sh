@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicbarr status` shows users and scripts wrong data, or fails on processes with a NIC, without one, or
-# with memory that only looks like ours, also while all of it changes.
+# If this fails, `nicbarr status` shows users and scripts wrong data, or fails. It is tested on processes with a NIC,
+# without a NIC, and with shared memory that only resembles a segment of nicbarr, also while all of these change.
 #
-# Other processes of this machine may use nicbarr at the same time, so only the test's own are checked.
+# Other processes of this machine may use nicbarr at the same time, so only the output about the test's own
+# processes is checked.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
@@ -13,7 +14,7 @@ pid=
 nicbarr=$build/tools/nicbarr
 subject=$build/tools/tests/status_subject
 
-# Start a subject and wait until it is ready; it ends at the end of its input.
+# Starts a process to inspect (status_subject), and waits until it is ready. It ends at the end of its input.
 begin() { # KIND
     mkfifo input output
     "$subject" "$1" < input > output 2> subject.err &
@@ -29,7 +30,8 @@ end() {
 }
 trap 'exec 3>&-; rm -rf "$scratch"' EXIT
 
-# Does EXPRESSION hold for our subject's segment s (None if it is not listed) and its NIC n?
+# Checks a Python expression about the segment `s` of the started process (None if it is not listed) and its NIC
+# `n`.
 holds() { # NAME EXPRESSION
     "$nicbarr" status --json > out 2> err
     status=$?
@@ -45,8 +47,8 @@ sys.exit(0 if len(mine) < 2 and eval(os.environ["EXPRESSION"]) else 1)' 2> err
     verdict $((status + $?)) "$1"
 }
 
-# In the text, the paragraph with our subject's pid. No line may be longer than a terminal is wide; continued lines are
-# joined for the patterns.
+# Checks that the patterns occur in the paragraph of the text output that contains the pid of the started process, and
+# that no line is too long for a terminal. Continuation lines are joined before the patterns are applied.
 text() { # NAME PATTERN...
     shown "" "$@"
 }
@@ -88,7 +90,7 @@ holds "its groups" 'sorted((g["done"], g["started"]) for g in n["groups"]) == [(
 holds "its counters" 'n["counters"]["barriers"] == 3 and n["counters"]["packets_sent"] == 1 and len(n["counters"]) >= 10'
 holds "its job" 's["processes"][0]["job"] == "job7" and s["processes"][0]["rank"] == "3"'
 holds "it has no ports" 'n["ports"] == []'
-jobs() { # is the subject listed?
+jobs() { # checks whether the started process is listed
     "$nicbarr" status "${@:2:$#-2}" > out 2> err && [ "$(grep -c "$pid" out)" = "${*: -1}" ]
     verdict $? "$1"
 }
@@ -185,8 +187,8 @@ done
 holds "memory that changes all the time" 'n["counters"]["barriers"] >= 3 and len(n["groups"]) < 1000'
 end
 
-# Prometheus' text format, as its readers require: a metric's lines together after its help and type; no figure twice.
-# All counters of the NIC, with the values in the JSON.
+# Checks what readers of Prometheus' text format require: the lines of a metric are contiguous and follow its help and
+# type, and no value occurs twice. All counters of the NIC must occur, with the same values as in the JSON.
 PMIX_NAMESPACE='job "7" of \me' PMIX_RANK=0 begin nic
 "$nicbarr" status --json > json && "$nicbarr" status --prometheus > out 2> err &&
     PID=$pid python3 -c '

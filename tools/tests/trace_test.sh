@@ -15,7 +15,7 @@ run() { # ARGUMENT...
     status=$?
 }
 
-# Barriers of one message, all alike: the times of the stages follow from the events.
+# Prints the events of identical barriers of one message, from which the times of the stages follow.
 events() { # FIRST LAST
     echo "# host1, Linux 6.1.0; interface eth0, driver virtio_net"
     local barrier
@@ -44,11 +44,12 @@ works "where the time goes" "^host1, Linux 6.1.0; interface eth0, driver virtio_
 works "one of them" "^ +0 +1 +my job:2-17 sends$" "^ +45 +0 +away +interrupt of virtio3-input\.0$" \
     "^ +62 +0 +program +kfree_skb$" "^ +100 +1 +host +the host sends again$"
 
-# A message that came before its barrier began here, as its sender was faster.
+# A message arrives before its barrier has begun on this host, because its sender was faster.
 { events 1 1 && sed -n '2,4p' <(events 2 2) && events 3 101; } > early
 run --read early
 works "a barrier whose message comes with the next one's" "^all  +10[0-9]\.[0-9]$"
-# Another processor receives a message while the last process is in its call: no time may count twice.
+# Another processor receives a message while the last process is in its system call. No time may be counted
+# twice.
 events 1 101 | awk '{ print }
     /sys_sendto/ {
         at = substr($0, match($0, /[0-9]+\.[0-9]+:/)) + 0

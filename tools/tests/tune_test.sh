@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicbarr tune` starts wrong jobs or misreads their output. mpirun is a stand-in that measures nothing;
-# tests/component/tuning.sh runs real jobs.
+# If this fails, `nicbarr tune` starts wrong jobs or misreads their output. mpirun is replaced by a fake that measures
+# nothing; tests/component/tuning.sh runs real jobs.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 command -v gnuplot > /dev/null || { echo "there is no gnuplot"; exit 77; }
@@ -11,8 +11,8 @@ export NICBARR_LIBEXECDIR
 . "$here/../../bench/report/page_checks.sh"
 nicbarr=$build/tools/nicbarr
 
-# The jobs choose pairwise, but every third one flags:4, which is faster there, after counter:1 as a provisional
-# choice; broadcasts fail if the file `broken` exists.
+# A job for barriers first reports counter:1 as a provisional choice, and then chooses pairwise or, in every
+# third job, flags:4 with a shorter time. Jobs for broadcasts fail if the file `broken` exists.
 mkdir bin
 ln -s "$nicbarr" bin/nicbarr
 export sample=$here/every_source.json

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `nicbarr tune --write-tuned-rules` with an mpirun that says what was measured: which jobs it starts, which algorithms
-# get a rule, and what the file is. tests/component/tuned_rules.sh has what jobs measure, and that Open MPI reads the file.
+# Tests `nicbarr tune --write-tuned-rules` with a fake of mpirun that prints prepared measurements: which jobs the
+# command starts, which algorithms get a rule, and the contents of the rules file. tests/component/tuned_rules.sh tests
+# the measurements of real jobs, and that Open MPI reads the file.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 NICBARR_LIBEXECDIR=$(cd "$here/../.." && pwd)
@@ -10,7 +11,7 @@ export NICBARR_LIBEXECDIR
 . "$here/../../tests/tap.sh"
 nicbarr=$build/tools/nicbarr
 
-# A job prints the next of the files lines.1, lines.2... (or fails, where there is none).
+# The n-th job prints the file lines.n, or fails if there is no such file.
 mkdir bin
 cat > bin/mpirun << 'END'
 #!/bin/bash
@@ -32,7 +33,7 @@ run() { # ARGUMENT...: status, out, err, jobs
     "$nicbarr" tune "$@" > out 2> err < /dev/null
     status=$?
 }
-class() { # COLLECTIVE PROCESSES ROOT BYTES NOISE: what follows is of that class
+class() { # COLLECTIVE PROCESSES ROOT BYTES NOISE: begins a class; the following lines belong to it
     of=("$1" "${nodes-1}" "$2" "$3" "$4")
     echo "tuned: ${of[*]} 0 ignore 0 4 10.000 0.9000 1.0000 $5"
 }
@@ -41,12 +42,12 @@ plays() { # NUMBER NAME SEGMENT Q1 MEDIAN Q3
 }
 rules() { sed 's/ *#.*//; /^$/d' rules | tr '\n' ';'; }
 
-# Two numbers of processes, two times.
+# Two numbers of processes, each measured by two jobs.
 {
     class barrier 2 - 0 1.1
     plays 1 linear 0 1.2 1.3 1.4
     class allreduce 2 - 4 1.1
-    plays 1 basic_linear 0 1.05 1.5 1.9   # within what chance does
+    plays 1 basic_linear 0 1.05 1.5 1.9   # the lower quartile does not exceed the noise
     class allreduce 2 - 16 1.1
     plays 1 basic_linear 0 1.2 1.5 1.9
     plays 3 recursive_doubling 0 1.3 1.6 1.9
@@ -68,9 +69,9 @@ rules() { sed 's/ *#.*//; /^$/d' rules | tr '\n' ';'; }
     class bcast 8 each 16 1.1
     plays 6 binomial 0 1.5 1.6 1.7
     class bcast 8 0 16 1.1
-    plays 6 binomial 0 1.0 1.1 1.2        # not where the root stays
+    plays 6 binomial 0 1.0 1.1 1.2        # not faster with a fixed root
 } > lines.2
-sed 's/ 5 segmented_ring/ 5 removed/' lines.2 > lines.4 # wrong in the second of the jobs
+sed 's/ 5 segmented_ring/ 5 removed/' lines.2 > lines.4 # absent from the second job
 cp lines.1 lines.3
 run --write-tuned-rules rules --per-host 2,8 --times 2 -- --tag x
 [ $status -eq 0 ] && [ "$(cut -d ' ' -f 2 jobs | tr -d '\n')" = 2828 ] &&
@@ -93,7 +94,8 @@ verdict $? "the table has the gains, and what follows says what was left out, an
 [ "$(grep -v '^mpirun' out | wc -L)" -le 80 ]
 verdict $? "it is narrow"
 
-# The first number of processes is above 2: smaller ones would have its rules, too. Segments are the last number.
+# The first measured number of processes is greater than 2. Without further entries, coll/tuned would also apply
+# its rules to smaller communicators. The last number of a rule is the segment size.
 {
     class bcast 4 each 65536 1.1
     plays 3 pipeline 8192 3.0 3.1 3.2
@@ -115,7 +117,7 @@ run --write-tuned-rules rules --per-host 4 --times 1 --only allgather,barrier
 verdict $? "allgather, if it is named"
 cp lines.2 lines.1
 
-# Open MPI 6.0 reads JSON, and knows whether all processes are on one node.
+# Open MPI 6.0 reads a JSON file, whose rules can depend on whether all processes are on one node.
 echo 6.0.99 > version
 run --write-tuned-rules rules --per-host 4 --times 1 --only bcast
 python3 - << 'END'
