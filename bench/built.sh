@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Selects what is measured; to be sourced, with `top` the source tree: the components and commands of the
-# environment, or, if it has none, those that ./setup.sh has built.
+# Selects the components and commands that a benchmark measures: those in the environment (nicbarr_bench
+# is in the PATH), or else those that ./setup.sh has built. To be sourced, with `top` set to the source
+# tree.
 # shellcheck shell=bash
 if ! command -v nicbarr_bench > /dev/null; then
     [ -e "$top/_install" ] || { echo "${0##*/}: nothing is built; run ./setup.sh" >&2; exit 1; }

@@ -3,9 +3,9 @@
  * Determines the length of a chunk, which is the number of operations that are timed together, and
  * reads the clock that times them.
  *
- * Called by nicbarr_raw_limit and nicbarr_bench. A chunk is one sample. It is so long that the time
- * for reading the clock is negligible, but so short that many chunks of the two sides alternate
- * under the same load of the machine. */
+ * Called by nicbarr_raw_limit and nicbarr_bench. A chunk is one sample. It must be long enough for
+ * the cost of reading the clock to be negligible, and short enough for many chunks of both sides to
+ * alternate under the same load of the machine. */
 #ifndef BENCH_CHUNK_H
 #define BENCH_CHUNK_H
 

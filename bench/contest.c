@@ -14,8 +14,8 @@
 
 const double contest_tails[CONTEST_TAILS] = {0.5, 0.9, 0.99};
 
-/* Single operations are timed between the chunks. Reading the clock for each operation costs as
- * much as a fast barrier, so the operations in chunks are not timed one by one. */
+/* The number of operations that are timed one by one after each chunk, for the tails. Within chunks
+ * only the total is timed, because reading the clock takes as long as a fast barrier. */
 static const unsigned singles_per_chunk = 20;
 
 static double slowest_rank(double mine, MPI_Comm comm)

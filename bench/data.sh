@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, on this node, nicbarr against Open MPI:
+# Compares nicbarr's collectives that carry data with Open MPI's, on this node:
 #
 #     bench/data.sh [--chunks N] [PROCESSES...]     # default: 2 4 8 16
 #
-# Both alternate in each job (nicbarr_bench), as do the barrier of nicbarr and the raw limit: the best of several bare
-# barriers by the same processes. Prints medians in microseconds, and median and quartiles of the ratios. Never
-# compare figures of two runs. Processes are bound.
-# Uses what ./setup.sh has built, or the components and commands of the environment.
+# Within each job both are measured alternately (nicbarr_bench), together with nicbarr's barrier and the raw limit,
+# which is the fastest of several barriers of the same processes in shared memory without MPI. The script prints
+# medians in microseconds, and medians and quartiles of the ratios. Times of different runs are not comparable.
+# Processes are bound to processors. Measures what ./setup.sh has built, or the components and commands of the
+# environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -30,7 +31,7 @@ done
 . "$top/bench/built.sh"
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
-# Independent of earlier jobs' measurements.
+# Results must not depend on the measurements of earlier jobs.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # shellcheck source=bench/data_table.sh

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that carry data, across hosts (network namespaces of this machine), nicbarr against Open
-# MPI over TCP:
+# Compares nicbarr's collectives that carry data with Open MPI's over TCP, across hosts (network
+# namespaces of this machine):
 #
 #     bench/data_hosts.sh [--nic KIND] [--chunks N] [HOSTSxPER-HOST...]     # default: soft, 2x1 4x1 8x1 16x1 4x4
 #
-# Both alternate in each job (nicbarr_bench), as does the barrier of nicbarr. The raw limit is the time of a packet from
-# the first host to the second: half of a UDP round trip between two polling processes, measured before each layout.
-# Prints medians in microseconds, and median and quartiles of the ratios. Never compare figures of two runs. KIND is soft,
-# kernel (needs root) or auto (chosen by tuning). Uses what ./setup.sh has built, or the components and commands
-# of the environment.
+# Within each job both are measured alternately (nicbarr_bench), together with nicbarr's barrier. The raw limit is the
+# time of a packet from the first host to the second: half of a UDP round trip between two polling processes, measured
+# before each layout. The script prints medians in microseconds, and medians and quartiles of the ratios. Times of
+# different runs are not comparable. KIND is soft, kernel (needs root) or auto (chosen by tuning). Measures what
+# ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -38,7 +38,7 @@ done
 . "$top/bench/udp_round_trip.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# Independent of earlier jobs' measurements.
+# Results must not depend on the measurements of earlier jobs.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 nic chunks scratch
 
 layout() { # HOSTSxPER-HOST

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Prints the table of data.sh and data_hosts.sh, which source this.
+# Prints the tables of data.sh and data_hosts.sh, which source this file.
 # shellcheck shell=bash
 
-# The aims: how many times faster than Open MPI at least. Operation, bytes, NIC (node: all on one node), then
-# pairs of layout (processes, or hosts x processes) and aim.
+# The aims, which are the minimum factors by which nicbarr should be faster than Open MPI. A line contains
+# the operation, the minimum and maximum number of bytes, the NIC (node: all processes are on one node), and
+# pairs of a layout (processes, or hosts x processes per host) and its aim.
 aims() {
     cat << 'EOS'
 allreduce 8 64 node 2 1.8 4 1.8 8 2.4 16 3.0
@@ -20,7 +21,8 @@ EOS
 
 heading="processes operation    bytes    nicbarr   Open MPI  times faster (quartiles)   aim  of its barrier  of the raw limit"
 
-# Lines NAME [SIZE] Q1 MEDIAN Q3 of A, B, B/A, A/barrier and A/raw limit become one line per size.
+# Converts the output of nicbarr_bench to a table with one line per size. The input has lines NAME [SIZE] Q1
+# MEDIAN Q3, whose names are A, B, B/A, A/barrier and A/PATTERN of the raw limit.
 table() { # PROCESSES-OR-LAYOUT OPERATION NIC [RAW-LIMIT-IN-MICROSECONDS]
     awk -v processes="$1" -v operation="$2" -v nic="$3" -v raw="${4-}" '
         FILENAME != "-" {

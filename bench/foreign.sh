@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the kernel NIC costs packets of other programs:
+# Measures by how much the kernel NIC delays packets of other programs:
 #
 #     bench/foreign.sh [-n ROUNDS]
 #
-# First the kernel runs each of the NIC's two programs a million times (bpftool prog run) with a packet that
+# First the kernel runs each of the NIC's two BPF programs a million times (bpftool prog run) with a packet that
 # differs in length from the NIC's, with a TCP packet of the same length (74 bytes), and with a UDP packet of that
-# length to another port. Prints nanoseconds per run, medians of ROUNDS (20). Most of that is the cost of the run
-# itself, which an empty program shows.
+# length to another port. The script prints nanoseconds per run, as medians of ROUNDS (20). Most of this time is
+# the overhead of the run itself, which is also measured, with an empty program.
 #
-# Then such a UDP packet goes to another host and back (nicbarr_raw_udp), with the programs attached to the
-# interfaces and without, ROUNDS times each in turns. Prints the medians in microseconds, and quartile, median and
-# quartile of the ratios. Each packet passes four programs. (Hosts are network namespaces, nethosts; needs root. Uses
-# what ./setup.sh check has built.)
+# Then the script measures round trips of such a UDP packet to another host (nicbarr_raw_udp), alternately with the
+# programs attached to the interfaces and without them, ROUNDS times each. Each packet passes four programs. It
+# prints the medians in microseconds, and first quartile, median and third quartile of the ratios. Hosts are network
+# namespaces (nethosts), which requires root. Measures what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -45,7 +45,7 @@ bpftool prog load "$scratch/nothing.o" "$nothing" type classifier 2> /dev/null
 builddir=${builddir:-$top/_build}
 export quantiles rounds scratch builddir nothing
 
-# An IP packet of BYTES from one host to the other, with PROTOCOL in hexadecimal.
+# Writes a frame of BYTES with an IP packet from one host to the other. PROTOCOL is hexadecimal.
 frame() { # PROTOCOL BYTES
     printf '\x02NIC\0\x02\x02NIC\0\x01\x08\0'             # Ethernet
     printf '\x45\0\0\x3c\0\0\x40\0\x40%b\0\0' "\\x$1"       # IP
@@ -56,7 +56,7 @@ frame 06 1514 > "$scratch/another length"
 frame 06 74 > "$scratch/TCP, 74 bytes"
 frame 11 74 > "$scratch/UDP, 74 bytes"
 
-# The id of the program at a hook of the first host (46: ingress, 47: egress).
+# Prints the id of the BPF program that is attached to a hook of the first host (46: ingress, 47: egress).
 program() { # HOOK
     awk -v hook="$1" 'FNR == 1 { id = "" } $1 == "prog_id:" { id = $2 }
         $1 == "attach_type:" && $2 == hook { print id }' /proc/"$(pgrep -o -x myrd)"/fdinfo/*

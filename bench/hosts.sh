@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers across hosts (network namespaces of this machine), nicbarr against Open MPI over TCP:
+# Compares nicbarr's barriers with Open MPI's over TCP, across hosts (network namespaces of this machine):
 #
 #     bench/hosts.sh [--ipv6] [--chunks N] [-j FILE] [HOSTSxPER-HOST...]   # default: 2x1 4x1 8x1 16x1 4x4
 #
-# Both alternate in each job (nicbarr_bench), on the same hosts for all jobs. Before each job the round trip of a UDP
-# packet between the first two hosts is measured (nicbarr_raw_udp). Prints medians and quartiles in microseconds; never
-# compare figures of two runs; FILE gets them for bench/figures.py. With --ipv6 everything uses IPv6 (with Open MPI 4.1,
-# see nethosts). Uses what ./setup.sh has built, or the components and commands of the environment.
+# Within each job both are measured alternately (nicbarr_bench). All jobs use the same hosts. Before each job the round
+# trip of a UDP packet between the first two hosts is measured (nicbarr_raw_udp). The script prints medians and
+# quartiles in microseconds, and also writes them into FILE for bench/figures.py. Times of different runs are not
+# comparable. With --ipv6 all communication uses IPv6 (with Open MPI 4.1, see nethosts). Measures what ./setup.sh has
+# built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -34,7 +35,7 @@ done
 [ ${#layouts[@]} != 0 ] || layouts=(2x1 4x1 8x1 16x1 4x4)
 # shellcheck source=bench/built.sh
 . "$top/bench/built.sh"
-# Independent of earlier jobs' measurements.
+# Results must not depend on the measurements of earlier jobs.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # shellcheck source=bench/udp_round_trip.sh
@@ -44,7 +45,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export scratch chunks
 
-# The aim: how many times faster at least.
+# Prints the aim, which is the minimum factor by which nicbarr should be faster.
 target() { # LAYOUT
     case $1 in
         2x1) echo 2.0 ;;
@@ -56,12 +57,12 @@ target() { # LAYOUT
     esac
 }
 
-# Quartile, median and quartile from the line of NAME.
+# Prints first quartile, median and third quartile from the line of NAME in an output of nicbarr_bench.
 quartiles() { # NAME FILE
     awk -v name="$1" '$1 == name && NF == 4 { print $2, $3, $4 }' "$2"
 }
 
-# The table's line for a layout.
+# Prints the line of the table for a layout.
 line() { # LAYOUT
     local hosts=${1%x*} per_host=${1#*x}
     udp_round_trip 300 > "$scratch/udp"

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers across hosts, executed by their kernels (myrd --kernel), against the same schedule on the soft NIC,
-# and against Open MPI over TCP:
+# Compares barriers across hosts that are executed by the kernel NIC (myrd --kernel) with the same schedule on
+# the soft NIC, and with Open MPI over TCP:
 #
 #     bench/kernel.sh [-r] [-n ROUNDS] [-a ALGORITHM] [-j FILE] [HOSTSxPER-HOST...]  # default: 2x1 4x1 8x1 16x1 4x4
 #
-# Hosts are network namespaces on a bridge, or with -r without one: the kernel redirects packets from host to host
-# (nethosts; needs root). ROUNDS (5) jobs of each alternate (nics.sh). ALGORITHM is dissemination:1, or auto for the
-# choice of tuning. FILE gets the figures for bench/figures.py. Uses what ./setup.sh check has built.
+# Hosts are network namespaces (nethosts), which requires root. They are connected by a bridge, or, with -r, the
+# kernel redirects packets from host to host without a bridge. ROUNDS (5) jobs of each kind alternate (nics.sh).
+# ALGORITHM is a schedule (dissemination:1), or auto for the choice made by tuning. The results are also written
+# into FILE for bench/figures.py. Measures what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -33,8 +34,8 @@ cd "$top"
 # shellcheck source=bench/nics.sh
 . bench/nics.sh
 
-# The aims: so many times faster at the least.
-aims() { # LAYOUT, with `redirected` if packets are
+# Prints the aims, which are the minimum factors between the times.
+aims() { # LAYOUT [redirected]: the second argument if packets are redirected
     case $* in
         2x1) echo '"open_mpi_over_kernel": 4.5, "soft_over_kernel": 1.8' ;;
         4x1) echo '"open_mpi_over_kernel": 5.5, "soft_over_kernel": 2.0' ;;

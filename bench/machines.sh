@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Barriers between virtual machines with a kernel each (testbeds/machines/machines), by the kernel NIC and by
-# the soft NIC, against Open MPI over TCP:
+# Compares barriers by the kernel NIC and by the soft NIC with Open MPI over TCP, between virtual machines
+# with separate kernels (testbeds/machines/machines):
 #
 #     bench/machines.sh [-n ROUNDS] [-a ALGORITHM] [-d CARD] [MACHINES...]    # default: 2 4
 #
-# ROUNDS (5) jobs of each alternate (nics.sh), one process per machine. ALGORITHM is dissemination:1, or auto for the
-# choice of tuning; CARD is qemu's network card (virtio-net-pci). Processors are emulated, so everything is slow, and
-# the ratios hold for this emulation only. Uses what ./setup.sh has built; needs root.
+# ROUNDS (5) jobs of each kind alternate (nics.sh), with one process per machine. ALGORITHM is a schedule
+# (dissemination:1), or auto for the choice made by tuning. CARD is the network card that qemu emulates
+# (virtio-net-pci). Processors are emulated as well, so everything is slow, and the ratios are only valid for this
+# emulation. Requires root, and measures what ./setup.sh has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

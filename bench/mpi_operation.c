@@ -9,8 +9,8 @@
 
 #include "alloc.h"
 
-/* Persistent collectives were added by MPI 4. Open MPI has them under the standard names since 5.0,
- * although it reports MPI 3.1, and before that as an extension. */
+/* Persistent collectives were added in MPI 4. Open MPI reports MPI 3.1, but provides them under the
+ * standard names since release 5.0, and as an extension in earlier releases. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define PERSISTENT(name) MPI_##name
 #elif defined(OPEN_MPI)
@@ -197,8 +197,8 @@ static void start_dup(struct mpi_operation *operation)
 
 /* ---- results ---- */
 
-/* The number of different contributions to a sum. They are from 1 to CONTRIBUTIONS, so that sums of
- * floats are exact in any order with up to two million processes. */
+/* Contributions to a sum are integers from 1 to CONTRIBUTIONS, so sums of floats are exact in any
+ * order with up to two million processes. */
 enum { CONTRIBUTIONS = 7 };
 
 static float contribution(unsigned rank, unsigned element)

@@ -35,8 +35,8 @@ static void repeat_operation(struct mpi_side *side, unsigned times)
         mpi_operation_play(&side->operation);
 }
 
-/* Computes for `steps` between start and wait, in slices with a test call before each but the
- * first. */
+/* Performs operations with a computation of `steps` between start and wait. The computation is
+ * divided into slices, with a call of MPI_Test between them. */
 static void repeat_overlapped(struct mpi_side *side, unsigned times, unsigned long steps)
 {
     struct mpi_operation *operation = &side->operation;
@@ -60,20 +60,19 @@ static void once(void *self)
 
 /* ---- chunks ---- */
 
-/* Synchronises the ranks at the beginning of a chunk. The operation alone does not synchronise
- * them: with a fixed root, processes that only send run ahead. The chunk would then include work
- * that was left outstanding by the previous chunk, most of all for an algorithm that limits how far
- * they run ahead. */
+/* Synchronises the ranks at the beginning of a chunk. Not every operation does so itself: with a
+ * fixed root, processes that only send can run ahead of the others. Without synchronisation, work
+ * that is outstanding at the end of a chunk would be measured as part of the next chunk. */
 static double begin_chunk(const struct mpi_side *side)
 {
     MPI_Barrier(side->operation.comm);
     return chunk_clock();
 }
 
-/* Measures overlap as osu_ibarrier does: a computation as long as the operation alone is timed
- * between start and wait, and without communication. All ranks compute for as long as the operation
- * takes on the slowest rank. Loops are timed as a whole, because clock readings inside them would
- * be included in the time of communication. */
+/* Measures overlap as osu_ibarrier does. A computation that is as long as the operation alone on
+ * the slowest rank is timed twice, between start and wait and without communication. Loops are
+ * timed as a whole, because the time for reading the clock within them would count as
+ * communication. */
 static void measure_overlap(struct mpi_side *side, unsigned iterations, double figures[FIGURES])
 {
     double pure = figures[FIGURE_LATENCY];
@@ -110,8 +109,8 @@ struct contestant mpi_side_contestant(struct mpi_side *side, const char *name, b
 
 /* ---- components ---- */
 
-/* Returns whether a component is loaded. Each coll component registers its priority as a control
- * variable of MPI's tools interface. */
+/* Returns whether a component is loaded: if so, its priority is a control variable in MPI's tools
+ * interface. */
 static bool component_loaded(const char *name)
 {
     char variable[160];

@@ -3,10 +3,10 @@
  * Operations of MPI as contestants, to measure their duration, and how much of it is hidden by
  * computation.
  *
- * Called by nicbarr_bench and nicbarr_experiments for each side. Open MPI selects the component
- * when a communicator is created, so each contestant has a separate duplicate, created with its
- * coll preference. Opening and closing are collective over the parent. MPI errors end the job
- * (MPI_ERRORS_ARE_FATAL). */
+ * Called by nicbarr_bench and nicbarr_experiments for each side. Open MPI selects collective
+ * components when a communicator is created. Therefore each contestant has a separate duplicate of
+ * the parent, which is created with the contestant's preference of components. Opening and closing
+ * are collective over the parent. MPI errors end the job (MPI_ERRORS_ARE_FATAL). */
 #ifndef BENCH_MPI_SIDE_H
 #define BENCH_MPI_SIDE_H
 

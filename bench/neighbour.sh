@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How much another user of the kernel NIC can slow down a user's barriers:
+# Measures by how much another user of the kernel NIC can slow down a user's barriers:
 #
 #     bench/neighbour.sh [-n ROUNDS] [-g GROUPS] [HOSTSxPER-HOST...]    # default: 2x1 4x1
 #
-# A job measures MPI_Barrier, by the kernels (dissemination:1), alone and beside a hostile user on the first two
-# hosts (tests/component/worst_user storm), ROUNDS (5) times each in turns. That user has GROUPS (64) groups, whose
-# hosts claim in each millisecond that they are a billion barriers ahead and that they miss messages. Prints the medians
-# in microseconds; quartile, median and quartile of the ratios; and the other user's share of a processor, both
-# hosts together.
+# Jobs measure MPI_Barrier by the kernel NIC (dissemination:1), alternately alone and beside a hostile user on the first
+# two hosts (tests/component/worst_user storm), ROUNDS (5) times each. That user has GROUPS (64) groups, whose hosts
+# claim in each millisecond that they are a billion barriers ahead and that they miss messages. The script prints the
+# medians in microseconds, first quartile, median and third quartile of the ratios, and the CPU time of the hostile user
+# on both hosts, as a share of one processor.
 #
-# Hosts are network namespaces (nethosts; needs root). Uses what ./setup.sh check has built, and builds the other
-# user's program if it is missing.
+# Hosts are network namespaces (nethosts), which requires root. Measures what ./setup.sh check has built, and
+# builds the program of the hostile user if it is missing.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -34,19 +34,19 @@ cd "$top"
 # shellcheck source=bench/quantiles.sh
 . bench/quantiles.sh
 [ -x _build/tests/component/worst_user ] || make -s -C _build tests/component/worst_user
-# Another user may not read the build directory.
+# The program is copied, because the hostile user may have no access to the build directory.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 711 "$scratch"
 cp _build/tests/component/worst_user "$scratch"
 export quantiles OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 rounds groups scratch
 
-# The median of one job.
+# Prints the median of one job.
 job() {
     "$NETHOSTS_MPIRUN" --mca coll_nicbarr_algorithm dissemination:1@kernel \
         nicbarr_bench -a '' -b ^nicbarr -c 50 -x 100 2> /dev/null | awk '4 == NF && "A" == $1 { print $3 }'
 }
-# The same beside the other user; then that user's share of a processor.
+# Prints the median of a job beside the hostile user, then that user's share of a processor.
 beside() {
     local host before players=()
     for host in 1 2; do
@@ -64,7 +64,7 @@ beside() {
     wait "${players[@]}" 2> /dev/null || true
     rm -f "$scratch"/ready*
 }
-# CPU time of processes, and the time (seconds).
+# Prints the CPU time of the processes, and the current time, in seconds.
 taken() { # PID...
     local pid
     for pid in "$@"; do cat "/proc/$pid/stat"; done |

@@ -3,8 +3,8 @@
  * arrival: processes that reach the barrier at different times (Buntinas, section 4.4, figures 8
  * and 9).
  *
- * Called by nicbarr_experiments. The difference is the time of B minus the time of A, in chunks
- * with the same variations. */
+ * Called by nicbarr_experiments. The table also shows the difference, which is the time of B minus
+ * the time of A in chunks whose processes draw the same arrival times. */
 #include "experiments.h"
 
 #include "loops.h"

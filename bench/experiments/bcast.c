@@ -3,8 +3,8 @@
  * bcast: MPI_Bcast by size, timed until the root has received a reply from the last process
  * (Zhang's thesis on MPI-NP II+, section 4.4, table 4.4).
  *
- * Called by nicbarr_experiments. The thesis subtracts the time of the reply, whereas here it is
- * included on both sides. */
+ * Called by nicbarr_experiments. The thesis subtracts the time of the reply. This experiment does
+ * not, so it is contained in the times of both sides. */
 #include "experiments.h"
 
 #include <string.h>

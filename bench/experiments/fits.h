@@ -12,9 +12,10 @@
 
 /*
  * Returns the least work between two barriers with which a program reaches `efficiency` (Buntinas,
- * section 4.3: computation / (computation + barrier)). total[i] is the time of a loop with work[i];
- * work[0] is 0. `stretch` is the time that all processes together take for work, relative to the
- * time of one core alone. Returns NAN if more work is needed than was measured.
+ * section 4.3: computation / (computation + barrier)). total[i] is the time of a loop with work[i],
+ * and work[0] is 0. `stretch` is the time that work takes if all processes compute, divided by its
+ * time on an otherwise idle core. Returns NAN if the efficiency requires more work than was
+ * measured.
  */
 double fits_work_needed(const double *work, const double *total, size_t n, double stretch,
                         double efficiency);
@@ -25,9 +26,10 @@ double fits_work_within(const double *work, const double *total, size_t n, doubl
 
 /*
  * A model of RTT(P), the round-trip time of the 1:P P:1 ping-pong. In Hoefler's LoP (sections 2.2
- * and 2.3), LogP's parameters are functions of the number of consecutive messages. A message costs
- * less while the messages overlap, and more again when the network is saturated. The paper refers
- * to its reference [13] for the formula; the one here has these properties:
+ * and 2.3), LogP's parameters are functions of the number of consecutive messages: the cost per
+ * message decreases as long as messages overlap, and increases again when the network is saturated.
+ * The paper does not state the formula, but refers to its reference [13]. The following formula has
+ * these properties:
  *
  *     RTT(P) = startup + P (message + saturation (1 - exp(-rate (P - 1))))
  *

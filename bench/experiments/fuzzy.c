@@ -3,10 +3,11 @@
  * fuzzy: the fuzzy barrier, whose arrival and completion are separate: MPI_Ibarrier, work,
  * MPI_Wait.
  *
- * Called by nicbarr_experiments, which compares it with the same work alone, and with work before a
- * blocking barrier. Work is considered hidden as long as it hardly makes the operation longer;
- * consecutive chunks are compared. Overlap is measured as in osu_ibarrier, with as much work as the
- * operation takes.
+ * Called by nicbarr_experiments. The experiment compares the fuzzy barrier with the same work
+ * alone, and with work before a blocking barrier. Work is considered hidden up to the amount at
+ * which the operation becomes noticeably longer than without work, where both times are from
+ * consecutive chunks. Overlap is measured as in osu_ibarrier, with a computation that is as long as
+ * the operation.
  */
 #include "experiments.h"
 
@@ -32,8 +33,8 @@ enum {
     OVERLAPS = 2 /* time for measuring the overlaps, in units of a point's time */
 };
 
-/* Time by work, relative to the time without work in chunks that were measured just before and
- * after. The first point is without work. */
+/* Time as a function of the amount of work, divided by the time without work in the neighbouring
+ * chunks. The first point is without work. */
 struct curves {
     double work[1 + POINTS], longer[SIDES][1 + POINTS];
     double pure[SIDES]; /* time at the first point */

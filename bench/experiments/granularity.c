@@ -2,10 +2,10 @@
 /*
  * granularity: a loop of work and a barrier (Buntinas, section 4.3, figures 6 and 7).
  *
- * Called by nicbarr_experiments. It measures the time of the loop by the amount of work. From this
- * curve it determines how much work a program needs to reach a given efficiency: work / (work +
- * barrier). If processes share cores, efficiency is the time of all processes' work alone divided
- * by the time of the loop.
+ * Called by nicbarr_experiments. It measures the time of the loop as a function of the amount of
+ * work. From this curve it determines how much work a program needs to reach a given efficiency,
+ * which is work / (work + barrier). If processes share cores, it is the time in which all processes
+ * complete their work without barriers, divided by the time of the loop.
  */
 #include "experiments.h"
 

@@ -2,8 +2,8 @@
 /*
  * latency: MPI_Barrier by the number of processes (Buntinas, section 4.2, figures 4 and 5).
  *
- * Called by nicbarr_experiments. It measures every number of processes, because some algorithms are
- * slower if it is not a power of two.
+ * Called by nicbarr_experiments. It measures every number of processes, and not only powers of two,
+ * because some algorithms are slower for other numbers.
  */
 #include "experiments.h"
 

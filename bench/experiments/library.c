@@ -97,8 +97,8 @@ void library_close(struct library *library)
 
 /* ---- groups ---- */
 
-/* Returns the sum over the steps of the messages that a rank waits for, as the maximum over all
- * ranks. */
+/* Returns the number of messages that a rank waits for in a barrier, over all steps of the
+ * schedule, as the maximum over the ranks. */
 static uint32_t most_waits(const struct nicbarr_among *among)
 {
     uint32_t most = 0;

@@ -3,9 +3,9 @@
  * Barriers of libmyr among the processes of an MPI job, without MPI's collectives.
  *
  * Called by overhead.c. A group synchronises through shared memory on one node, and through the
- * nodes' soft NICs otherwise. This is the code that coll/nicbarr uses, but with a separate segment,
- * NIC and groups. MPI only transports the addresses and keys. On errors the job ends with a
- * message. */
+ * nodes' soft NICs otherwise. coll/nicbarr uses the same code, but the segment, the NIC and the
+ * groups here are separate from its own. MPI is only used to exchange addresses and keys. On errors
+ * the job ends with a message. */
 #ifndef BENCH_EXPERIMENTS_LIBRARY_H
 #define BENCH_EXPERIMENTS_LIBRARY_H
 
@@ -44,9 +44,9 @@ void library_leave(struct library_group *group);
 
 void library_barrier(struct library_group *group);
 
-/* Performs a barrier of `comm` across nodes, during which both the library's NIC and MPI make
- * progress, so that messages that other members still miss are retransmitted. Does nothing on one
- * node. */
+/* Performs a barrier of `comm` during which both the library's NIC and MPI make progress. Other
+ * members may still need messages to be retransmitted, which would not happen in a blocking
+ * MPI_Barrier. Does nothing if all members are on one node. */
 void library_meet(struct library *library, MPI_Comm comm);
 
 #endif

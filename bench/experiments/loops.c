@@ -74,9 +74,10 @@ static void run_loop(void *self, unsigned iterations, double figures[FIGURES])
 /* ---- turns ---- */
 
 /* The approximate length of a chunk in microseconds, and the limits of its number of operations,
- * which depend on whether processes share cores. If they do, the last process to arrive continues
- * with its next work before the others have left the barrier. At both ends of a chunk, a process
- * may therefore be one operation ahead or behind, so a chunk needs many operations. */
+ * without and with shared cores. If processes share cores, the last process to arrive at a barrier
+ * continues with its next work before the others have left the barrier. At both ends of a chunk a
+ * process may therefore be one operation ahead or behind, and only with many operations per chunk
+ * is this error small. */
 static const struct {
     double length, fewest, most;
 } chunks[] = {[false] = {1000, 4, 1000}, [true] = {10000, 25, 1000}};
@@ -99,8 +100,9 @@ static double probe(struct loop *loop, MPI_Comm team, bool shared)
     return fastest;
 }
 
-/* Returns the number of operations in a chunk, the same for all loops. It is so large that the time
- * for synchronising the ranks is negligible, and otherwise small, so that there are many chunks. */
+/* Returns the number of operations in a chunk, which is the same for all loops. It is no larger
+ * than necessary to make the time for synchronising the ranks negligible, so that there are many
+ * chunks. */
 static unsigned fitting_iterations(struct loop *loops, size_t count, MPI_Comm team, bool shared)
 {
     double slowest = 0;

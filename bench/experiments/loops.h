@@ -2,10 +2,10 @@
 /*
  * Loops of work and barriers as contestants: the programs of Buntinas' sections 4.3 to 4.5.
  *
- * Called by granularity.c, arrival.c, applications.c and fuzzy.c on all ranks of a team. Work is a
- * number of iterations (bench/work.h), so it needs no clock and does not include the time of other
- * processes. The n-th operation of each compared loop draws the same random numbers, so their ratio
- * does not depend on chance.
+ * Called by granularity.c, arrival.c, applications.c and fuzzy.c on all ranks of a team. The amount
+ * of work is a number of iterations (bench/work.h), so the loop need not read a clock, and does not
+ * do less work if the process is preempted. The n-th operations of all compared loops draw the same
+ * random numbers, so chance does not affect their ratio.
  */
 #ifndef BENCH_EXPERIMENTS_LOOPS_H
 #define BENCH_EXPERIMENTS_LOOPS_H

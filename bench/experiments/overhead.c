@@ -28,8 +28,9 @@ struct player {
     MPI_Comm meeting; /* the same processes, served by the components of Open MPI */
 };
 
-/* Neither side makes progress while the other runs, so outstanding work of the other side would
- * never complete. Hence all processes synchronise before and after. */
+/* While one side is measured, the other side makes no progress, so a process that still had to
+ * complete an operation of the other side would wait forever. Therefore all processes synchronise
+ * before and after each chunk. */
 static void run_library(void *self, unsigned iterations, double figures[FIGURES])
 {
     struct player *player = self;

@@ -3,8 +3,8 @@
  * rtt: the 1:P P:1 ping-pong (Hoefler, section 2.1, figures 1 and 2) with MPI's messages.
  *
  * Called by nicbarr_experiments. Rank 0 sends one byte to each of P peers, which all reply
- * immediately with one byte. Each round trip is timed separately: the minimum is determined by the
- * network, and the median is what a program can expect. As in the paper, the model is fitted to the
+ * immediately with one byte. Each round trip is timed separately. The minimum shows the cost of the
+ * network, and the median what a program can expect. As in the paper, the model is fitted to the
  * minima. */
 #include "experiments.h"
 
@@ -63,7 +63,7 @@ static double round_trip(MPI_Comm team, int peers, char *balls, MPI_Request *req
     return chunk_clock() - start;
 }
 
-/* On rank 0, times as many round trips as fit in `seconds`, and returns their number. */
+/* Times as many round trips as fit into `seconds`, and returns their number. Called on rank 0. */
 static size_t time_round_trips(MPI_Comm team, int peers, double seconds, double *samples)
 {
     char *balls = bench_alloc((size_t)peers, sizeof(*balls));

@@ -67,8 +67,8 @@ static bool seconds_parse(const char *text, double *value)
     return true;
 }
 
-/* Returns whether an algorithm consists of messages. Such algorithms can run both in shared memory
- * and on NICs. */
+/* Returns whether an algorithm is a schedule of messages. Schedules can be executed both in shared
+ * memory and by NICs. */
 static bool is_schedule(const char *name)
 {
     struct nicbarr_choice choice;
@@ -171,10 +171,10 @@ enum settings_verdict settings_parse(int argc, char **argv, bool prints,
 
 /* ---- the job ---- */
 
-/* Measures the stretch, which is the time of work when all processes compute concurrently, divided
- * by its time on an otherwise idle core. It cannot be computed, because several nodes may share
- * cores. A round begins when the first rank starts. The minimum of several rounds is used, because
- * the time may include time of processes that do not belong to the job. */
+/* Measures the stretch, which is the time that work takes if all processes compute concurrently,
+ * divided by its time on an otherwise idle core. It cannot be derived from the number of cores,
+ * because several nodes may share them (nethosts). A round begins when the first rank starts. The
+ * result is the minimum of several rounds, because processes of other jobs may delay a round. */
 static double measure_stretch(void)
 {
     enum { ROUNDS = 10 };

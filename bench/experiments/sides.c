@@ -32,7 +32,7 @@ MPI_Comm team_open(const struct settings *settings, int size)
     if (rank >= size) {
         return MPI_COMM_NULL;
     }
-    /* A process is woken once, for the first team to which it belongs. */
+    /* A process is woken once, when the team is opened in which it is the newest member. */
     const int newest = size - 1;
     if (rank == 0) {
         MPI_Send(NULL, 0, MPI_BYTE, newest, TAG_JOIN, MPI_COMM_WORLD);

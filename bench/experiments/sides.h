@@ -2,8 +2,9 @@
 /*
  * The two sides of a comparison, A and B, among a team of processes.
  *
- * Called by the experiments. A team consists of the first processes of the job. Teams grow, and
- * processes that do not belong to a team yet sleep, so that they do not disturb the measurement. */
+ * Called by the experiments. A team consists of the first processes of the job, and an experiment
+ * uses teams of increasing size. Processes that do not belong to a team yet sleep, so that they do
+ * not disturb the measurement. */
 #ifndef BENCH_EXPERIMENTS_SIDES_H
 #define BENCH_EXPERIMENTS_SIDES_H
 

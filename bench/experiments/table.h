@@ -3,8 +3,8 @@
  * A table of results, which is printed for reading and written as CSV.
  *
  * The experiments call these functions on every rank; only rank 0 prints. A row is printed as soon
- * as it has been measured. The columns have the same names as in the CSV file, which other programs
- * read. */
+ * as it has been measured. The columns have the same names in the printed table and in the CSV
+ * file, which other programs read. */
 #ifndef BENCH_EXPERIMENTS_TABLE_H
 #define BENCH_EXPERIMENTS_TABLE_H
 
