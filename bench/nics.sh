@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Measures barriers of both NICs between hosts against Open MPI over TCP (kernel.sh, machines.sh); to be sourced
-# by bash where jobs can be started. Short jobs alternate, kernel, soft, kernel, ...; within each of them nicbarr
-# and Open MPI alternate (nicbarr_bench). Microseconds.
+# Functions that compare barriers by the kernel NIC and by the soft NIC with Open MPI over TCP. kernel.sh and
+# machines.sh source this file with bash on the first host. Short jobs with either NIC alternate, and within each
+# job nicbarr and Open MPI are measured alternately (nicbarr_bench). Times are in microseconds.
 #
 #     nics_head
 #     nics_line NAME ROUNDS ALGORITHM SIZE MPIRUN...
@@ -17,7 +17,7 @@ nics_head() {
     printf '%-6s|%9s%9s%9s |%18s |%18s |%18s\n' hosts kernel soft "Open MPI" "Open MPI / kernel" "soft / kernel" "Open MPI / soft"
 }
 
-# The medians of one job: nicbarr's, Open MPI's, how many times faster.
+# Prints the medians of one job: nicbarr's time, Open MPI's time, and their ratio.
 nics_job() { # ALGORITHM NIC SIZE MPIRUN...
     # shellcheck disable=SC2086 # words
     "${@:4}" --mca coll_nicbarr_cache none --mca coll_nicbarr_tune_share 100 \

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures the latency of collectives in the MPI library for which it is compiled. other_mpi.sh
- * alternates between jobs of two MPI libraries.
+ * starts it alternately with two MPI libraries.
  *
  *     other_mpi OPERATION[:BYTES]...     (barrier, allreduce, reduce, bcast, allgather, gather,
  * scatter)
  *
- * Prints "OPERATION BYTES MICROSECONDS" for each: the time of a call on the slowest rank, as the
- * median of CHUNKS chunks of CALLS calls. As in nicbarr_bench, the root advances from call to call.
+ * Prints a line "OPERATION BYTES MICROSECONDS" for each operation. The time is that of a call on
+ * the slowest rank, as the median of CHUNKS chunks of CALLS calls. As in nicbarr_bench, each call
+ * has the next rank as its root.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How does nicbarr compare with another MPI, or with Open MPI's messages by UCX?
+# Compares nicbarr with another MPI library, or with Open MPI over UCX:
 #
 #     bench/other_mpi.sh [-n ROUNDS] [-c MPICC] [-j FILE] NAME NP LAUNCHER OPERATION[:BYTES]...
 #     bench/other_mpi.sh -c mpicc.mpich MPICH 2 'mpiexec.mpich -np 2' barrier allreduce:8 bcast:4096
 #     ucx='--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any' # without a fabric, too
 #     bench/other_mpi.sh UCX 2 "mpirun -np 2 --mca coll ^nicbarr $ucx" barrier
 #
-# Two jobs alternate for ROUNDS (20): NP processes of this Open MPI with nicbarr, which knows its choice from a job
-# before, and those that LAUNCHER starts, compiled by MPICC (mpicc). Prints a table in Markdown: NAME's time over
-# nicbarr's, quartile, median and quartile of the rounds, with each job's median of chunks (other_mpi.c). FILE gets
-# all of it for bench/figures.py. Uses what ./setup.sh has built, or the components and commands of the environment.
+# In each of ROUNDS (20), the script starts two jobs (other_mpi.c), one after the other: NP processes of this Open
+# MPI with nicbarr, whose choices were measured by an earlier job, and the processes that LAUNCHER starts, for which
+# the program is compiled by MPICC (mpicc). It prints a table in Markdown with the time of NAME divided by nicbarr's
+# time, as first quartile, median and third quartile over the rounds. The results are also written into FILE for
+# bench/figures.py. Measures what ./setup.sh has built, or the components and commands of the environment.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh

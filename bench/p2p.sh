@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Messages over one BTL or MTL compared with another: short jobs of nicbarr_p2p in turns, ABAB.
+# Compares messages over two BTLs or MTLs, in short jobs of nicbarr_p2p that alternate:
 #
 #     bench/p2p.sh [-n ROUNDS] [-h] [-r] [-p PROGRAM] A B [OPTION-OF-PROGRAM...]
 #     bench/p2p.sh myr,self vader,self            # on one node
@@ -8,9 +8,10 @@
 #     bench/p2p.sh mtl:myr vader,self --posted 1000
 #     OMPI_MCA_mtl_myr_runner=1 bench/p2p.sh -r mtl:myr vader,self --overlap 1048576
 #
-# A and B are values for mpirun's --mca btl (with pml ob1), or mtl:NAME (with pml cm). Prints the medians over
-# the rounds, and the quartiles of A/B in each round: below 1 is better for latency, above 1 for bandwidth. With -r,
-# A's ranks that do not compute leave their processor to A's runner (nicbarr_p2p --rest); B's wait in MPI. mpirun must
+# A and B are values for mpirun's --mca btl (with pml ob1), or mtl:NAME (with pml cm). The script prints the medians
+# over the rounds, and the quartiles of the ratio A/B of each round. If A is better, the ratio is less than 1 for
+# latency, and greater than 1 for bandwidth. With -r, a rank of A that does not compute sleeps and leaves its
+# processor to the progress thread of mtl/myr (nicbarr_p2p --rest), whereas a rank of B waits in MPI. mpirun must
 # find the components (env.sh).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

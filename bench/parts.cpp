@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// Google Benchmark for the parts of a barrier: arrival records, waiters, barriers of two processes,
-// and setup. For developers who change one of them and want to know the cost. Run it as
+// Benchmarks of the parts of a barrier, with Google Benchmark: arrival records, waiters, barriers
+// of two processes, and setup. They show developers what a change of one part costs. Run them as
 //   bench/parts --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
-// and compare only medians of one run with each other, as machines change their speed.
+// and only compare medians of the same run, because the speed of a machine changes.
 //
-// parts.c and parts_pair.c implement what is measured; a case here calls one function in a loop.
-// A case that this machine does not support is skipped with a message; none fails or hangs.
+// parts.c and parts_pair.c implement what is measured; each benchmark here calls one function in a
+// loop. A benchmark that this machine does not support is skipped with a message.
 
 #include <benchmark/benchmark.h>
 
@@ -79,7 +79,7 @@ const char *const layouts[] = {"flags:4", "flags:64", "flags:128", "counter", "d
 
 // ---- a NIC's path; to count instructions, run it under valgrind --tool=callgrind ----
 
-// Poll one of two NICs in this process, in vain.
+// Polls one of two NICs in this process, when no packet has arrived.
 bool poll_one(parts_nics *pair)
 {
     parts_nics_poll(pair);
@@ -152,7 +152,8 @@ void plan(benchmark::State &state, const char *choice)
 
 const char *const schedules[] = {"dissemination:1", "dissemination:3", "pairwise", "tree:4"};
 
-// A communicator's record: two processes attach and detach, with none or thousands of others.
+// The record of a communicator: two members attach and detach, while no or thousands of other
+// records exist.
 void record_join_leave(benchmark::State &state)
 {
     parts_segment *segment = parts_segment_open(state.range(0), state.range(1));

@@ -3,10 +3,10 @@
  * The parts of a barrier as functions to measure. parts.cpp (Google Benchmark, C++) calls them;
  * parts.c and parts_pair.c implement them in C, because libmyr's headers are C.
  *
- * A pair consists of two processes, not threads. ..._open() forks the partner, which performs its
- * half of each operation, and ..._close() ends the partner. The partner also ends if this process
- * dies. Between open and close both processes are bound to the cores of the placement; afterwards
- * this process has its former affinity again.
+ * A pair consists of two processes, not threads. ..._open() forks the second process, the partner,
+ * which performs its half of each operation, and ..._close() ends it. The partner also ends if this
+ * process dies. Between open and close both processes are bound to cores according to enum
+ * parts_way; after that, the affinity of this process is restored.
  */
 #ifndef BENCH_PARTS_H
 #define BENCH_PARTS_H
@@ -57,11 +57,12 @@ void parts_pair_close(struct parts_pair *pair);
 
 /* ---- a NIC's path ---- */
 
-/* Two nodes with a NIC each, both in this process, and a group of both. Hardly any time is spent
- * waiting, because each message has arrived when it is polled for. With "soft" on the loopback
- * interface, the cost of a barrier therefore consists of the instructions of the control program
- * and of a wait, and of the system calls for two packets. With "verbs" on one RDMA device, it
- * consists of the instructions of the engine and of a wait, and of two RDMA writes. */
+/* Two nodes with a NIC each, both of which are in this process, and a group of both nodes. There is
+ * hardly any waiting, because each message has arrived before it is polled for. For "soft", which
+ * uses the loopback interface, the cost of a barrier therefore consists of the instructions of the
+ * control program, of the code that waits, and of the system calls for two packets. For "verbs",
+ * which uses a single RDMA device, it consists of the instructions of the engine, of the code that
+ * waits, and of two RDMA writes. */
 struct parts_nics;
 struct parts_nics *parts_nics_open(const char *kind); /* NULL: not supported on this machine */
 bool parts_nics_play(struct parts_nics *nics);        /* performs one barrier; false: a packet was
@@ -71,9 +72,10 @@ void parts_nics_close(struct parts_nics *nics);
 
 /* ---- matching ---- */
 
-/* The way of matching. The table contains posted receives and unexpected messages with different
- * tags from `sources` alternating senders. Each operation matches one pair. Its cost does not
- * depend on the number of other entries. */
+/* How a message and a receive are matched. The table contains posted receives and unexpected
+ * messages with different tags from `sources` senders, which send alternately. Each operation
+ * matches one message with one receive. Its cost should not depend on the number of other
+ * entries. */
 enum parts_match_way {
     PARTS_MATCH_POSTED,     /* a receive with a named source is posted first */
     PARTS_MATCH_UNEXPECTED, /* the message arrives first */

@@ -77,8 +77,9 @@ static bool pair_begin(struct parts_pair *pair, uint32_t rank)
     return !pair->barrier || make_plan(pair, rank);
 }
 
-/* Writes the other process's word. Waits until that process sleeps, because otherwise words would
- * arrive before it falls asleep. */
+/* Writes the word for which the other process waits. With PARTS_SLEEPING it first waits until that
+ * process sleeps, because otherwise the word could be written before the process falls asleep, and
+ * no wake-up would be measured. */
 static void throw_ball(const struct parts_pair *pair, myr_word *ball)
 {
     while (pair->asleep && 0 == myr_load_acquire(pair->group.watch.sleepers)) {

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A real program, unchanged: conjugate gradients in PETSc's own example (ksp/ksp/tutorials/ex2.c, a
-# 2-D Laplacian) across hosts (network namespaces of this machine), nicbarr against Open MPI over TCP:
+# Compares nicbarr with Open MPI over TCP in an unmodified program: conjugate gradients in an example
+# of PETSc (ksp/ksp/tutorials/ex2.c, a 2-D Laplacian), across hosts (network namespaces of this
+# machine):
 #
 #     bench/petsc.sh [--nic KIND] [--jobs N] [--size N] [HOSTSxPER-HOST...]     # default: kernel, 2x1 4x1 8x1
 #
-# Jobs of both alternate. Times are PETSc's (-log_view) for the slowest process: the whole solve, and reductions (dot
-# products and norms) in it, in milliseconds; medians and quartiles. cg has two or three reductions per
-# iteration; pipecg has one, which it overlaps by MPI_Iallreduce. The residuals of all iterations are compared:
-# with nicbarr they must be the same in all runs. KIND is soft or kernel (needs root). Needs Debian's
-# libpetsc-real-dev and libpetsc3.18-dev-examples. Uses what ./setup.sh has built, or the components of the
+# Jobs with and without nicbarr alternate. The times are those that PETSc reports for the slowest process
+# (-log_view): of the whole solve, and of the reductions (dot products and norms) in it. The script prints medians
+# and quartiles in milliseconds. The solver cg performs two or three reductions per iteration, and pipecg one, which
+# it overlaps with computation by MPI_Iallreduce. With nicbarr the residuals of all iterations must be the same in
+# all jobs, which the script checks. KIND is soft or kernel (needs root). The script requires Debian's
+# libpetsc-real-dev and libpetsc3.18-dev-examples, and measures what ./setup.sh has built, or the components of the
 # environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,10 +46,11 @@ trap 'rm -rf "$scratch"' EXIT
 # shellcheck disable=SC2046 # words
 mpicc -O2 -w "$source" -o "$scratch/ex2" $(pkg-config --cflags --libs PETSc)
 export scratch nic jobs size
-# The first job measures, and the measured ones use its results.
+# For each layout and solver, a first job measures the algorithms. The jobs that are compared use its results.
 export OMPI_MCA_coll_nicbarr_cache=$scratch/cache OMPI_MCA_coll_nicbarr_tune_share=100
 
-# The job's output goes to $scratch/out, its times to files per side: the whole, and the reductions.
+# Runs a job. Its output is written into $scratch/out; its times (of the solve and of the reductions) and a
+# digest of its residuals are appended to files of its side.
 job() { # SIDE SOLVER MPIRUN-OPTION...
     local side=$1 solver=$2
     shift 2
@@ -60,12 +63,12 @@ job() { # SIDE SOLVER MPIRUN-OPTION...
     grep 'KSP Residual norm' "$scratch/out" | md5sum >> "$scratch/$side.residuals"
 }
 
-# Median and quartiles of a file of numbers.
+# Prints the median and the quartiles of a file of numbers.
 quartiles() {
     sort -g "$1" | awk '{ v[NR] = $1 } END { printf "%.2f (%.2f to %.2f)", v[int((NR + 1) / 2)],
         v[int((NR + 3) / 4)], v[int((3 * NR + 1) / 4)] }'
 }
-ratio() { # Open MPI's own to nicbarr's, job by job
+ratio() { # WHAT: prints the ratios of Open MPI's times to nicbarr's, job by job
     paste "$scratch/openmpi.$1" "$scratch/nicbarr.$1" | awk '{ print $1 / $2 }' > "$scratch/ratio"
     quartiles "$scratch/ratio"
 }

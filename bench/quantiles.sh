@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Functions for awk in the benchmarks' scripts, in $quantiles: sort(values, n), and quantile(values, n, fraction) of
-# the sorted values[1] to values[n].
+# Sets $quantiles to functions for the awk programs of the benchmarks: sort(values, n) sorts values[1] to values[n],
+# and quantile(values, n, fraction) returns a quantile of these sorted values.
 # shellcheck shell=bash
 quantiles='
-# The value below which a fraction of the n sorted values lies.
+# Returns the value below which the fraction of the n sorted values lies, with linear interpolation.
 function quantile(values, n, fraction,   place, low) {
     place = 1 + fraction * (n - 1); low = int(place)
     return low >= n ? values[n] : values[low] + (place - low) * (values[low + 1] - values[low])

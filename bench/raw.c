@@ -49,9 +49,9 @@ static void relax(void)
 #endif
 }
 
-/* Waits until the word has reached the epoch. Pairs with announce() and count_arrival(). If no
- * members share a core, polling is fastest. Otherwise polling would occupy the core that the
- * awaited process needs. */
+/* Waits until the word has reached the epoch. Pairs with announce() and count_arrival(). Polling is
+ * fastest, but if members share a core, it would occupy the core that the awaited member needs, so
+ * the function then yields. */
 static void wait_for(_Atomic uint32_t *word, uint32_t epoch, bool yield)
 {
     while ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - epoch) < 0) {
@@ -106,8 +106,8 @@ static void play_flags(const struct raw_team *team, struct raw_line *area, uint3
     meet_at_flags(team, area, epoch, member_word);
 }
 
-/* The counter of a core stays in its cache. Only the last arrival on each core increments the
- * root. */
+/* Synchronises by a counter per core, which stays in the core's cache. Only the last member to
+ * arrive on each core increments the root. */
 static void play_processor_counters(const struct raw_team *team, struct raw_line *area,
                                     uint32_t epoch)
 {
@@ -142,7 +142,7 @@ static void play_tree_4(const struct raw_team *team, struct raw_line *area, uint
     meet_in_tree(team, area, epoch, 4);
 }
 
-/* Odd epochs are transfers from member 0 to member 1, even ones back. */
+/* Transfers a cache line: from member 0 to member 1 in odd epochs, and back in even ones. */
 static void play_ping_pong(const struct raw_team *team, struct raw_line *area, uint32_t epoch)
 {
     _Atomic uint32_t *ball = line_word(area, ROOT_LINE);

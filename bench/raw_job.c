@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Returns the first aligned address in the window. Windows are mapped page-aligned in each process,
- * so rounding up yields the same cache line in all. */
+/* Returns the first address of the window that is aligned to RAW_LINE. All processes map windows at
+ * page boundaries, so the result is the same cache line in each of them. */
 static void *first_line(void *window)
 {
     return (void *)(((uintptr_t)window + RAW_LINE - 1) / RAW_LINE * RAW_LINE);

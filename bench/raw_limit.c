@@ -6,8 +6,8 @@
  * It forks the members of a team (raw.h) that share a mapping, and runs all patterns alternately
  * (ABAB), in short chunks. Member 0 takes the times.
  *
- * The parent only waits. If a member ends early, the parent kills the others, and if the parent
- * dies, the kernel kills them. Therefore no member polls forever for a member that has ended. */
+ * The parent only waits. If a member ends early, the parent kills the other members, and if the
+ * parent dies, the kernel kills all of them. So no member keeps polling for one that has ended. */
 #include <argp.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,8 +32,8 @@ struct settings {
     bool bind;
 };
 
-/* The results of member 0. Other members read `elapsed` after the next raw_sync; the parent reads
- * all other members of the structure when the processes have ended. */
+/* The results of member 0, in shared memory. The other processes of the team read `elapsed` after
+ * the next raw_sync(). The parent reads everything else when these processes have ended. */
 struct results {
     double elapsed;
     unsigned iterations[RAW_PATTERNS]; /* 0: not measured */

@@ -2,12 +2,12 @@
 /*
  * nicbarr_raw_udp: measures the minimum cost of a message between two hosts, by UDP.
  *
- * It is a program for users, which bench/hosts.sh calls on each of two hosts. It shows how far a
- * barrier across hosts is from the limit of the network. On one host it replies. On the other host
- * it repeatedly sends a packet of 24 bytes (the size of a packet of a barrier) and waits for the
- * reply. Both sides wait in two ways, by polling and by blocking in recv(). Between polls they
- * yield the core, because there may be fewer cores than hosts. The two ways alternate from chunk to
- * chunk, so that changes in the speed of the machine affect both.
+ * It is a program for users, which bench/hosts.sh also starts on each of two hosts. It shows how
+ * far a barrier across hosts is from the limit of the network. On one host the program replies to
+ * packets. On the other host it repeatedly sends a packet of 24 bytes, the size of a barrier's
+ * packet, and waits for the reply. Both sides wait in two ways, by polling and by blocking in
+ * recv(), which alternate from chunk to chunk, so that changes in the speed of the machine affect
+ * both. Between polls the program yields the core, because there may be fewer cores than hosts.
  *
  * A packet specifies how its receiver has to wait for the next packet. Packets are not
  * retransmitted, because an idle network on one machine does not lose any. If a packet is lost, the

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What does a wrong choice in the tuning cache cost, and how much of that does watching (coll_nicbarr_tune_watch) save?
-# MPI_Barrier, nicbarr against Open MPI:
+# Measures what a wrong choice in the tuning cache costs MPI_Barrier, and how much of this cost re-evaluation
+# (coll_nicbarr_tune_watch) saves:
 #
 #     bench/regret.sh [--runs N] [-j FILE] [PROCESSES | HOSTSxPER-HOST...]     # default: 4 runs, 2 4 4x1
 #
-# First the shape is measured. Then three kinds of jobs alternate: with that cache; with a cache in which the slowest
-# candidate is the best, unwatched; the same watched. In each, nicbarr and Open MPI alternate after 4,000
-# barriers (nicbarr_bench), so jobs are compared by how many times faster than Open MPI they are: medians and
-# quartiles over the runs. Where each process has a processor there are also longer jobs with the right cache, watched
-# and unwatched, in the middle of which other programs begin to use the processors: all of them, or only the first one,
-# so that one rank is late. (Where processes share processors, each barrier would then take as long as the scheduler's
-# turns.) FILE gets all ratios for bench/figures.py. Uses what ./setup.sh has built, or the components and commands of
-# the environment.
+# A first job measures the shape and writes a cache. Then jobs of three kinds alternate: with that cache; with a cache
+# that states the slowest candidate as the best one, without re-evaluation; and with the same wrong cache and
+# re-evaluation. In each job, nicbarr and Open MPI are measured alternately after 4,000 barriers (nicbarr_bench), and
+# jobs are compared by their ratio of Open MPI's time to nicbarr's, of which the script prints medians and quartiles
+# over the runs. If the processes are on this node and each has its own processor, there are also longer jobs with the
+# right cache, with and without re-evaluation. During these jobs other programs begin to use all processors, or only
+# the first one, so that one rank is late. (If processes shared processors, the duration of a barrier would then be
+# determined by the time slices of the scheduler.) The ratios are also written into FILE for bench/figures.py. Measures
+# what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -57,7 +58,7 @@ job() { # LAYOUT CACHE MPIRUN-ARGUMENT...: how many times faster, over $chunks c
 }
 chunks=100
 
-# The same for longer, while another program uses these processors from its first second on.
+# Runs a longer job, while other programs use these processors from its second second on.
 crowded() { # PROCESSORS LAYOUT CACHE MPIRUN-ARGUMENT...
     local processor others=()
     for processor in $1; do

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How does nicbarr compare with each collective component of Open MPI, and not only with its default?
+# Compares nicbarr with each collective component of Open MPI, instead of only with its default:
 #
 #     bench/rivals.sh [-c CHUNKS] [-m MIN:MAX] [-r COMPONENT]... [-a ARGUMENT]... [-j FILE] LAYOUT OPERATION...
 #     bench/rivals.sh 2 barrier allreduce bcast          # 2 processes on this node
 #     bench/rivals.sh -r han -r tuned 4x2 allreduce      # 4 hosts (nethosts; needs root) of 2 processes
 #
-# Each component competes in a job of its own, in turns with nicbarr's choice after tuning (nicbarr_bench):
-# communicators prefer the component, then tuned, basic and libnbc for what it does not implement. Prints a table in
-# Markdown for each OPERATION (see nicbarr_bench --help): by size, the component's time over nicbarr's, quartile, median
-# and quartile over CHUNKS (100). `failed` is a job that crashed or took longer than five minutes; its first line is
-# below the table. FILE gets all of it for bench/figures.py. COMPONENT: tuned, han, xhc, acoll, ucc, sm or adapt (all of
-# these that ompi_info lists). ARGUMENT is for mpirun (-a '--mca coll_ucc_enable 1'). Uses what ./setup.sh has built, or
-# the components and commands of the environment.
+# There is a job for each component, in which the component and nicbarr's choice after tuning are measured alternately
+# (nicbarr_bench). For operations that the component does not implement, its communicators use tuned, basic and libnbc.
+# The script prints a table in Markdown for each OPERATION (see nicbarr_bench --help). By size, it contains the
+# component's time divided by nicbarr's, as first quartile, median and third quartile over CHUNKS (100). If a job
+# crashes or takes longer than five minutes, the table contains `failed`, and the first line of the job's output is
+# printed below it. The results are also written into FILE for bench/figures.py. COMPONENT is tuned, han, xhc, acoll,
+# ucc, sm or adapt (default: those of them that ompi_info lists). ARGUMENT is passed to mpirun (-a '--mca
+# coll_ucc_enable 1'). Measures what ./setup.sh has built, or the components and commands of the environment.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -47,7 +48,8 @@ fi
 start=(mpirun -np "$layout" $bound)
 [ "$layout" = "${layout%x*}" ] || start=("$top/testbeds/hosts/nethosts" "${layout%x*}" "${layout#*x}")
 
-# A line `SIZE q1 **median** q3` per size, or `failed`.
+# Compares one operation with one component. Adds a JSON object per size to the results, or one that states the
+# failure.
 compete() { # OPERATION COMPONENT
     local row="\"operation\": \"$1\", \"layout\": \"$layout\", \"component\": \"$2\""
     # shellcheck disable=SC2086 # words

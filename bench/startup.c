@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * startup: a job with some calls of one collective, the total duration of which bench/startup.sh
- * measures.
+ * startup: a job with a given number of calls of one collective. bench/startup.sh measures its
+ * total duration.
  *
  *     startup barrier|allreduce|bcast|all CALLS [COMMUNICATORS]
  *

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What does nicbarr cost a whole job, and what does it gain? Jobs with a few calls of a collective alternate, with
-# nicbarr and without any of its components:
+# Measures the effect of nicbarr on the duration of whole jobs. Jobs with a few calls of a collective are started
+# alternately with nicbarr and without any of its components:
 #
 #     bench/startup.sh [-n ROUNDS] [-c COLLECTIVE] [-k CACHE] [-d COMMUNICATORS] [-a ARGUMENT]... [-o OPTION]...
 #                      [-j FILE] LAYOUT CALLS...
@@ -9,14 +9,15 @@
 #     bench/startup.sh -c allreduce -k small 4x2 100    # 4 hosts (nethosts; needs root) of 2 processes
 #     bench/startup.sh -d 100 8 1                  # one barrier on each of 100 duplicates of MPI_COMM_WORLD
 #
-# CACHE is the tuning cache left by earlier jobs: `none` (the default), `small`, with this shape only, or `large`, with
-# so many shapes that it has the maximum size. COLLECTIVE: barrier, allreduce or bcast (8 bytes), or all: each that
-# nicbarr serves. ARGUMENT is for mpirun, with nicbarr (-a '--mca coll_nicbarr_nic myrd'); OPTION is for nethosts, in
-# all jobs (-o --kernel, -o '--cut 1-2': a firewall). Prints a line for each number of CALLS: the whole command's time
-# without nicbarr and with, the processes' CPU time and memory (Pss before MPI_Finalize), medians over ROUNDS (20), and
-# for each the ratio with / without as quartile, median, quartile; finally the medians, without and with, of a process's
-# memory, and of the slowest process's time in MPI_Init, in the first call and in the others. FILE gets them for
-# bench/figures.py. Uses what ./setup.sh has built.
+# CACHE is the tuning cache that the jobs find: `none` (the default), `small`, with this shape only, or `large`, with so
+# many shapes that it has the maximum size. COLLECTIVE is barrier (the default), allreduce or bcast (8 bytes), or `all`
+# that nicbarr serves. ARGUMENT is passed to mpirun in jobs with nicbarr (-a '--mca coll_nicbarr_nic myrd'), and OPTION
+# to nethosts (-o --kernel, or -o '--cut 1-2' for a firewall). For each number of CALLS, the script prints a line with
+# medians over ROUNDS (20) of the duration of the command, without and with nicbarr. Three ratios (with nicbarr /
+# without) follow, as first quartile, median and third quartile: of the duration, of the CPU time of all processes, and
+# of their memory (Pss before MPI_Finalize). The rest of the line contains medians without and with nicbarr, of the
+# memory of a process, and of the slowest process's time in MPI_Init, in the first call and in the other calls. The
+# results are also written into FILE for bench/figures.py. Measures what ./setup.sh has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -67,8 +68,9 @@ job() { # with|without COLLECTIVE CALLS [COMMUNICATORS]
     fi
 }
 
-# Prints a line per job: side, round, whole time, then what the processes print: the times of the slowest one, the
-# sums of CPU time and memory.
+# Runs a job and prints a line: side, round, duration, and what its processes have reported: the sum of their CPU
+# times, the mean of their memory, and the times of the slowest process in MPI_Init, in the first call and in the
+# other calls.
 measure() { # SIDE ROUND CALLS
     local before=$EPOCHREALTIME
     job "$1" "$collective" "$3" "$communicators" > "$scratch/out" 2> "$scratch/err" ||
@@ -82,7 +84,8 @@ measure() { # SIDE ROUND CALLS
         END { print side, round, 1e6 * (after - before), processor, memory / processes, most[1], most[3], most[4] }' "$scratch/out"
 }
 
-# The caches of earlier jobs; the large one also has other shapes, each under its own name.
+# Creates the cache that the jobs find. The large cache contains copies of its lines under the names of other
+# shapes.
 make_cache() {
     rm -f "$scratch/small" "$scratch/large"
     [ "$known" != none ] || { export known=no-file; return 0; }
@@ -137,7 +140,7 @@ table() { # CALLS...
             }'
     done
 }
-# Each job finds the same cache: what the previous one has added is discarded.
+# Restores the cache, so that each job finds the same one, without what earlier jobs have added.
 make_cache_again() { [ ! -e "$scratch/kept" ] || cp "$scratch/kept" "$scratch/$known"; rm -f "$scratch/no-file"; }
 all() {
     make_cache

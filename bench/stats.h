@@ -2,9 +2,9 @@
 /*
  * Medians and quartiles of samples.
  *
- * Called by the benchmark programs when all samples have been taken. The speed of machines changes
- * within seconds. Instead of means, these functions therefore compute order statistics of many
- * short chunks, and ratios only between samples that were taken consecutively. The functions do not
+ * Called by the benchmark programs when all samples have been taken. Because the speed of a machine
+ * may change within seconds, they are not means, but order statistics of many short chunks, and
+ * ratios are only computed between samples that were taken consecutively. The functions do not
  * change the samples of the caller. */
 #ifndef BENCH_STATS_H
 #define BENCH_STATS_H

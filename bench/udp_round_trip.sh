@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Measures a UDP packet from the first host of nethosts to the second and back; sourced by the benchmarks.
+# Measures the round trip of a UDP packet between the first two hosts of nethosts. To be sourced by benchmarks.
 # shellcheck shell=bash
 udp_round_trip() { # prints nicbarr_raw_udp's output; $scratch is a directory
     local ready at=0.0.0.0 to=10.77.0.2

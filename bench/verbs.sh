@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives by RDMA writes, against Open MPI over UCX on the same devices, and over TCP:
+# Compares nicbarr's collectives by RDMA writes with Open MPI over UCX on the same devices, and with Open MPI
+# over TCP:
 #
 #     bench/verbs.sh [-n ROUNDS] [-a ALGORITHM] [-o OPERATION] [-m BYTES] [HOSTSxPER-HOST...]
 #
-# OPERATION (barrier) is barrier, allreduce or bcast, with BYTES (8). By default hosts are 2x1 and 4x1. They are those
-# of a virtual machine with soft-RoCE devices (verbshosts): emulated processors, two for all hosts. So compare
-# only figures within a line. Short jobs alternate, UCX, TCP, UCX, ..., ROUNDS (5) of each; within each job nicbarr
-# and Open MPI alternate (nicbarr_bench). Microseconds; the quartiles are those of the ratios over
-# the rounds. ALGORITHM is dissemination:1 by default. The limit is a write of BYTES from the first host to the second,
-# measured by perftest's ib_write_lat, times the rounds of dissemination; it is 0 without perftest. Uses what
-# ./setup.sh check has built.
+# OPERATION is barrier (the default), allreduce or bcast, with BYTES (8). The hosts (default: 2x1 and 4x1) are in a
+# virtual machine with soft-RoCE devices (verbshosts), which has two emulated processors for all of them, so only
+# values in the same line are comparable. Short jobs with UCX and with TCP alternate, ROUNDS (5) of each, and within
+# each job nicbarr and Open MPI are measured alternately (nicbarr_bench). The script prints medians in microseconds,
+# and the quartiles of the ratios over the rounds. ALGORITHM is a schedule (dissemination:1). The column `limit` is the
+# time of a write of BYTES from one host to another, measured by ib_write_lat of perftest, multiplied by the number of
+# rounds of dissemination. It is 0 if perftest is not installed. Measures what ./setup.sh check has built.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tools/usage.sh
@@ -36,7 +37,7 @@ cd "$top"
 . bench/quantiles.sh
 export quantiles OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100 rounds algorithm operation bytes
 
-# The medians of one job: nicbarr's, Open MPI's, how many times faster.
+# Prints the medians of one job: nicbarr's time, Open MPI's time, and their ratio.
 job() { # MPIRUN-OPTION...
     local size=()
     [ "$operation" = barrier ] || size=(-m "$bytes:$bytes")

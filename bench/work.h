@@ -2,8 +2,8 @@
 /*
  * Computation of a known length, to overlap with MPI.
  *
- * The length is a number of iterations and not a time, because with more processes than cores, time
- * also passes while other processes compute. */
+ * The length is a number of iterations and not a time, because with more processes than cores a
+ * part of the time is used by other processes. */
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H
 

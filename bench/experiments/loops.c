@@ -71,7 +71,7 @@ static void run_loop(void *self, unsigned iterations, double figures[FIGURES])
     figures[FIGURE_LATENCY] = (chunk_clock() - start) / iterations;
 }
 
-/* ---- turns ---- */
+/* ---- measurement ---- */
 
 /* The approximate length of a chunk in microseconds, and the limits of its number of operations,
  * without and with shared cores. If processes share cores, the last process to arrive at a barrier

@@ -73,7 +73,7 @@ void sides_close(struct sides *sides)
     }
 }
 
-/* ---- turns ---- */
+/* ---- measurement ---- */
 
 void measure_interleaved(struct contestant *contestants, size_t count, MPI_Comm team,
                          double seconds, struct figures *figures)

@@ -11,12 +11,11 @@
 
 #include "bench/alloc.h"
 
-/* Segment sizes to measure; tuned's own decision uses 1 KiB to 128 KiB. */
+/* Segment sizes to measure; the default decision of coll/tuned uses 1 KiB to 128 KiB. */
 static const int segments[] = {8 << 10, 64 << 10};
 enum { SEGMENTS = sizeof(segments) / sizeof(*segments) };
 
-/* Collectives, with words that occur in the names of those algorithms that split messages into
- * segments. */
+/* Words in the names of those algorithms of a collective that divide messages into segments. */
 static const struct {
     const char *collective, *words[4];
 } segmenting[] = {

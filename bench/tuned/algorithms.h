@@ -14,21 +14,23 @@
 #include <stddef.h>
 
 struct algorithm {
-    int number;    /* 0: tuned's own decision */
+    int number;    /* 0: the default decision of coll/tuned */
     char name[32]; /* name in the component's enumeration */
     int segment;   /* bytes per segment of a message; 0: messages are not segmented */
 };
 
-/* The fan-out of all measurements, for algorithms that have one; it is tuned's default. */
+/* The fan-out of all measurements, for algorithms that have one; it is the default of
+ * coll/tuned. */
 enum { ALGORITHM_FANOUT = 4 };
 
 /* Returns false if this MPI library has no such variables. */
 bool algorithms_open(void);
 void algorithms_close(void);
 
-/* Lists the algorithms of a collective. tuned's own decision is first, and algorithms with segments
- * are listed once without segments and once for each segment size. Returns their number, which is 0
- * if tuned does not implement that collective. The caller frees the list. */
+/* Lists the algorithms of a collective, beginning with the default decision of coll/tuned.
+ * Algorithms that can divide messages into segments are listed once without segments and once for
+ * each segment size. Returns the number of entries, which is 0 if coll/tuned does not implement the
+ * collective. The caller frees the list. */
 size_t algorithms_of(const char *collective, struct algorithm **list);
 
 /* Forces the algorithm for communicators that are created from now on. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicbarr_tuned: measures each algorithm of coll/tuned of Open MPI on these processes.
+ * nicbarr_tuned: measures each algorithm of Open MPI's component coll/tuned, with the processes of
+ * its job.
  *
  * `nicbarr tune --write-tuned-rules` starts it, and converts the lines that it prints to a rules
- * file. bench/report/tuned_rules.awk describes these lines. Each algorithm of a collective has a
- * separate communicator, for which it is forced (algorithms.h), and all are measured alternately
- * (contest.h). The default decision of tuned is measured twice, because the difference between both
- * measurements shows the noise of the machine. A collective with a root is first measured with
+ * file. bench/report/tuned_rules.awk describes these lines. Each algorithm of a collective is
+ * forced for a separate communicator (algorithms.h), and all of them are measured alternately
+ * (contest.h). The default decision of coll/tuned is measured twice, because the difference between
+ * both measurements shows the noise of the machine. A collective with a root is first measured with
  * alternating roots, and then with a fixed root. Algorithms that fail, compute wrong results, or
  * change the order of operations that do not commute are excluded. */
 #include <getopt.h>
@@ -28,7 +29,8 @@
 #include "bench/output.h"
 #include "order.h"
 
-/* tuned first, then the components that it needs, but none that would replace its functions. */
+/* coll/tuned first, then the components that it needs, but none that would replace its
+ * functions. */
 static const char preference[] = "tuned,basic,libnbc,self,inter";
 
 enum {
@@ -54,7 +56,7 @@ struct player {
 };
 
 /* A collective with its algorithms. All are compared with players[0], the default decision of
- * tuned. */
+ * coll/tuned. */
 struct match {
     const struct settings *settings;
     const struct job *job;
@@ -82,8 +84,8 @@ static bool on_all_ranks(bool here)
 
 /* ---- sizes ---- */
 
-/* Returns the number of blocks in a message. tuned counts the blocks of all processes, whereas
- * mpi_operation.h only counts the block of one process. */
+/* Returns the number of blocks in a message as coll/tuned defines it: the blocks of all processes.
+ * (mpi_operation.h only counts the block of one process.) */
 static size_t blocks(const struct match *match)
 {
     return match->operation == OPERATION_ALLGATHER ? (size_t)match->job->size : 1;
@@ -148,8 +150,8 @@ static void match_close(struct match *match)
 
 /* ---- one size ---- */
 
-/* Returns the number of operations in a chunk, the same for all algorithms: as many as fit with the
- * default decision of tuned, at least one. */
+/* Returns the number of operations in a chunk, which is the same for all algorithms: as many as the
+ * default decision of coll/tuned performs in the length of a chunk, but at least one. */
 static unsigned fitting(struct contestant *own)
 {
     enum { PROBES = 5, MANY = 10000 };
@@ -181,8 +183,8 @@ static void play(struct player **playing, struct contestant *contestants, size_t
     contest_free(contestants, count);
 }
 
-/* Keeps the default decision of tuned and the algorithms that are not far behind. Returns their
- * number. */
+/* Drops algorithms that are far slower than the default decision of coll/tuned. Returns the number
+ * of those that remain. */
 static size_t drop(struct player **playing, struct contestant *contestants, size_t count)
 {
     size_t kept = 0;

@@ -9,8 +9,9 @@
 
 #include "bench/alloc.h"
 
-/* Composes two elements. An element is the map x -> ax + b on 16-bit numbers, with a in its upper
- * half. The composition of maps is associative and exact, but not commutative. */
+/* Composes two elements. An element represents the map x -> ax + b on 16-bit numbers, with a in its
+ * upper half and b in its lower half. The composition of maps is associative and exact, but not
+ * commutative. */
 static uint32_t compose(uint32_t first, uint32_t then)
 {
     const uint32_t a = (first >> 16) * (then >> 16);
@@ -27,8 +28,8 @@ static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type)
         then[i] = compose(first[i], then[i]);
 }
 
-/* Returns the contribution of a rank. The number a is odd, hence invertible, so that no later
- * contribution is lost. */
+/* Returns the contribution of a rank. The factor a is odd and hence invertible, so the result
+ * depends on all contributions. */
 static uint32_t contribution(int rank, int element)
 {
     const uint32_t a = 3 + 2 * (uint32_t)(5 * rank + element), b = (uint32_t)(31 * rank + element);

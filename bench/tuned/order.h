@@ -2,9 +2,9 @@
 /*
  * Checks whether an algorithm keeps the order of ranks in reductions that do not commute.
  *
- * Called by nicbarr_tuned. Some algorithms of tuned combine the values of the ranks in a different
- * order. By default tuned does not choose them for operations that do not commute, but a rule of
- * its rules file only depends on the size and not on the operation. */
+ * Called by nicbarr_tuned. Some algorithms of coll/tuned combine the values of the ranks in a
+ * different order. By default coll/tuned does not choose them for operations that do not commute,
+ * but rules in a rules file do not depend on the operation. */
 #ifndef BENCH_TUNED_ORDER_H
 #define BENCH_TUNED_ORDER_H
 
