@@ -26,12 +26,13 @@ int nicsim_barrier_command(const struct nicsim_options *options);
 int nicsim_bcast_command(const struct nicsim_options *options);
 void nicsim_print_counters(const struct mcp_counters *counters);
 
-/* Returns whether a simulation has completed on all nodes; `played` is false if memory ran out.
- * Otherwise prints a message. */
+/* Returns whether a simulation has completed on all nodes, and otherwise prints a message. `played`
+ * is the result of the simulation, which is false if memory is exhausted. */
 bool nicsim_is_complete(bool played, uint32_t finished, uint32_t nodes);
 
 /* Compares the papers' values with the simulated ones, and checks the papers' conclusions. Fails if
- * an error exceeds its limit, or if a conclusion that should hold does not. */
+ * a mean error exceeds its limit, or if a conclusion does not hold that is not listed as an
+ * exception. */
 int nicsim_table_command(const struct nicsim_options *options);
 
 /* Fits the machines' parameters and writes their files. */
@@ -47,11 +48,12 @@ int nicsim_memory_command(const struct nicsim_options *options);
  * experiment. */
 int nicsim_evaluate_command(const struct nicsim_options *options);
 
-/* Repeats the thesis's measurements of MPI_Bcast on a simulated machine, and writes a table for
- * each. */
+/* Repeats the measurements of MPI_Bcast in Zhang's thesis on a simulated machine, and writes a
+ * table for each. */
 int nicsim_broadcasts_command(const struct nicsim_options *options);
 
-/* Repeats the thesis's measurements of messages that NICs match, and writes a table for each. */
+/* Repeats the measurements in Zhang's thesis of messages that NICs match, and writes a table for
+ * each. */
 int nicsim_messages_command(const struct nicsim_options *options);
 
 /* Writes studies of a simulated machine into --csv-dir, each as NAME.csv. `write` returns false

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * nicsim evaluate: repeats the evaluation of Buntinas, Panda and Sadayappan ("Performance benefits
- * of NIC-based barrier on Myrinet/GM", section 4) on a simulated machine. Pairwise exchange by the
- * NICs is compared with pairwise exchange by the hosts, at the level of MPI. Writes one CSV table
- * per experiment. */
+ * of NIC-based barrier on Myrinet/GM", section 4) on a simulated machine. It compares pairwise
+ * exchange by the NICs with pairwise exchange by the hosts, both with the overhead of MPI, and
+ * writes one CSV table per experiment. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fitting of parameters; see fit.h. It minimises the sum of squares of relative errors with the
+ * Fitting of parameters; see fit.h. The sum of squares of relative errors is minimised with the
  * simplex method of Nelder and Mead, as implemented in GSL. The method is applied to the logarithms
- * of the parameters, so that no parameter becomes negative. Machines inherit from the first machine
- * all parameters that are not set in their own file. */
+ * of the parameters, so that no parameter becomes negative. A machine inherits the parameters that
+ * its own file does not set from the first machine. */
 #include "bench/nicsim/fit.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ static void inherit_parameters(struct nicsim_papers *papers)
 }
 
 /* Returns whether the parameters of this machine are fitted to this value. The parameters of a
- * machine are fitted to its own values. Those of the first machine are also fitted to the values of
- * all machines without fitted parameters. */
+ * machine are fitted to the values that were measured on it. Those of the first machine are also
+ * fitted to the values of machines that have no fitted parameters of their own. */
 static bool is_fitted_to(const struct fit *fit, const struct nicsim_figure *figure)
 {
     return figure->fitted &&

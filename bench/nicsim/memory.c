@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim memory: prints how much memory the firmware uses, which is in the SRAM of the NIC if it
- * has any. This is the memory of a NIC with its table of connections, and of the rings of a port.
- * The memory of groups depends on the algorithm and is printed by nicsim scale. */
+ * nicsim memory: prints how much memory the firmware uses for a NIC with its table of connections,
+ * and for the rings of a port. If a NIC has SRAM, this memory is there. nicsim scale prints the
+ * memory of groups, which depends on the algorithm. */
 #include <stdio.h>
 #include <stdlib.h>
 

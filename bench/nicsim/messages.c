@@ -2,9 +2,9 @@
 /*
  * nicsim messages: repeats the measurements of messages that NICs match in Zhang's thesis (sections
  * 4.1 and 4.2) on a simulated machine, with the thesis's lists and with nicbarr's hash table. The
- * first measurement is the latency of a message by bytes. The second is the latency of a receive
- * behind other unexpected messages by nodes, with an open and with a named source. Writes one CSV
- * table for each. */
+ * first measurement is the latency of a message as a function of its size. The second is the
+ * latency of a receive while other unexpected messages are queued, as a function of the number of
+ * nodes, with MPI_ANY_SOURCE and with a given source. Writes one CSV table for each. */
 #include "bench/nicsim/commands.h"
 #include "bench/nicsim/paper.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The port of a simulated NIC. nic_port.c implements the functions of libmyr/messages/port.h,
- * libmyr/messages/pace.h and libmyr/soft/nic.h that endpoints for tagged messages call. This allows
- * nicsim to link the unmodified object code of the endpoints of libmyr, which then run on the
- * simulated NIC. The processor of the NIC itself writes tokens into the rings and reads events,
- * without crossing a bus.
+ * libmyr/messages/pace.h and libmyr/soft/nic.h that libmyr's endpoints for tagged messages call. In
+ * this way nicsim runs the unmodified object code of these endpoints on the simulated NIC. Since
+ * they run on the processor of the NIC, they write tokens into the rings and read events without
+ * crossing a bus.
  *
  * Each node has one port, in the NIC's memory. */
 #ifndef NICSIM_NIC_PORT_H

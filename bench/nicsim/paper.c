@@ -53,8 +53,8 @@ double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_ch
     return best_us;
 }
 
-/* The duration of the barrier hardly depends on the work before it, so this iteration converges
- * within a few steps. */
+/* Iterates over the amount of work. The iteration converges within a few steps, because the
+ * duration of the barrier hardly depends on the work before it. */
 double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                       uint32_t nodes, bool on_nics, double efficiency)
 {
@@ -374,8 +374,8 @@ static void add_bytes(struct nicsim_papers *papers, const struct csv *csv, uint3
     }
 }
 
-/* Adds the messages that the thesis calls small (section 4.1), because longer broadcasts use
- * another protocol. */
+/* Adds a row about a broadcast if the thesis calls its message small (section 4.1). Longer
+ * broadcasts use another protocol, which is not simulated. */
 static void add_small(struct nicsim_papers *papers, const struct csv *csv, uint32_t row,
                       const char *column, const char *name, uint32_t nodes,
                       enum nicsim_quantity quantity)
@@ -419,8 +419,8 @@ static void add_bcasts(struct nicsim_papers *papers, const struct csv *csv)
     }
 }
 
-/* Adds the durations of the root's call. Case 1 is left out, because there the root waits for
- * acknowledgements, which nicbarr does not have. */
+/* Adds the durations of the root's call. The thesis's case 1 is omitted: there the root waits for
+ * acknowledgements, which nicbarr's protocol does not have. */
 static void add_roots(struct nicsim_papers *papers, const struct csv *csv)
 {
     for (uint32_t row = 0; row < csv->rows; ++row) {

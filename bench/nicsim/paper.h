@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Comparison of the papers with the simulator. For each value that a paper states, it contains the
- * simulated value, and whether parameters were fitted to it or it is a prediction.
+ * Comparison of the papers with the simulator. For each value that a paper states, there is the
+ * simulated value, and a flag that distinguishes values to which parameters were fitted from
+ * predictions.
  *
  * The values of the papers are read from tables in the directory `paper`. fitted.txt lists the
  * values that `nicsim fit` uses. All others are predictions. */
@@ -76,10 +77,10 @@ double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choic
                       uint32_t nodes, bool on_nics, double efficiency);
 
 /*
- * Messages that NICs match, as in Zhang's thesis. nicsim_unicast_us() returns half of a round trip
- * between two nodes (section 4.1). The other function returns the duration of a receive behind
- * other unexpected messages (section 4.2, figure 4.1). See play_messages.h. Negative if memory runs
- * out.
+ * Messages that NICs match, as in Zhang's thesis; see play_messages.h. nicsim_unicast_us() returns
+ * half of a round trip between two nodes (section 4.1). The other function returns the duration of
+ * a receive while other unexpected messages are queued (section 4.2, figure 4.1). They return a
+ * negative number if memory is exhausted.
  */
 double nicsim_unicast_us(const struct nicsim_machine *machine, enum nicsim_structure structure,
                          uint32_t bytes);
@@ -97,10 +98,10 @@ double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes
                             bool on_nics);
 
 /*
- * Returns the latency by the GM paper's closed formulas (section 2.2, equations 1 and 2), with the
- * same parameters. A host-based barrier takes log2 N times all stages of a message from host to
- * host. A NIC-based barrier takes the stages from the host down to the NIC once, log2 N steps on
- * the network, and the stages up to the host once. */
+ * Returns the latency according to the GM paper's closed formulas (section 2.2, equations 1 and 2),
+ * with the same parameters. In a host-based barrier, all stages of a message from host to host
+ * occur log2 N times. In a NIC-based barrier, only the steps on the network occur log2 N times,
+ * whereas the stages from the host to the NIC and from the NIC to the host occur once. */
 double nicsim_formula_us(const struct nicsim_machine *machine, uint32_t nodes, bool on_nics,
                          enum nicsim_level level);
 

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The parameters and their bounds. Divisors must not be 0, and the switches of a fat tree have at
- * least two ports up and two down. All other bounds only detect typing errors. */
+/* The parameters and their bounds. Some bounds are necessary, because parameters are used as
+ * divisors, and because a switch of a fat tree has at least two ports up and two down. The other
+ * bounds only detect typing errors. */
 static const struct {
     const char *name;
     size_t offset;

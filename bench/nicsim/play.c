@@ -82,8 +82,8 @@ static void progress(struct sim_node *node, struct process *process)
     }
 }
 
-/* Records the arrival of a message from a node. If several entries wait for that node, its messages
- * complete them in order. */
+/* Records the arrival of a message from a node. If several entries of the table of waits refer to
+ * that node, its messages complete them in order. */
 static void record(struct process *process, uint32_t from)
 {
     const struct mcp_peer *waits = mcp_group_waits(process->group);
@@ -211,8 +211,8 @@ static bool open_group(struct cluster *cluster, struct sim_node *node, struct pr
     return true;
 }
 
-/* Returns the number of tokens for a host's messages of one barrier and of the next, because its
- * peers may be in either. */
+/* Returns the number of tokens of a host, which suffice for the messages of two consecutive
+ * barriers, because some of its peers may already be in the next barrier. */
 static uint32_t tokens_for(uint32_t messages)
 {
     return 2 * messages + 8;
@@ -262,8 +262,8 @@ static bool set_up_node(struct cluster *cluster, uint32_t number)
     return good;
 }
 
-/* Finds the maximum of all nodes' tables. All nodes get that much memory, because unused memory
- * costs nothing. */
+/* Finds the maximum lengths of the tables over all nodes. All nodes get memory for these, because
+ * memory that is not used has no effect on the simulation. */
 static bool find_maximum(const struct nicsim_game *game, struct myr_lengths *most)
 {
     *most = (struct myr_lengths){0};

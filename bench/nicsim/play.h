@@ -5,9 +5,9 @@
  *
  * For host-based barriers, a host runs the same engine as the NICs (firmware/engine.h), on a group
  * in its own memory. It sends the messages of the engine through the port of the process, and
- * records received messages in the group. At the level of GM such a message has no payload. The
- * receiver identifies the step by the sender, because messages between two nodes arrive in order.
- * At the level of MPI it carries an envelope. */
+ * records received messages in the group. At the level of GM such a message has no payload, and at
+ * the level of MPI it carries an envelope. Messages between two nodes arrive in order, so the
+ * receiver can identify the step of a message by its sender. */
 #ifndef NICSIM_PLAY_H
 #define NICSIM_PLAY_H
 

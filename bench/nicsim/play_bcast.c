@@ -7,7 +7,7 @@
 #include "libmyr/groups/group_tables.h"
 #include "libmyr/groups/nic_bcast.h"
 
-/* TOKENS, of each kind, are so many that tokens of replies are returned in time. */
+/* There are TOKENS tokens of each kind, which suffice for a reply always to find a free one. */
 enum { CHILDREN = 2, TOKENS = 64 };
 
 struct cluster;
@@ -92,8 +92,8 @@ static void begin_bcast(struct sim_node *node, struct process *process)
     }
 }
 
-/* Called when the root has returned, and when it has received the reply. After both, it begins the
- * next broadcast. */
+/* Called when the root returns from its call, and when it receives the reply. After both of these
+ * events it begins the next broadcast. */
 static void end_part(struct sim_node *node, struct process *process)
 {
     struct cluster *cluster = process->cluster;

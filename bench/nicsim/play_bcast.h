@@ -3,15 +3,16 @@
  * Simulation of broadcasts on a cluster with one process per node and node 0 as the root.
  * Broadcasts are NIC-based, or host-based with messages over the same NICs.
  *
- * NICs distribute a block along the firmware's trees (firmware/bcast.h), through its window with
- * its credits. As in Zhang's thesis (section 3.3.5), the root's call returns when its NIC has sent
- * the block to all children, other calls when they have received the block. Hosts forward along the
- * thesis's binary tree: node k sends to 2k + 1 and 2k + 2. With 8 nodes, both variants send a block
- * to the last node by way of nodes 1 and 3, whose first message it is.
+ * In NIC-based broadcasts, NICs distribute a block along the firmware's trees, with the window and
+ * the credits of firmware/bcast.h. As in Zhang's thesis (section 3.3.5), the root's call returns
+ * when its NIC has sent the block to all children, and the other calls return when they have
+ * received the block. In host-based broadcasts, hosts forward along the thesis's binary tree, in
+ * which node k sends to nodes 2k + 1 and 2k + 2. With 8 nodes, both variants send a block to the
+ * last node by way of nodes 1 and 3, and each node on this path sends the block to the next one
+ * before it sends it to other nodes.
  *
- * The cost of polling other nodes (cycles_look, mpi_look_us) is only included for one other node,
- * regardless of the number of nodes, because polling all of them is a cost of barriers; see
- * docs/simulator.md.
+ * The cost of polling (cycles_look, mpi_look_us) is only included for one other node, regardless of
+ * the number of nodes, because only barriers poll all nodes; see docs/simulator.md.
  *
  * Packets must not be lost, because hosts do not request missing packets. */
 #ifndef NICSIM_PLAY_BCAST_H
@@ -29,7 +30,8 @@ struct nicsim_bcast_game {
     uint32_t fan_out; /* NIC-based only: parameter of the schedule dissemination:fan_out */
     enum nicsim_level level;
     /* If set, the last node replies with a message of answer_bytes when it has received the block,
-     * and the root waits for that before its next broadcast. Otherwise no process waits. */
+     * and the root waits for this reply before its next broadcast. Otherwise broadcasts follow each
+     * other without waiting. */
     bool answered;
     uint32_t answer_bytes;
     uint32_t warm_up, broadcasts; /* numbers of broadcasts; the warm-up is not measured */

@@ -57,8 +57,8 @@ struct cluster {
 
 /* ---- the host ---- */
 
-/* Returns the length of the longest message that is sent together with its envelope, which is also
- * the length of a longer message's chunks. Each fits into a packet. */
+/* Returns the length of the longest message that is sent together with its envelope. It is also the
+ * length of the chunks of longer messages, and fits into a packet. */
 static uint32_t eager_most(const struct nicsim_machine *machine)
 {
     const double packet = machine->nic.mtu - MCP_DATAGRAM_BYTES - MCP_MESSAGE_BYTES - TAGGED_HEADS;
@@ -145,8 +145,8 @@ static void handle_message_notice(struct sim_node *node, enum sim_notice what)
 
 /* ---- the NIC ---- */
 
-/* Returns the number of unexpected messages from one source, all of which are in the list of its
- * channel. */
+/* Returns the number of unexpected messages from one source, which in the thesis are in the list of
+ * the source's channel. */
 static uint32_t unexpected_from(const struct myr_tagged *t, uint32_t source)
 {
     uint32_t count = 0;
@@ -214,8 +214,9 @@ static void on_events(struct sim_node *node)
     notify_host(node, process);
 }
 
-/* Returns the payload bytes that are transferred between host and NIC. Headers stay in the NIC. A
- * short message that is sent has been copied to the NIC by its host, if the machine does so. */
+/* Returns the number of payload bytes of a packet that the NIC transfers from or to the memory of
+ * its host. Headers stay in the NIC. Short messages are not transferred when they leave if the host
+ * has copied them to the NIC (copy_most). */
 static size_t host_bytes(struct sim_node *node, const void *payload, size_t bytes, bool leaves)
 {
     struct process *process = node->process;

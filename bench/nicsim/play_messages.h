@@ -9,17 +9,17 @@
  *
  * NICSIM_PING_PONG (section 4.1): nodes 0 and 1 send a message of `bytes` back and forth.
  *
- * NICSIM_WAITING (section 4.2): node 0 receives an unexpected message behind many others. First all
- * other nodes send it messages with a tag that it never receives, the last node `width` - 2
- * messages and each other node `width`. All channels to node 0 are then full, except for two places
- * in the channel of the last node. Then the last node sends the message to be received, followed by
- * a message that announces it. Node 0 first receives the announcement, then receives the other
- * message, which is measured, and replies.
+ * NICSIM_WAITING (section 4.2): node 0 receives an unexpected message while many others are queued.
+ * First all other nodes fill their channels to node 0 with messages whose tag it never receives:
+ * `width` messages per node, but only `width` - 2 from the last node. Then the last node sends the
+ * message to be received, followed by a message that announces it. Node 0 receives the
+ * announcement, then receives the other message, which is the receive that is measured, and
+ * replies.
  *
- * The table of nicbarr finds a message by its hash, regardless of the other contents of the table.
- * The NIC of the thesis searches a list per channel, and has a hash table for receives with an open
- * source. Both find the same messages, so a single implementation serves for both, and `structure`
- * determines the cost on the NIC:
+ * nicbarr finds a message in a hash table, at a cost that does not depend on the other contents of
+ * the table. The NIC of the thesis searches a list per channel, and has a hash table for receives
+ * with an open source. Both find the same messages. The simulation therefore always executes
+ * nicbarr's code, and `structure` only determines the time that the NIC spends:
  *
  *   NICSIM_LISTS   a receive with a named source: cycles_check per unexpected message of this
  *                  source; one with an open source: cycles_hash

@@ -12,7 +12,7 @@ size_t nicsim_port_ring_bytes(uint32_t sends, uint32_t receives)
     return bytes;
 }
 
-/* Returns the memory for a buffer per receive token, and one for all sends. */
+/* Returns the bytes of memory for one buffer per receive token, and one that all sends share. */
 static size_t buffer_bytes(uint32_t receives, uint32_t bytes_most)
 {
     return ((size_t)receives + 1) * bytes_most;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The port of a simulated host: its tokens, its buffers, and its messages. The host spends time on
- * each message, and more at the level of MPI (struct nicsim_machine).
+ * The port of a simulated host, with tokens, buffers and messages. Each message costs the host
+ * time, which is longer with MPI than with GM (struct nicsim_machine).
  */
 #ifndef NICSIM_PORT_H
 #define NICSIM_PORT_H
@@ -24,8 +24,8 @@ struct nicsim_port {
     struct nicsim_message_us costs;
 };
 
-/* Return the memory that a node needs for a port with that many tokens and messages of up to
- * bytes_most, and for the port's rings alone. */
+/* Return the bytes of memory that a node needs for a port with that many tokens and messages of up
+ * to bytes_most, and those that the rings of the port need. */
 size_t nicsim_port_bytes(uint32_t sends, uint32_t receives, uint32_t bytes_most);
 size_t nicsim_port_ring_bytes(uint32_t sends, uint32_t receives);
 

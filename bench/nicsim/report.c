@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nicsim report: presents the scaling study and the calibration on a page, by running the script
- * bench/nicsim/report.sh. The script gets the path of this program and of its data.
+ * nicsim report: presents the scaling study and the calibration on a page. Runs the script
+ * bench/nicsim/report.sh, and passes it the paths of this program and of its data.
  */
 #include <errno.h>
 #include <limits.h>

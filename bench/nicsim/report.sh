@@ -1,14 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicsim report` runs: the papers' figures beside the simulator's, the scaling study of every machine, memory, and
-# the MPI paper's evaluation, each simulated by its own nicsim, several at a time; then a page with plots, tables and
-# raw data (bench/report/page.sh).
+# Implements `nicsim report`. Separate processes of nicsim, several at a time, simulate the papers' measurements, the
+# scaling study of every machine, and the evaluation of the MPI paper. Then the script writes a page with plots, tables
+# and raw data (bench/report/page.sh).
 #
-# nicsim sets NICSIM, the program, and NICSIM_DATA, the directory with machines and figures. The tables on the page are
-# made here from nicsim's. A page's directory is recognized by its log; nothing else is overwritten. usage() lists the
-# options.
-# are shown are made here, of those that nicsim writes. The directory of a page is known by its log: nothing else is
-# written over. usage() says what the options are.
+# nicsim sets NICSIM to its own path, and NICSIM_DATA to the directory with the machines and the papers' values. The
+# tables on the page are derived here from those that nicsim writes. The script only overwrites a directory that
+# contains the log of an earlier report. usage() lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 plots=$here/plots
@@ -77,7 +75,7 @@ for machine in "${machines[@]}"; do
 done
 need gnuplot:gnuplot-nox awk:mawk
 may_write "$output" "$log_name" $force "a report's"
-if [ -e "$output/$log_name" ]; then # an earlier report's files would pass for this one's
+if [ -e "$output/$log_name" ]; then # files of an earlier report could be mistaken for files of this one
     for machine in "${known[@]}" "${machines[@]}"; do
         rm -f -- "$output/$machine"/{scale,latency,optimum,lop,formula,bcast_bytes,bcast_nodes,message_bytes,message_nodes}.csv \
             "$output/$machine"/{latency,factor,optimum,lop,formula}.{svg,pdf} \
@@ -94,8 +92,8 @@ output=$(begin_dir "$output" "$log_name") || exit 1
 cd -- "$output" || exit 1
 log=$output/$log_name
 
-# ---- the simulations, longest first
-# Zhang's machine was measured with MPI only, whose overhead is in its hosts' parameters.
+# ---- the simulations, longest first Zhang's machine was only measured with MPI, so the
+# parameters of its hosts contain the overhead of MPI.
 declare -A level=([npii]=--mpi)
 declare -A commands=() why=() started_at=()
 runs=()
@@ -122,7 +120,7 @@ add figures table --csv figures.csv --conclusions conclusions.csv
 add memory memory --nodes "$most" --csv memory.csv
 
 said() { echo "$output/.${1//\//-}.said"; }
-declare -A running=() # names by process
+declare -A running=() # names of simulations, by pid
 interrupted() {
     [ ${#running[@]} = 0 ] || { kill "${!running[@]}"; wait; } 2> /dev/null
     rm -f "$output"/.*.said
@@ -131,7 +129,7 @@ interrupted() {
 }
 trap interrupted INT TERM
 
-# Wait for one of them; why[NAME] gives the reason of a failure
+# Waits until a simulation ends. If it has failed, why[NAME] is the reason.
 n=0
 finish() {
     local ended status run
@@ -166,10 +164,10 @@ while [ ${#running[@]} -gt 0 ]; do
 done
 failures=${#why[@]}
 
-# ---- tables made from tables
-# awk functions on a machine's scale.csv: us[nodes, player, family] is the time of the family's best algorithm, with
-# its parameter; the player's best of all; lists of nodes. Differences below a thousandth of a microsecond do not
-# count, and the first one is taken.
+# ---- tables made from tables The beginning of awk programs that read the scale.csv of a machine. The column
+# `player` is "nics" or "hosts". For each number of nodes and player, us[] and parameter[] contain the time and the
+# parameter of the best algorithm of each family, and best[] and by[] those of the best algorithm of all. If times
+# differ by less than a thousandth of a microsecond, the first algorithm is chosen.
 scale_functions='
     BEGIN { FS = OFS = "," ; split("pairwise dissemination tree", families, " ") }
     function ratio_percent(a, b) { return sprintf("%.2f", 100 * (a / b - 1)) }
@@ -242,7 +240,8 @@ tabulate() { # MACHINE
     }' "$dir/scale.csv" > "$dir/formula.csv"
 }
 
-# A summary line for a machine, and the header. NICs win from a number of nodes on if they win with all larger ones.
+# Prints a header and a summary line for a machine. The columns `from` and `trees_from` are the smallest numbers
+# of nodes from which on NICs are always faster.
 in_short() { # MACHINE
     from_scale '
         function wins_from(list_of_nics, list_of_hosts,   i, from) {
@@ -267,12 +266,12 @@ in_short() { # MACHINE
                 sprintf("%.3f", factor), top
         }' "$output/$1/scale.csv" machine="$1" most="$most"
 }
-# A machine's column for a table of several machines.
+# Prints the column of a machine for a table of several machines.
 factor_of() { # MACHINE
     echo "$1"
     tail -n +2 "$output/$1/latency.csv" | cut -d , -f 10
 }
-# One quantity of a scale.csv: a line per number of nodes, a column per algorithm.
+# Prints one quantity of a scale.csv, with a line per number of nodes and a column per algorithm.
 pivot() { # CSV COLUMN PLAYER ALGORITHM...
     local csv=$1 column=$2 player=$3
     shift 3
@@ -294,7 +293,7 @@ pivot() { # CSV COLUMN PLAYER ALGORITHM...
         END { end() }' "$csv"
 }
 
-paste_columns() { # append the second one's columns, except its first
+paste_columns() { # FIRST SECOND: appends the columns of SECOND, except its first column
     paste -d , "$1" <(cut -d , -f 2- "$2")
 }
 
@@ -315,7 +314,7 @@ if [ ${#simulated[@]} -gt 0 ]; then
     for machine in "${simulated[@]}"; do
         paste -d , factors.csv <(factor_of "$machine") > .factors.said && mv .factors.said factors.csv
     done
-    # These are the same on all machines.
+    # The memory of groups and the numbers of packets are the same on all machines.
     pivot "$first/scale.csv" 7 nics pairwise dissemination:2 dissemination:4 dissemination:8 \
         tree:2 tree:4 tree:8 tree:16 tree:32 | sed 's/nics_//g' > groups.csv
     kinds='pairwise dissemination:2 dissemination:8 tree:4'
@@ -323,7 +322,8 @@ if [ ${#simulated[@]} -gt 0 ]; then
     paste_columns <(pivot "$first/scale.csv" 6 nics $kinds) <(pivot "$first/scale.csv" 6 hosts $kinds) > packets.csv
 fi
 if [ ${#simulated[@]} -gt 0 ] && [ -z "${why[memory]-}" ]; then
-    # A NIC that plays has the group. Where the host plays, its NIC has connections, all of one size, and port rings.
+    # In NIC-based barriers, the NIC holds the group. In host-based barriers, it holds connections, which all
+    # have the same size, and the rings of a port.
     one=$(awk -F , '/^NIC without/ { none = $3 } /^NIC with connections/ { print ($3 - none) / $2; exit }' memory.csv)
     awk -F , -v one="$one" '
         BEGIN {
@@ -359,16 +359,16 @@ facts() {
 plot() { # NAME SCRIPT CAPTION CSV...
     page_plot "$1" "$plots/$2.gp" "${@:3}" || failures=$((failures + 1))
 }
-failed() { # prints a line on the page and succeeds if the run failed
+failed() { # RUN WHAT: if the run has failed, adds a line to the page and returns 0
     [ -n "${why[$1]-}" ] || return 1
     page_failure "$2 failed: ${why[$1]}"
 }
-# What a machine's file says about itself, or the name of another machine that is described in the same way.
+# Prints the description of a machine from its file.
 about() { # MACHINE
     sed -n 's/^ *"about": *"\(.*\)",$/\1/p' "$data/machines/$1.json"
 }
-# Figures in words: barrier:LANai4.3:gm:PE:16:nic_us is "barrier, LANai 4.3, GM, pairwise exchange, 16
-# nodes, NICs".
+# Replaces the names of values by words: barrier:LANai4.3:gm:PE:16:nic_us becomes "barrier; LANai 4.3;
+# GM; pairwise exchange; 16 nodes; NICs".
 named_figures() {
     awk -F , -v OFS=, '
         function who(text) {

@@ -3,9 +3,9 @@
  * nicsim scale: simulates each algorithm on one machine by number of nodes (powers of two),
  * NIC-based and host-based. It prints latency, packets, and the memory of a NIC.
  *
- * The table compares host-based n-way dissemination with Hoefler's LoP model, in which a round
- * costs half of a 1:n n:1 ping-pong (which is also simulated), and pairwise exchange with the
- * closed formulas of the GM paper. */
+ * The table also contains predictions of models. For host-based n-way dissemination this is
+ * Hoefler's LoP model, in which a round costs half of a 1:n n:1 ping-pong, which is simulated as
+ * well. For pairwise exchange these are the closed formulas of the GM paper. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * nicsim table: compares the papers' values with the simulated ones, and checks whether the papers'
  * conclusions hold in the simulation.
  *
- * It is deterministic and serves as a test. The exit status is 0 if the errors are within their
- * limits, and if all conclusions hold except those known not to hold.
+ * It is deterministic and serves as a test. The exit status is 0 if the mean errors are within
+ * their limits, and if all conclusions hold that are not listed as exceptions.
  */
 #include <math.h>
 #include <stdio.h>
@@ -109,8 +109,8 @@ static bool other_numbers_cost_extra(const struct nicsim_papers *papers)
                latency(papers, LANAI43, pairwise, 8, false);
 }
 
-/* Returns how much longer the loop takes with host-based barriers than with NIC-based ones, for MPI
- * barriers with that work and variation. */
+/* Returns how many microseconds longer a loop of work with that variation takes with host-based
+ * than with NIC-based MPI barriers. */
 static double advantage(const struct nicsim_papers *papers, double work_us, double variation)
 {
     double us[2] = {0, 0};
@@ -149,7 +149,7 @@ static bool nics_win_at_every_variation(const struct nicsim_papers *papers)
     return holds;
 }
 
-/* Checks that with 10 us of work a loop takes less than 10 us longer than without work. */
+/* Checks whether 10 us of work make a loop less than 10 us longer. */
 static bool hosts_have_a_flat_spot(const struct nicsim_papers *papers)
 {
     const struct nicsim_machine *m = &papers->machines[LANAI43].machine;
@@ -199,7 +199,7 @@ static bool broadcasts_gain_more_with_nodes(const struct nicsim_papers *papers)
 static const struct {
     const char *text;
     bool (*holds)(const struct nicsim_papers *papers);
-    const char *not_because; /* the reason if it is known not to hold; NULL: it should hold */
+    const char *not_because; /* why the conclusion is not expected to hold; NULL: it must hold */
 } conclusions[] = {
     {"pairwise exchange beats gather-broadcast on NICs and on hosts", pairwise_beats_trees, NULL},
     {"gather-broadcast on 4 and more NICs beats both on hosts", trees_of_nics_beat_hosts, NULL},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the commands that are scripts (evaluate.sh, tune.sh, nicsim's report.sh, tools/trace.sh); to be sourced by
-# bash. The caller sets command_name, the name of the command in error messages.
+# Functions of the commands that are implemented by scripts (evaluate.sh, tune.sh, nicsim's report.sh,
+# tools/trace.sh). To be sourced by bash, with command_name set to the name of the command in error messages.
 #
 #     fail TEXT [STATUS]                print a line, which says what to do, and exit
 #     bad TEXT                          the same for wrong usage

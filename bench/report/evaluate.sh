@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr evaluate` runs: every experiment of nicbarr_experiments, NIC-based barriers against those of Open MPI in
-# turns in each job, on this node and on several hosts; then a page with plots, tables and raw data (page.sh).
+# Implements `nicbarr evaluate`. It runs every experiment of nicbarr_experiments, which measures NIC-based barriers and
+# those of Open MPI alternately within each job, on this node and on several hosts. Then it writes a page with plots,
+# tables and raw data (page.sh).
 #
-# An experiment that fails leaves a line on the page, and the others go on. Each has the same share of the time, and
-# less where jobs start slowly; if the time does not suffice, the last experiments of the list are left out in all
-# places. A page's directory is recognized by its log; nothing else is overwritten. usage() lists the options.
+# If an experiment fails, the page contains a line about it, and the remaining experiments are run. All experiments
+# have equal shares of the time, which are shortened if jobs start slowly. Experiments are run in the order of the
+# list, each in all places, and when the time is up, the remaining ones are omitted. The script only overwrites a
+# directory that contains the log of an earlier evaluation. usage() lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -155,7 +157,7 @@ if [ "$nodes" != 1 ]; then
     fi
 fi
 may_write "$output" "$log_name" $force "an evaluation's"
-# An earlier evaluation's files would pass for this one's.
+# Files of an earlier evaluation could be mistaken for files of this one.
 if [ -e "$output/$log_name" ]; then
     for part in node oversubscribed hosts; do
         for experiment in "${!title[@]}"; do
@@ -172,7 +174,7 @@ log=$output/$log_name
 
 # shellcheck source=ompi/jobs.sh
 . "$top/ompi/jobs.sh"
-# Independent of earlier jobs' measurements, and with enough time for measuring in short jobs.
+# Results must not depend on the measurements of earlier jobs, and short jobs need enough time for their own.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 # ---- the parts: where the experiments run
@@ -215,16 +217,18 @@ expected=$((runs * (share + launching)))
 now() { date +%s; }
 started=$(now)
 
-# Does the CSV have rows below its header?
+# Returns whether the CSV has rows below its header.
 has_rows() { [ -f "$1" ] && [ "$(grep -vc '^#' "$1")" -gt 1 ]; }
 
-# The line that gives the reason of a failed job: one of ours, or else the first one, as mpirun adds many.
+# Prints the line of an output that gives the reason why the job failed: the last one printed by a program of
+# nicbarr, or else the first line, because mpirun adds many.
 reason() { # FILE
     grep -E '^(nicbarr|nethosts|myrd)[a-z_]*: ' "$1" | tail -n 1 | grep . ||
         grep -v '^[-[:space:]]*$' "$1" | head -n 1
 }
 
-# Runs an experiment; why[PART/EXPERIMENT] is the reason of a failure, if any, printed[...] the output.
+# Runs an experiment. Sets why[PART/EXPERIMENT] to the reason if it fails, and printed[PART/EXPERIMENT] to its
+# output.
 declare -A why commands printed
 run() { # PART EXPERIMENT
     local run=$1/$2 status name csvs=()
@@ -291,7 +295,7 @@ for experiment in "${experiments[@]}"; do
             left_out=$((left_out + 1))
             continue
         fi
-        if [ $n -gt 1 ]; then # as long as the previous ones took
+        if [ $n -gt 1 ]; then # assume that the remaining ones take as long as the previous ones
             expected=$((gone * runs / (n - 1)))
             [ $expected -le $((budget * 60)) ] || expected=$((budget * 60))
             share=$(((budget * 60 - gone) / (runs - n + 1) - launched / (n - 1)))
@@ -317,7 +321,7 @@ facts() {
         "Command" "nicbarr evaluate${arguments:+ $arguments}"
 }
 
-# Say so where "times faster" is unreliable: the page strikes it out.
+# Adds a warning to the page if factors are unreliable, that is, if they are struck out in its tables.
 unsure() { # CSV
     local worst
     worst=$(awk -F , -v apart="$page_apart" '

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Self-contained pages with plots; to be sourced by bash. A page is one HTML file with its style and plots in it: no
-# scripts, no fonts, no network. It is also well-formed XML. The plots are kept beside it as SVG files, and the raw data
-# as the CSV files that they are drawn from.
+# Functions that write self-contained pages with plots; to be sourced by bash. A page is one HTML file that contains its
+# style and plots, so it needs no scripts, fonts or network. It is also well-formed XML. The plots are also kept as SVG
+# files in the same directory, with the CSV files from which they are drawn.
 #
 # To make a page, call in this order:
 #
@@ -28,8 +28,9 @@
 #     page_details SUMMARY              standard input as it is, to unfold
 #     page_end                          writes FILE, which does not exist before
 #
-# Any text is allowed; it is escaped. CSVs are simple: comments (# ...), a header, rows; no quotes. page_plot returns 1
-# if gnuplot fails (after page_failure), the others 0. One page at a time.
+# Texts may contain any characters, which are escaped. CSV files consist of comments (# ...), a header and rows,
+# without quotes. If gnuplot fails, page_plot calls page_failure and returns 1; all other functions return 0. Only one
+# page can be written at a time.
 # shellcheck shell=bash
 page_home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -40,10 +41,10 @@ page_escape() {
 }
 page_escaped() { printf '%s' "$1" | page_escape; }
 
-page_narrow=640 # pixels: wider pictures do not shrink below this
+page_narrow=640 # pixels: pictures that are wider than this do not shrink below it
 page_apart=3 # quartiles that differ by more than this factor are meaningless
 
-# Into a file, as some of the functions run at the end of pipes, in subshells.
+# Appends to a file and not to a variable, because some of the functions run in subshells, at the end of pipes.
 page_put() { printf '%s\n' "$1" >> "$page_file.body"; }
 
 page_begin() { # FILE TITLE SUBTITLE
@@ -110,7 +111,7 @@ $(page_escape < "$page_dir/$csv" | page_labels=$labels awk -F , -v apart=$page_a
             if (text ~ /^-?nan$/) return "none"
             if (text !~ /^-?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?$/) return text
             size = text < 0 ? -text : text + 0
-            if (size < 0.0005) return "0.000" # whatever its sign
+            if (size < 0.0005) return "0.000" # without the sign of a negative value
             return sprintf(size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : size >= 0.9995 ? "%.2f" : "%.3f", text)
         }
         function heading(name,   unit) {
@@ -157,7 +158,7 @@ $(page_escape < "$page_dir/$csv" | page_labels=$labels awk -F , -v apart=$page_a
 </table></div>"
 }
 
-# Makes the ids within an SVG unique on the page, since several plots use the same ones.
+# Prints an SVG with the prefix before all of its ids, because different plots use the same ids.
 page_inlined() { # SVG PREFIX
     sed -n '/<svg/,$p' "$1" | sed -E "s/ id=(['\"])/ id=\1$2-/g; s/href=(['\"])#/href=\1#$2-/g
         s/url\((['\"]?)#/url(\1#$2-/g"
@@ -173,7 +174,7 @@ page_plot() { # NAME SCRIPT CAPTION CSV...
     [ "$(grep -vc '^#' "${files[0]}")" != 2 ] || return 0
     if ! said=$(GNUPLOT_LIB=$page_home gnuplot -c "$script" "${files[@]}" 2>&1 > "$svg") || [ ! -s "$svg" ]; then
         rm -f "$svg"
-        # gnuplot prints the offending line first, then the error
+        # gnuplot prints the wrong line of the script first, then the error
         page_failure "No plot of ${name##*/}: gnuplot says: $(grep -v '^ *^\?$' <<< "$said" | tail -n 1)"
         return 1
     fi

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the tests of commands that write a page (page.sh); to be sourced by bash. The test defines
-# `run ARGUMENT...`, which runs the command and sets status, out and err.
+# Checks for the tests of commands that write a page (page.sh). To be sourced by bash, in a test that
+# defines a function `run ARGUMENT...`, which runs the command and sets status, out and err.
 # shellcheck shell=bash
 page_checks=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tap.sh
@@ -16,7 +16,7 @@ count_of() { # PATTERN FILE
     grep -o -- "$1" "$2" | wc -l
 }
 
-# Properties of any page with PLOTS plots.
+# Checks the properties that a page with PLOTS plots must have.
 is_page() { # DIRECTORY PLOTS
     local page=$1/index.html total=$2 prefixes
     if gnuplot -e 'set terminal pdfcairo' 2> /dev/null; then
@@ -34,7 +34,7 @@ is_page() { # DIRECTORY PLOTS
         ! find "$1" -name '*.svg' -exec python3 "$page_checks/svg_texts.py" {} + 2>&1 | sed 's/^/# /' | grep .
         verdict $? "$1: their texts can be read"
     fi
-    # (an id within a loop of gnuplot's occurs several times in one plot)
+    # (Only one id of each plot is counted, because gnuplot uses some ids several times in a plot.)
     prefixes=$(grep -o 'id="plot-[a-z0-9-]*gnuplot_canvas"' "$page" | sort -u | wc -l)
     [ "$prefixes" -eq "$total" ] && ! grep -Eq " id=[\"'](gp|gnuplot)|href=[\"']#gp|url\(#gp" "$page"
     verdict $? "$1: names in them are their own"
@@ -51,7 +51,8 @@ is_page() { # DIRECTORY PLOTS
     [ -z "$(find "$1" -name '*.new' -o -name '*.body' -o -name '.said')" ]
     verdict $? "$1: nothing else is left"
 }
-# Check these directories' pages in a browser, wide and narrow, light and dark.
+# Checks the pages of these directories in a browser, in a wide and a narrow window, with light and dark
+# colours.
 are_readable() { # DIRECTORY...
     local status
     python3 "$page_checks/open_pages.py" "${@/%//index.html}" > complaints 2>&1
@@ -72,8 +73,9 @@ says() { # DIRECTORY PATTERN...: each is on the page
     done
 }
 
-# Directories that the command may write to, and directories that it must refuse.
-directories() { # with ARGUMENTs the command is fast
+# Checks that the command refuses directories and files that are not its own, and writes into the former with
+# --force.
+directories() { # WHOSE ARGUMENT...: with these arguments the command must be fast
     local whose=$1
     shift
     mkdir foreign

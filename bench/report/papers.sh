@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The papers that pages cite: short names for the text, and page_papers(), which lists them in full, as docs/papers.md
-# does. To be sourced by bash, after page.sh.
+# The papers that pages cite: short names for use in texts, and page_papers(), which adds a list of full references as
+# in docs/papers.md. To be sourced by bash, after page.sh.
 # shellcheck shell=bash
 buntinas_gm="Buntinas, Panda and Sadayappan, \"Fast NIC-based barrier over Myrinet/GM\""
 buntinas_mpi="Buntinas, Panda and Sadayappan, \"Performance benefits of NIC-based barrier on Myrinet/GM\""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The common style of the plots; a script begins with: load 'style.gp'. It is run as
+# The common style of the plots. Scripts begin with `load 'style.gp'`, and are run as
 #     gnuplot -c SCRIPT CSV... > SVG
 # or, for a PDF, as
 #     gnuplot -e "kind = 'pdf'" -c SCRIPT CSV... > PDF
-# Colours are those of Okabe and Ito, which colour-blind people can distinguish; points and dashes differ as well. The
-# legend is above the plot, where there is no data. Texts are literal (noenhanced), for the underscores.
+# The colours are those of Okabe and Ito, which colour-blind people can distinguish; points and dashes differ as well.
+# The legend is above the plot, so it covers no data. Texts are literal (noenhanced), because names contain
+# underscores.
 set encoding utf8
 # eval picture(WIDTH, HEIGHT): in pixels; 96 pixels are an inch of a PDF
 if (!exists('kind')) kind = 'svg'
@@ -29,7 +30,7 @@ set style line 6 linecolor rgb '#56B4E9' pointtype 15 pointsize 0.8 linewidth 1.
 set style line 9 linecolor rgb neutral linewidth 1.2 dashtype (2, 3)
 set style fill transparent solid 0.18 noborder
 set errorbars small
-set pointintervalbox 0 # gnuplot 6 would leave room around points, and hide short whiskers
+set pointintervalbox 0 # by default gnuplot 6 leaves space around points, which hides short error bars
 
 set border 3 linecolor rgb '#444444'
 set grid linecolor rgb '#dddddd' linewidth 0.8
@@ -43,8 +44,8 @@ set rmargin 3
 set autoscale fix
 set offsets graph 0.05, graph 0.05, graph 0.08, graph 0.05
 
-# eval log_axis('y', LOW, HIGH): logarithmic, with tics even if the data spans less than a decade,
-# as far as the columns LOW and HIGH show.
+# eval log_axis('y', LOW, HIGH): a logarithmic axis that has tics even if the data spans less than
+# a decade. The columns LOW and HIGH of the first CSV contain the smallest and the largest values.
 digits(axis, span) = axis eq 'x' ? (span < 20 ? '1 2 5' : span < 300 ? '1 3' : '1') : \
     (span < 5 ? '1 1.2 1.5 2 2.5 3 3.5 4 5 6 7 8 9' : span < 30 ? '1 1.5 2 3 5 7' : span < 1000 ? '1 2 5' : '1')
 tics_of(digits) = (tics = '', sum [exponent = -4:8] sum [d = 1:words(digits)] (tics = tics.(tics eq '' ? '' : ', '). \
@@ -53,10 +54,10 @@ log_axis(axis, low, high) = sprintf("stats ARG1 using '%s' name 'low' nooutput; 
     set logscale %s 10; eval sprintf('set %stics (%%s)', tics_of(digits('%s', low_min > 0 ? high_max / low_min : 1e9)))", \
     low, high, axis, axis, axis)
 
-# An axis of numbers of processes: each measured number has a tic, by xtic(counted(column(1))), and
-# some have labels.
+# An axis of numbers of processes. Plots use xtic(counted(column(1))), so that each measured number
+# has a tic, and some of the tics have labels.
 process_axis = "set logscale x 2; set xlabel 'processes'"
 counted(n) = n <= 8 || int(n) % 4 == 0 ? sprintf('%d', n) : ''
 
-# Split a long name of two words into two lines, for a tic.
+# Splits a name of two words with a hyphen into two lines, for the label of a tic.
 in_lines(name) = (hyphen = strstrt(name, '-'), hyphen ? name[1:hyphen]."\n".name[hyphen + 1:*] : name)

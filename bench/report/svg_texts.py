@@ -18,7 +18,7 @@ WIDTHS = {characters: width for group, width in (
     ("ijl'|", 29), ("I.,: ;", 34), ("f/\\-", 36), ("t()[]r", 41), ('"', 46), ("sz?_", 53),
     ("cJkvxy*", 58), ("aeoFLTYZP0123456789", 62), ("bdghnpquS", 64), ("ABCEKVX", 69), ("&DHNGRU@", 77),
     ("OQ+=<>~", 82), ("wMm%W", 98)) for characters in group}
-HEIGHT_ABOVE, HEIGHT_BELOW = 0.73, 0.2  # in font sizes, from the base line: capitals and descenders
+HEIGHT_ABOVE, HEIGHT_BELOW = 0.73, 0.2  # height of capitals and depth of descenders, from the base line, in font sizes
 GAP = 3  # minimum distance in pixels between a text and its neighbours; vertically they may share a pixel
 NAME = "{http://www.w3.org/2000/svg}"
 

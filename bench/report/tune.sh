@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr tune` runs: for each requested shape, jobs of nicbarr_bench in which nicbarr measures its algorithms
-# thoroughly and adds the results to a tuning cache (docs/tuning-cache.md); then a table of the choices, and a page
-# with plots (page.sh). Or it measures the algorithms of Open MPI's coll/tuned instead (tuned_rules.sh).
+# Implements `nicbarr tune`. For each requested shape it starts jobs of nicbarr_bench, in which nicbarr measures its
+# algorithms thoroughly and adds the results to a tuning cache (docs/tuning-cache.md). Then it prints a table of the
+# choices, and writes a page with plots (page.sh). With --write-tuned-rules it measures the algorithms of Open MPI's
+# coll/tuned instead (tuned_rules.sh).
 #
-# The jobs do not read the cache, so each of them measures. All shapes are measured once, then all of them again, so
-# that a minute in which the machine was busy spoils one of several measurements of each shape instead of all of one.
+# The jobs do not read the cache, so each of them measures. All shapes are measured once, then all of them again. If
+# the machine is busy for a minute, this spoils one of several measurements of some shapes, instead of all
+# measurements of one shape.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -48,7 +50,8 @@ command_name='nicbarr tune'
 # shellcheck source=bench/report/command.sh
 . "$here/command.sh"
 
-# The collectives and the range of sizes to measure: bytes of all ranks together, or of the message.
+# The collectives, and the range of sizes to measure. A size is the number of bytes of the message, or of all
+# ranks together.
 declare -A sizes=([barrier]='' [allreduce]=8:4096 [reduce]=8:4096 [allgather]=8:4096 [gather]=8:4096
     [bcast]=8:1048576 [scatter]=8:1048576)
 operations=(barrier allreduce bcast reduce allgather gather scatter)
@@ -179,13 +182,13 @@ advice="nicbarr doctor${hosts[0]:+ --hosts $(IFS=,; echo "${hosts[*]}")} shows w
 job_failed() { # WHAT OUTPUT
     say "$1: the job failed, and is left out:"
     { echo; grep -vE '^[- ]*$|nicbarr: MPI_' "$2" | head -n 5; } >&2
-    # The other jobs would fail, too, perhaps after a timeout each.
+    # The other jobs would probably fail as well, perhaps each of them after a timeout.
     [ $finished -gt 0 ] || fail "the first job failed, and no other is started: $advice"
 }
-say() { # on a terminal it replaces the previous line
+say() { # TEXT: on a terminal, replaces the previous line
     if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; else echo "$1" >&2; fi
 }
-stopped= # the user has interrupted: what was measured until then counts
+stopped= # set if the user interrupts; the results until then are used
 trap 'stopped=yes' INT TERM
 if [ $of_tuned = yes ]; then
     write_tuned_rules
@@ -193,7 +196,7 @@ if [ $of_tuned = yes ]; then
 fi
 
 times=${times:-5} budget=${budget:-1000}
-calls=() # calls of nicbarr_bench; rooted collectives also with a constant root, which is a class of its own
+calls=() # arguments of nicbarr_bench; rooted collectives are also measured with a constant root, as a separate class
 for operation in "${operations[@]}"; do
     calls+=("$operation")
     case $operation in reduce | gather | bcast | scatter) calls+=("$operation --root 0") ;; esac
@@ -208,12 +211,12 @@ job() { # HOSTS PROCESSES-ON-EACH CALL: prints nicbarr's lines
     low=${sizes[${call[0]}]%:*} high=${sizes[${call[0]}]#*:}
     case ${call[0]} in
         barrier) ;;
-        allgather | gather | scatter) # (its sizes are those of one process's part)
+        allgather | gather | scatter) # (nicbarr_bench counts the bytes of one process's part)
             low=$((low / processes)) high=$((high / processes))
             size=(-m "$((low > 1 ? low : 1)):$((high > 1 ? high : 1))") ;;
         *) size=(-m "$low:$high") ;;
     esac
-    # For barriers there is a plot: of the last job of each shape.
+    # The page contains a plot for the barriers of each shape, from the report of the last job.
     [ "$3" != barrier ] || report=(--mca coll_nicbarr_report "$output/shape-$1x$2.json")
     launch "$1" "$2" "${report[@]}" --mca coll_nicbarr_cache "remeasure,$file" \
         --mca coll_nicbarr_tune_budget "$budget" --mca coll_nicbarr_tune_after 20 --mca coll_nicbarr_tune_share 100 \
@@ -264,7 +267,7 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
             if (!((row, made[1]) in chosen)) { names[row] = names[row] FS made[1] }
             seen[row]++
             chosen[row, made[1]]++
-            ours[row, made[1]] += log(made[2] > 0 ? made[2] : 5e-4) # a time printed as 0.000 is less than that
+            ours[row, made[1]] += log(made[2] > 0 ? made[2] : 5e-4) # a time that is printed as 0.000 is less than 0.0005
             own[row, made[1]] += log(made[3] > 0 ? made[3] : 5e-4)
         }
         split("", last)

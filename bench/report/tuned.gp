@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The choice of nicbarr tune for a shape, and how many times faster it is: a row for each row of shape-*.csv.
+# The choices of nicbarr tune for a shape, with the factors by which they are faster: a row for each row of
+# shape-*.csv.
 load 'style.gp'
 stats ARG1 using 'factor' name 'factor' nooutput
 eval picture(760, 80 + 24 * factor_records)

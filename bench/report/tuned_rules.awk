@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Turns the measurements of nicbarr_tuned into a rules file of Open MPI's coll/tuned, and prints a table (tuned_rules.sh).
+# Converts the measurements of nicbarr_tuned to a rules file of Open MPI's coll/tuned, and prints a table.
+# Called by tuned_rules.sh.
 #
 #     awk -v form=FORM -v rules=FILE -v from=TEXT -f tuned_rules.awk LINES
 #
@@ -7,18 +8,19 @@
 #
 #     tuned: COLLECTIVE NODES PROCESSES ROOT BYTES NUMBER NAME SEGMENT FANOUT US Q1 MEDIAN Q3
 #
-# NUMBER and NAME are the algorithm's. The last three are quartiles over the rounds of the time of tuned's own decision
-# divided by the algorithm's. Number 0 is that decision itself, so its quartiles show the noise. Its line comes first, and
-# the lines after it were measured in the same rounds. A class is a collective, a number of processes and a size. It is
-# measured several times: by several jobs, with several roots, on several numbers of nodes. An algorithm gets a rule if in
-# each of these measurements its lower quartile exceeds 1 and the noise's upper quartile. A rule covers the sizes up to the
-# next measured one, or up to half of that if the algorithm is slower than the noise there; the last one covers the sizes up
-# to its double. All other cases are left to tuned.
+# NUMBER and NAME denote the algorithm. The last three values are quartiles over the rounds of the gain, which is the
+# time of the default decision of coll/tuned divided by the time of the algorithm. Number 0 is a second measurement of
+# the default decision, so its quartiles show the noise. Its line precedes the lines of the algorithms that were
+# measured in the same rounds. A class is a collective, a number of processes and a size. It is measured several times:
+# by several jobs, with several roots, and on several numbers of nodes. An algorithm gets a rule if in each of these
+# measurements the lower quartile of its gain exceeds 1 and the upper quartile of the noise. A rule covers the sizes up
+# to the next measured one, or up to half of that if the algorithm is slower than the default decision there. The last
+# rule covers the sizes up to twice its own. In all other cases coll/tuned decides by itself.
 function label(collective) { return "MPI_" toupper(substr(collective, 1, 1)) substr(collective, 2) }
 function max(a, b) { return a > b ? a : b }
 
 BEGIN {
-    # in the order of tuned's numbers
+    # in the order of their numbers in coll/tuned
     split("allgather allreduce barrier bcast reduce", collectives)
     split("0 2 6 7 11", numbers)
 }
@@ -47,12 +49,12 @@ $1 == "tuned:" {
     if ($14 < slow) slower[it] = 1
 }
 
-# Select the best algorithm of a class, and decide whether it gets a rule: choice[class], ruled[class].
+# Selects the best algorithm of a class (choice[class]), and decides whether it gets a rule (ruled[class]).
 function choose(class,    list, n, l, it, rule) {
     n = split(substr(names[class], 2), list, SUBSEP)
     for (l = 1; l <= n; ++l) {
         it = class SUBSEP list[l]
-        if (played[it] != measured[class]) continue # it was left out by some of the jobs
+        if (played[it] != measured[class]) continue # some of the jobs have excluded it
         rule = !(it in unsure)
         if (!(class in choice) || rule > ruled[class] || (rule == ruled[class] && gain[it] > gain[class, choice[class]])) {
             choice[class] = list[l]
@@ -61,8 +63,8 @@ function choose(class,    list, n, l, it, rule) {
     }
 }
 
-# The rules of a collective and a number of processes: to[1..], FIRST LAST NUMBER NAME SEGMENT FANOUT GAIN; LAST may be
-# inf.
+# Stores the rules of a collective and a number of processes in to[1], to[2] and so on, as FIRST LAST NUMBER NAME
+# SEGMENT FANOUT GAIN. LAST may be inf. Returns their number.
 function make_rules(collective, processes, to,    list, n, s, class, count, last, following, best) {
     n = split(sizes[collective, processes], list, " ")
     for (s = 1; s <= n; ++s) {
@@ -80,7 +82,8 @@ function make_rules(collective, processes, to,    list, n, s, class, count, last
 
 function text_own(processes) { return processes " 1  # processes, rules: as tuned decides\n0 0 0 0\n" }
 
-# Bytes, algorithm, fan-out, segment; between rules tuned decides itself (0).
+# Returns the lines of the rules: bytes, algorithm, fan-out and segment size. Algorithm 0 leaves the sizes
+# between the rules to coll/tuned.
 function text_rules(processes, list, count,    r, rule, lines, n, expected) {
     expected = 0
     for (r = 1; r <= count; ++r) {
@@ -96,8 +99,9 @@ function text_rules(processes, list, count,    r, rule, lines, n, expected) {
     return processes " " n "  # processes, rules\n# bytes, algorithm, fan-out, segment\n" lines
 }
 
-# tuned takes the rules of the largest number of processes that does not exceed the communicator's, or else the first
-# ones. So numbers of processes that were not measured or got no rules have entries of their own.
+# coll/tuned applies the rules of the largest number of processes that does not exceed that of the communicator, or
+# else the first rules of the file. Therefore numbers of processes without rules need separate entries, which leave
+# the decision to coll/tuned.
 function text_collective(c,    list, n, p, rules_of, count, blocks, lines, next_free) {
     n = split(sorted[c], list, " ")
     for (p = 1; p <= n; ++p) {
@@ -136,7 +140,7 @@ function json_collective(c,    list, n, p, rules_of, count, lines, where) {
     return lines == "" ? "" : "    \"" collectives[c] "\": [\n" lines "\n    ]"
 }
 
-# Sort the numbers of processes of a collective.
+# Sorts the numbers of processes of a collective.
 function sort_counts(c,    list, n, i, j, swap) {
     n = split(counts[collectives[c]], list, " ")
     for (i = 1; i <= n; ++i)

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `nicbarr tune --write-tuned-rules` does; to be sourced by tune.sh, whose options and functions it uses. Each job
-# (nicbarr_tuned) measures all algorithms of Open MPI's coll/tuned in turns; tuned_rules.awk makes a rules file of their
-# lines, and a table.
+# Implements `nicbarr tune --write-tuned-rules`. To be sourced by tune.sh, whose options and functions it uses. Each job
+# (nicbarr_tuned) measures all algorithms of Open MPI's coll/tuned alternately, and tuned_rules.awk converts the output
+# of the jobs to a rules file and a table.
 #
-# tuned looks up a rule by the arguments of the sender, also where MPI ignores them. In MPI_Gather and MPI_Scatter that
-# is some of the ranks, with MPI_IN_PLACE at the root or with a null datatype elsewhere: they take the rule of 0 bytes,
-# the others another one, and legal programs hang or get wrong results (seen with 4.1.4). So these have no rules. In
-# MPI_Allgather with MPI_IN_PLACE all ranks take the rule of 0 bytes, tuned's own; but who gives a null pointer for the
-# datatype crashes. So it has rules only if it is asked for.
+# coll/tuned looks up a rule by the arguments for the sent data, even where MPI ignores these arguments. In MPI_Gather
+# and MPI_Scatter this concerns only some of the ranks, such as a root with MPI_IN_PLACE, or other ranks with a null
+# datatype. They may apply the rule for 0 bytes while the others apply another rule, so legal programs hang or get
+# wrong results (observed with 4.1.4). Therefore no rules are written for these two collectives. In MPI_Allgather with
+# MPI_IN_PLACE all ranks apply the rule for 0 bytes, which leaves the decision to coll/tuned, but a program that
+# passes a null pointer as the ignored datatype crashes. Therefore rules for MPI_Allgather are only written on
+# request.
 # shellcheck shell=bash
 tuned_collectives=(barrier allreduce bcast reduce)
 tuned_asked_for=(allgather)
 tuned_program=$top/bench/tuned/nicbarr_tuned
 
-# What the file begins with, where it may have comments.
+# Prints the beginning of a rules file in the text format, which may contain comments.
 tuned_from() {
     echo "# Rules of Open MPI's coll/tuned, as nicbarr tune has measured it with Open MPI $(mpirun --version |
         sed -n '1s/.*(Open MPI) *//p'), $date"
@@ -21,7 +23,7 @@ tuned_from() {
     echo "# 0 leaves the decision to tuned."
 }
 
-tuned_jobs() { # lines into $scratch/lines; finished, failed
+tuned_jobs() { # appends the output of the jobs to $scratch/lines; sets finished and failed
     local time shape count each began=$SECONDS left='a while'
     for ((time = 1; time <= times; ++time)); do
         for shape in "${shapes[@]}"; do
@@ -45,7 +47,7 @@ write_tuned_rules() {
     local form=text all
     times=${times:-3} budget=${budget:-300} range=${range:-4:1048576}
     all=$((${#shapes[@]} * times)) finished=0 failed=0
-    ! is_open_mpi 6 || form=json # of a text 6.0.0rc2 takes the rules for 4 processes where there are 2 or 3
+    ! is_open_mpi 6 || form=json # with a text file, 6.0.0rc2 applies rules for 4 processes to communicators of 2 or 3
     run_begins
     echo "$(counted ${#shapes[@]} shape s), $(counted ${#operations[@]} collective s)," \
         "$(counted "$times" time s) each: $(counted $all job s); into $file" >&2

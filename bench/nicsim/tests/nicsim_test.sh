@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, nicsim gives users and scripts wrong results or unclear errors: the papers' table, single games,
-# studies, wrong usage.
+# If this fails, nicsim gives users and scripts wrong results or unclear errors. Tested are the comparison with
+# the papers, single simulations, studies, and wrong arguments.
 #
-# Its data are those of the source tree. Time is simulated, so results do not depend on the machine.
+# nicsim reads the data of the source tree. Time is simulated, so results do not depend on the machine.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 data=$(cd "$here/.." && pwd)
@@ -48,7 +48,7 @@ grep -c ',fitted,' table.csv >fitted
 [ "$(cat fitted)" -eq "$(grep -vc '^#' "$data/paper/fitted.txt")" ]
 verdict $? "fitted are those that fitted.txt names"
 
-spoiled() { # with one change in the data, the table fails
+spoiled() { # NAME SED-SCRIPT FILE: runs `nicsim table` with a changed file
     rm -rf spoiled
     cp -r "$data" spoiled
     chmod -R u+w spoiled
@@ -208,8 +208,9 @@ run scale -n 32 -m infiniband --csv scale.csv
 works "a study" '^nodes|  LoP, us +formula, us$' '^ +32  tree:32 +hosts '
 [ "$(head -n 1 scale.csv)" = 'machine,nodes,algorithm,player,us,packets,group_bytes,lop_us,formula_us,connections,port_bytes' ]
 verdict $? "its columns"
-# Nineteen algorithms, two players, 2 to 32 nodes; a LoP model where hosts disseminate, formulas for pairwise exchange;
-# connections and a port where hosts play.
+# There are rows for nineteen algorithms, executed by NICs and by hosts, and 2 to 32 nodes. Rows of host-based
+# dissemination contain a prediction of the LoP model, rows of pairwise exchange that of the formulas, and rows of
+# host-based barriers the numbers of connections and bytes of a port.
 awk -F, 'NR > 1 {
              ++rows[$2]
              if (NF != 11 || $5 <= 0 || $6 <= 0 || $7 <= 0) { bad = 1 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, `nicsim report` writes a wrong or incomplete page. Small clusters.
+# If this fails, `nicsim report` writes a wrong or incomplete page. Small clusters are simulated.
 #
 # Scripts and data are those of the source tree. The simulation is deterministic.
 set -u
@@ -36,7 +36,7 @@ says nicsim-report 'Command</th><td>nicsim report --data' 'Mean error: [0-9.]* %
 [ "$(grep -c '^ *[0-9]* of 22 ' out)" -eq 22 ] && [ "$(grep -c '^status 0$' nicsim-report/simulation.log)" -eq 22 ]
 verdict $? "22 simulations"
 
-# The contents of the tables that are made from nicsim's.
+# Check the tables that the script derives from those of nicsim.
 row() { # CSV COLUMNS: the row of 16 nodes
     grep '^16,' "nicsim-report/$1" | cut -d , -f "$2"
 }
