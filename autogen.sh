@@ -7,7 +7,7 @@ set -e
 [ $# = 0 ] || usage
 cd "$(dirname "$0")"
 mkdir -p build-aux m4
-# libtool's macros first. autoreconf would copy them itself and check them later, but Autoconf 2.71 considers
-# what it has seen before up to date for a second, and then the tarball lacks these macros.
+# libtool's macros are copied first. autoreconf would also copy them, but within the same second Autoconf
+# 2.71 does not detect that files have changed, so the tarball may lack these macros.
 libtoolize --copy --force --quiet
 exec autoreconf --install --force --warnings=all,no-obsolete

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A demonstration on this machine: MPI_Barrier by nicbarr against Open MPI's function, on this node and on a
-# cluster of four network namespaces that it creates; a real program with nicbarr and without; and the
-# reports that explain the choices. It first installs and builds what is missing (setup.sh), then takes
-# three minutes. Results are kept in _demo. Without root it reports what it leaves out.
+# Demonstrates nicbarr on this machine. It compares nicbarr's MPI_Barrier with Open MPI's function, on
+# this node and on a cluster of four hosts, which are network namespaces. It also runs a real program
+# with nicbarr and without, and prints the reports that explain the choices. First it installs and
+# builds what is missing (setup.sh); the rest takes three minutes. The results are kept in _demo. If
+# parts require root, they are skipped with a message.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
@@ -19,7 +20,7 @@ mkdir "$results"
 if [ "$(id -u)" = 0 ]; then
     trap 'chown -R --reference=. "$results"' EXIT # in a directory of another user, the results belong to that user
 fi
-# The demonstration measures everything itself, and does not touch your jobs' tuning cache.
+# The demonstration measures everything itself, and does not use the tuning cache of other jobs.
 export OMPI_MCA_coll_nicbarr_cache=none OMPI_MCA_coll_nicbarr_tune_share=100
 
 say() { printf '\n== %s\n' "$*"; }
@@ -28,7 +29,7 @@ left_out=()
 show() { # REPORT PICTURE
     [ -s "$1" ] || { echo "(none: the job was not finished)"; return; }
     nicbarr report "$1"
-    local why # on a fast machine a job may end before it has measured a barrier
+    local why # a short job may end before it has measured a barrier
     if why=$(nicbarr report "$1" --plot "$2" 2>&1 > "$results/plot.txt"); then
         echo "(as a picture: $2)"
     else
@@ -36,7 +37,7 @@ show() { # REPORT PICTURE
     fi
 }
 
-tell_load() { # a line if other programs compete for the processors
+tell_load() { # prints a line if other programs compete for the processors
     awk -v processors="$(nproc)" '$1 > processors / 2 {
         printf "load %.0f on %d CPUs: the measurements are unreliable\n", $1, processors }' /proc/loadavg
 }
@@ -44,11 +45,11 @@ tell_load
 
 # ---- this node
 
-# On a busy machine a job may take as long as it needs.
+# The time limit of a job in seconds, which is only reached on a busy machine.
 export most=60
 limited() { timeout "$most" "$@" || echo "(it was not finished after $most s: the machine is busy with other jobs)"; }
 
-# Both barriers take turns in one job.
+# Measures both barriers alternately within one job.
 compare() { # PROCESSES BINDING NAME
     say "$1 processes, $3: nicbarr (A) and Open MPI's own barrier (B), measured alternately in one job"
     # shellcheck disable=SC2086 # the binding is two words
@@ -63,8 +64,8 @@ compare 8 "$unbound" unbound
 
 # ---- a real program
 
-# Jobs without and with nicbarr take turns for 20 s, three of each at least. (A busy machine takes minutes; no job
-# begins after $most s.) Measuring takes 1 % of their time, as by default.
+# Starts jobs without and with nicbarr alternately for 20 s, and at least three of each. On a busy machine this
+# may take longer, but no job begins after $most s. Tuning takes 1 % of their time, as it does by default.
 lammps() { # WHERE MPIRUN-ARGUMENT...
     local where=$results/lammps-$1 round=0 began=$SECONDS side
     shift
@@ -78,8 +79,8 @@ lammps() { # WHERE MPIRUN-ARGUMENT...
             grep -E '^ +500 ' "$where-$side.txt" >> "$where.energies"
         done
     done
-    # The ratio of each pair of successive jobs. There are few pairs, so the output gives their range, and omits what
-    # differs between jobs.
+    # Prints the ratios of pairs of successive jobs. As there are only few pairs, their range is printed instead of
+    # quartiles.
     awk '$1 == "without" { before = $2; without += $2 }
          $1 == "with" { with += $2; r[++n] = before / $2 }
          END {
@@ -104,7 +105,7 @@ lammps node mpirun -np 2 --bind-to core
 
 # ---- four hosts
 
-# Runs in the shell of nethosts, once for everything on these hosts.
+# Runs in the shell of nethosts, so that all measurements on these hosts use the same ones.
 on_hosts() { # KIND-OF-NIC...
     local nic
     for nic; do
@@ -138,7 +139,8 @@ fi
 say "what nicbarr measured in the first job, and what it chose"
 show "$results/report-2-bound.json" "$results/report.svg"
 
-# On a quiet machine the ratio of the medians is close to the median of the ratios.
+# Prints a line of the summary. On an idle machine the ratio of the medians is close to the median of the
+# ratios; otherwise the line ends in "?".
 row() { # NAME FILE
     awk -v name="$1" '
         NF == 4 && sub("^A/", "", $1) { raw = $1; next } # the best one

@@ -4,7 +4,8 @@
 #
 #     ./packages.sh [DIRECTORY]       # puts them into DIRECTORY (_packages)
 #
-# Installs the build dependencies, as root or by sudo. Builds in a copy, so the checkout does not change.
+# The script installs the build dependencies, as root or by sudo. It builds in a copy of the checkout, which is
+# not changed.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"

@@ -5,8 +5,9 @@
 #     ./release.sh               # the tarball, the packages for Debian, and their SHA-256 go into _release
 #     ./release.sh --tarball     # the tarball alone
 #
-# Packages are built, installed, used and removed in chroots, which takes root and half an hour (tests/packages.sh). It
-# ends with the command that tags the commit, and tags nothing itself. CONTRIBUTING.md lists the steps before.
+# The packages are built, installed, used and removed in chroots (tests/packages.sh), which requires root and takes
+# half an hour. At the end the script prints the command that tags the commit, but does not execute it. CONTRIBUTING.md
+# lists the steps that precede a release.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Make this checkout ready to run: install missing Debian packages, configure, build, and install into the tree
-# (_install). Apart from those packages nothing outside the tree is written.
+# Prepare this checkout for use: install missing Debian packages, configure, build, and install into the tree
+# (_install). Apart from these packages, nothing outside of the tree is changed.
 #
 #     ./setup.sh [build|check]
 #
-# build: what is needed to build and to run mpirun (demo.sh). check: also what the tests need (test.sh). Both scripts
-# call it; another call does only what is left to do. When root calls it in another user's directory, the files belong
-# to that user.
+# With `build` it installs the packages that are needed to build and to run mpirun (called by demo.sh), and with
+# `check` also those that the tests need (called by test.sh). If it is called again, it only does what remains to be
+# done. If root calls it in the directory of another user, the files will belong to that user.
 set -eu
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
@@ -17,7 +17,7 @@ cd "$(dirname "$0")"
 packages="autoconf automake bpftool clang g++ gcc gnuplot-nox help2man iproute2 lammps libbpf-dev libjansson-dev
     libopenmpi-dev libseccomp-dev libsodium-dev libtool make openmpi-bin pkg-config"
 written=". configure build-aux _build _install _demo _apt.log _autogen.log _make.log _install.log"
-large= # tests that need these are skipped without them
+large= # optional packages: tests that need them are skipped if they are missing
 if [ "${1-build}" = check ]; then
     large=chromium
     written="$written _test"
@@ -30,7 +30,7 @@ fi
 say() { echo "== $*"; }
 
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
-    # One line for other distributions: what the build needs, then what is optional.
+    # For other distributions, the required and the optional packages are only listed.
     cat >&2 << 'EOS'
 setup.sh: there is no apt here, so install what follows and build as README.md says under "Elsewhere". Fedora: autoconf automake libtool gcc gcc-c++ make pkgconf-pkg-config openmpi-devel jansson-devel libseccomp-devel libsodium-devel gnuplot help2man; for the kernel NIC clang bpftool libbpf-devel iproute, for RDMA rdma-core-devel, for `make check` libcmocka-devel. Ubuntu: as Debian (bpftool: linux-tools-common).
 EOS
@@ -72,7 +72,7 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of words
     install_packages $missing ||
         { tail -n 20 _apt.log >&2; echo "setup.sh: apt-get failed; see _apt.log" >&2; exit 1; }
-    rm -f _build/config.status # more may be buildable now: the kernel NIC, the tests
+    rm -f _build/config.status # the new packages may permit more to be built: the kernel NIC, the tests
 fi
 if [ -n "$large" ] && is_missing $large; then
     say "installing $large"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The tests, from a bare checkout: installs and builds what is missing (setup.sh), and runs
+# Run the tests. The script also works in a fresh checkout, because it first installs and builds what is missing
+# (setup.sh). Forms:
 #
 #     ./test.sh                  the short form, a quarter of an hour: unit tests, also under sanitizers, static
 #                                analysis, and for each NIC, messages, Open MPI 4.1 and 5.0 the tests that find
@@ -11,10 +12,10 @@
 #                                by the seed; none of these begins later than 25 minutes after the start
 #     ./test.sh PART...          only these parts (tests/parts lists them), or unit tests by name
 #
-# Some parts need root: chroots, network namespaces, virtual machines. Without it they are skipped with a line. Parts
-# that start jobs run one after the other; others run beside them at low priority. Each verdict is a line with the
-# seconds that the test took, and a failure says how to repeat it with its seed: NICBARR_SEED determines all random
-# choices. Logs are in _test/.
+# Some parts require root, for chroots, network namespaces or virtual machines. Without root they are skipped with a
+# message. Parts that start jobs run one after the other, and the other parts run concurrently with them, at low
+# priority. For each test the script prints a line with its verdict and duration, and after a failure the command
+# that repeats the test with the same seed (NICBARR_SEED), which determines all random choices. Logs are in _test/.
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/tools/usage.sh"
@@ -43,7 +44,7 @@ mkdir "$logs"
 
 # ---- verdicts
 
-# Count a verdict and print it, with the standard input as details. May be called concurrently.
+# Records a verdict and prints it, followed by the standard input as details. May be called concurrently.
 tell() { # PASS|FAIL|SKIP NAME SECONDS
     {
         flock 9
@@ -54,7 +55,8 @@ tell() { # PASS|FAIL|SKIP NAME SECONDS
 }
 total() { grep -c "^ *[0-9]* s  $1 " "$logs/verdicts"; }
 
-# A command that passes, fails, or is skipped (77) as a whole; its output is shown if it fails. Returns its status.
+# Runs a command as one test, which passes, fails or is skipped (77). Shows its output if it fails. Returns its
+# status.
 step() { # NAME COMMAND...
     local name=$1 log began=$SECONDS status
     log=$logs/$(echo "$1" | tr -c 'a-zA-Z0-9\n' _).log
@@ -72,8 +74,8 @@ step() { # NAME COMMAND...
     return $status
 }
 
-# A program or script of the tests. These variables lead it to the build and the sources; it writes into $logs. One that
-# hangs is ended, so that the others still run: none takes a third of the limit.
+# Runs a program or script of the tests, which finds the build and the sources by variables, and writes into $logs. If
+# it hangs, it is terminated, so that the remaining tests are run. (No test takes more than a third of the limit.)
 play() { timeout --foreground -k 10 2700 env -C "$logs" builddir="$top/_build" srcdir="$top" "$@"; }
 
 two_at_a_time() ( # COMMAND NAME, for each NAME; in a subshell, which has no other children
@@ -86,7 +88,7 @@ two_at_a_time() ( # COMMAND NAME, for each NAME; in a subshell, which has no oth
     wait
 )
 
-# The value of a Makefile variable.
+# `listed VARIABLE` prints the value of a variable of the Makefile.
 list_of='make -s --no-print-directory --eval "listed: ; @echo \$($list)" listed'
 listed() { (cd _build && list=$1 && eval "$list_of"); }
 quiet_make() { make -s --no-print-directory -j"$(nproc)" "$@"; }
@@ -104,14 +106,14 @@ unit() {
     two_at_a_time one_unit $programs
 }
 
-# Programs that jobs run, and libraries that scripts preload.
+# A Makefile function call that lists the programs that are run in jobs, and the libraries that scripts preload.
 job_programs='filter-out $(unit_programs) $(fibre_programs),$(check_PROGRAMS) $(check_LTLIBRARIES)'
 programs() {
     # shellcheck disable=SC2046 # words
     step "build of the test programs" quiet_make -C _build $(listed "$job_programs")
 }
 
-read -ra built_sources < <(listed BUILT_SOURCES) # `make TARGET` would not build these first
+read -ra built_sources < <(listed BUILT_SOURCES) # `make TARGET` would not build these before TARGET
 build_with() { # FLAGS DIRECTORY TARGETS...
     mkdir -p "$2" && cd "$2" &&
         { [ -e config.status ] || ../configure --quiet --disable-man --enable-werror --prefix="$PWD/../_install-${2#_build-}" \
@@ -120,7 +122,8 @@ build_with() { # FLAGS DIRECTORY TARGETS...
 }
 
 asan_build() { (build_with "-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" _build-asan "$@"); }
-# Open MPI itself leaks at exit; valgrind checks our own allocations.
+# Leaks are not detected here, because Open MPI itself leaks at exit. valgrind_job checks the allocations of
+# nicbarr.
 one_sanitized() { step "sanitized ${1##*/}" env ASAN_OPTIONS=detect_leaks=0 "_build-asan/$1"; }
 sanitized() {
     # shellcheck disable=SC2086 # words
@@ -158,7 +161,8 @@ sanitized_jobs() {
         step "sanitized messages, mtl/myr" sanitized_job 3 programs/player --program "$logs/asan.program"
 }
 
-# Threads of one process as the members of a group, so that ThreadSanitizer sees the memory that they share.
+# The members of a group are threads of one process, because ThreadSanitizer does not support memory that is
+# shared between processes.
 one_threaded() { step "threaded ${1##*/}" env NICBARR_THREADS=1 TSAN_OPTIONS=halt_on_error=1 "_build-tsan/$1"; }
 tsan_build() { (build_with "-O1 -fsanitize=thread" _build-tsan "$@"); }
 threaded() {
@@ -168,12 +172,12 @@ threaded() {
     done
     step "threaded build" tsan_build "${programs[@]}" || return
     for name in "${programs[@]}"; do
-        one_threaded "$name" # alone, as its threads lack processors anyway
+        one_threaded "$name" # one at a time, because each has more threads than there are processors
     done
 }
 
-# Errors and leaks with a function of ours in their stack. Libraries are unloaded, and others may be mapped at the
-# same address, so valgrind keeps the symbols of unloaded ones.
+# Fails if the stack of an error or leak contains a function of nicbarr. valgrind keeps the symbols of unloaded
+# libraries, because others may be mapped at the same address later.
 under_valgrind() {
     . ./env.sh
     tests/programs/run.sh draw "$logs/valgrind.program" "$NICBARR_SEED" --length 200 || return
@@ -185,17 +189,19 @@ under_valgrind() {
 }
 valgrind_job() { step "valgrind" under_valgrind; }
 
-# Debian 12's version, as others break lines differently or report other errors.
+# Skips a check unless the program has the version of Debian 12, because other versions break lines differently
+# or report other errors.
 wanted() { # PROGRAM VERSION
     "$1" --version
     "$1" --version | grep -Ewq "(version:?|Cppcheck) ${2//./\\.}" || { echo "$1 $2 is required"; return 77; }
 }
-# The paths and the version that the Makefiles define for the compiler, as empty strings.
+# Prints the definitions of paths and of the version that the Makefiles pass to the compiler, with empty strings
+# as values.
 paths_defined() { git grep -ohE -e "-D[A-Z_]+='\\\\?\"" -- '*.mk' configure.ac | sed "s/'.*/\"\"/" | sort -u; }
 formatted() {
     wanted clang-format 14 && git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
 }
-# The kernel's verifier checks the BPF program.
+# The BPF program is excluded, because the verifier of the kernel checks it.
 cpp_checked() {
     local defined
     mapfile -t defined < <(paths_defined)
@@ -230,13 +236,14 @@ analysis() {
 }
 clang_tidy() { step "clang-tidy" tidied; }
 
-# The unit tests have been run already; VERBOSE prints the log of what fails.
+# Only two tests are run, because the part `unit` runs all of them. With VERBOSE=1 the logs of failed tests are
+# printed.
 distcheck() {
     step "distcheck" make -s -C _build distcheck VERBOSE=1 distcheck_tests='docs/example tests/unit/schedule_test'
 }
 
-# In the release of Debian that has this series of Open MPI. If it is this machine's own release, all of that has been
-# tested already.
+# Builds, or runs a script, in a chroot with the release of Debian that contains this series of Open MPI. This is
+# skipped if this machine has the same series, because the other parts have tested it.
 other_build="mkdir -p /build && cd /build && { [ -e config.status ] || /nicbarr/configure --quiet --prefix=/build/_install; } &&
     make -s -j$(nproc) && list='$job_programs' && make -s -j$(nproc) \$($list_of)"
 with_openmpi() { # SERIES DEBIAN [SCRIPT]
@@ -277,8 +284,8 @@ run_lane() { # LANE SECONDS PART-LINES
         fi
     done 3<<< "$3"
 }
-run_parts() { # SECONDS PART-LINES: none begins so many seconds after the start
-    set -m # so that the process group ends with this script
+run_parts() { # SECONDS PART-LINES: no part begins later than SECONDS after the start
+    set -m # the job gets a process group, which can be killed as a whole
     {
         renice -n 10 $BASHPID > /dev/null
         run_lane beside "$@"
@@ -296,7 +303,7 @@ table() { grep -v '^#' tests/parts | grep .; }
 named_parts() { # PART...
     local name all
     all=$(table | awk '{ print $3 }'; echo "$unit_programs $(listed fibre_programs)" | tr ' ' '\n')
-    echo "jobs programs" # that scripts call
+    echo "jobs programs" # scripts run these programs
     for name; do
         if ! grep -qxF -- "$name" <<< "$all"; then
             echo "test.sh: there is no part $name; tests/parts has them" >&2
@@ -305,7 +312,7 @@ named_parts() { # PART...
         echo "jobs $name"
     done
 }
-touched_parts() { # parts of the long form whose own files, or those named in tests/parts, have changed
+touched_parts() { # prints the parts of the long form whose files (their own, and those in tests/parts) have changed
     local lane length part prefixes prefix
     git diff --name-only "$since" > "$logs/changed"
     table | shuf --random-source=<(yes "$NICBARR_SEED") | while read -r lane length part prefixes; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of the documents, made from the results of benchmarks, which are in bench/results/.
+"""Writes the tables of the documents, from results of benchmarks in bench/results/.
 
     bench/figures.py                              prints each table in a document that differs
                                                   from its results, and fails if there is one
@@ -9,13 +9,14 @@
     bench/figures.py store KIND FILE COMMAND...   adds a run to FILE: its rows from the input, one JSON
                                                   object a line; machine, date and commit are added
 
-A document has a table between the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures -->: the rows
-of bench/results/NAME.json whose KEY is VALUE. `summary` draws on several files (SUMMARY), and rivals shows
-the medians of some sizes (SHOWN). Both are also pictures (PICTURES). A file has the KIND of its table and
-its runs. Each run has its command, date, machine and commit, and what was not recorded. To repeat a
-measurement, remove the file, and call the command with -j FILE.
+In a document, the lines <!-- figures: NAME [KEY=VALUE] --> and <!-- /figures --> enclose a table, which
+contains the rows of bench/results/NAME.json whose KEY is VALUE. The table `summary` contains rows of
+several files (SUMMARY), and the table `rivals` the medians for some sizes (SHOWN). There is also a picture
+of each of these two tables (PICTURES). A file contains the KIND of its table, and runs with their command,
+date, machine and commit, and a note about what was not recorded. To repeat a measurement, remove the file,
+and call the command with -j FILE.
 
-A ratio or time in a row is a list of first quartile, median and third quartile; null: not recorded.
+A ratio or time in a row is a list of first quartile, median and third quartile, which are null if not recorded.
 """
 import difflib
 import json
@@ -29,8 +30,8 @@ import time
 import pictures
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-COMPONENTS = ["tuned", "han", "acoll", "adapt", "xhc", "ucc"]  # the others in rivals.json are no components
-SHOWN = {None, 8, 512, 4096, 65536, 1 << 20}  # the bytes that tables of the documents show
+COMPONENTS = ["tuned", "han", "acoll", "adapt", "xhc", "ucc"]  # rivals.json also has MPICH and UCX, which are not components
+SHOWN = {None, 8, 512, 4096, 65536, 1 << 20}  # sizes in bytes in the tables of the documents
 MARKED = re.compile(r"(<!-- figures: (\S+?)(?: (\w+)=(\S+))? -->\n\n).*?(\n<!-- /figures -->)", re.S)
 
 
@@ -81,7 +82,9 @@ def rivals(rows, whole):
 
 
 def startup(rows):
-    """A line for each measured job. What differs from the first run is in the first columns."""
+    """Yields a table with a line for each measured job. The first columns contain its properties, as far as they
+    differ from the defaults.
+    """
     def lines():
         for run, row in rows:
             where = hosts(row["layout"])
@@ -101,13 +104,13 @@ def startup(rows):
 
 
 def written(values, others=()):
-    """Format values with the most decimals that any of them, or of others, was stored with."""
+    """Formats values with the maximum number of decimals of all values and others, as they were stored."""
     decimals = max(len(str(value).partition(".")[2]) for value in [*values, *others])
     return [f"{value:.{decimals}f}" for value in values]
 
 
 def in_turns(runs):
-    """Ratios of several runs: their medians, and the range of all quartiles."""
+    """Formats the ratios of several runs as their medians and the range of all quartiles."""
     medians = [values[1] for values in runs]
     quartiles = [value for values in runs for value in (values[0], values[2]) if value is not None]
     text = "**" + ", ".join(written(medians, quartiles)) + "**"
@@ -163,7 +166,8 @@ def aim(key, runs):
     return f"{wanted}" + ("" if reached else " *not reached*")
 
 
-# The README's summary: where, the file of results, the layout in it, and the keys of nicbarr's time and of the ratio.
+# The lines of the README's summary: first column, file of results, layout in that file, and the keys of
+# nicbarr's time and of the ratio.
 SUMMARY = [
     ("one node, 2 processes", "node", "2, a CPU each", "nicbarr", "times_faster"),
     ("one node, 16 processes", "node", "16, bound", "nicbarr", "times_faster"),
@@ -176,7 +180,7 @@ SUMMARY = [
 
 
 def summarized():
-    """For each line of SUMMARY: where, the keys, and the rows of its runs."""
+    """Yields for each line of SUMMARY its first column, the keys, and the rows of the runs."""
     for where, name, layout, nicbarr, faster in SUMMARY:
         runs = load(f"bench/results/{name}.json")["runs"]
         yield where, nicbarr, faster, [row for run in runs for row in run["rows"] if row["layout"] == layout]
@@ -189,13 +193,15 @@ def summary():
 
 
 def summary_picture():
-    """How many times faster nicbarr's barrier is, for each line of the summary."""
+    """Returns a picture of the factors by which nicbarr's barrier is faster, for each line of the summary."""
     return pictures.bars([(where, [run[faster] for run in runs]) for where, _, faster, runs in summarized()],
                          "times faster than Open MPI's own barrier (1: as fast); lines: quartiles")
 
 
 def rivals_picture():
-    """For each layout, the ratio of the fastest component's time to nicbarr's, by operation and bytes."""
+    """Returns a picture of the ratios of the fastest component's time to nicbarr's, for each layout, by operation and
+    bytes.
+    """
     panels = {}
     for run in load("bench/results/rivals.json")["runs"]:
         for row in run["rows"]:
@@ -284,7 +290,7 @@ def found(pattern, text):
 
 
 def machine():
-    """What a reader must know of this machine; no host names."""
+    """Returns the properties of this machine that are stored with results, without host names."""
     return {
         "processors": os.cpu_count(),
         "processor": found(r"^model name\s*: (.*)$", output("cat", "/proc/cpuinfo")),
@@ -296,7 +302,7 @@ def machine():
 
 
 def dump(results):
-    """JSON with one line per row, so that diffs are readable."""
+    """Formats results as JSON with one line per row, so that diffs are readable."""
     rows = [row for run in results["runs"] for row in run["rows"]]
     frame = {**results, "runs": [{**run, "rows": [f"row {id(row)}" for row in run["rows"]]} for run in results["runs"]]}
     text = json.dumps(frame, indent=1)

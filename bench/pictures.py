@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The forms of pictures in the documents, as SVG. figures.py has the data, and writes the files."""
+"""Functions that draw the pictures of the documents as SVG. figures.py passes the data, and writes the files."""
 import math
 
 BLUE, GREY, BLACK = "#4a90c2", "#d0d0d0", "#000000"
@@ -30,8 +30,8 @@ class Drawing:
 
 
 def bars(lines, caption):
-    """A horizontal bar for each (label, runs). A run is a first quartile, median and third quartile: the bar ends at
-    the mean of the runs' medians, and a thin line shows the range of all quartiles.
+    """Draws a horizontal bar for each (label, runs). A run consists of first quartile, median and third quartile. The
+    bar ends at the mean of the runs' medians, and a thin line shows the range of all quartiles.
     """
     left, unit, high = 400, 45, 26
     most = math.ceil(max(run[2] for _, runs in lines for run in runs))
@@ -63,8 +63,9 @@ def size_name(size):
 
 
 def curves(panels, caption):
-    """A panel for each (title, curves), in two columns. A curve is a name with a list of (bytes, ratio), both on
-    logarithmic axes; one of 0 bytes is a square at the left edge. A name has the same colour in all panels.
+    """Draws a panel for each (title, curves), in two columns. A curve is a name with a list of (bytes, ratio), on
+    logarithmic axes. If bytes are 0, the point is a square at the left edge. A name has the same colour in all
+    panels.
     """
     wide, tall, left, between, top = 360, 150, 50, 65, 90
     points = [point for _, named in panels for curve in named.values() for point in curve]

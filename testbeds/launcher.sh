@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How mpirun reaches the hosts of a test bed; to be sourced by bash, with `here` the bed's directory, whose `run` runs a
-# command on a host.
+# Determines how mpirun starts processes on the hosts of a test bed. To be sourced by bash, with `here` set to the
+# directory of the test bed, whose script `run` runs a command on a host.
 #
 #     reach HOSTS PER-HOST NAME NETWORK      sets `list` to the argument of mpirun's option --host, with PER-HOST slots
 #                                            on each of the hosts NAME1 to NAMEn, and `launcher` to the other
@@ -8,27 +8,27 @@
 # shellcheck shell=bash
 # shellcheck source=ompi/jobs.sh
 . "$here/../../ompi/jobs.sh"
-unset OMPI_MCA_btl # hosts need a network
-# Processes are not bound unless the arguments say so: each host believes that it has all processors of this machine,
-# and all would use the same one.
+unset OMPI_MCA_btl # a setting for one node would exclude the network
+# By default processes are not bound: each host has all processors of this machine, so Open MPI would bind the
+# processes of all hosts to the same processor.
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
-# For the same reason Open MPI does not know that there are more processes than processors: a waiting process would
-# keep the processor from the one that it waits for, for milliseconds.
+# For the same reason Open MPI does not detect that there are more processes than processors. Without yielding, a
+# process that polls would keep a processor for milliseconds while the process that it waits for needs it.
 export OMPI_MCA_mpi_yield_when_idle=1
-# The hosts' processes stay in mpirun's session. Linux first divides processors among sessions (sched_autogroup), so a
-# process that yields does not give way to one of another session, whereas processes on real hosts never compete.
-# That alone made nicbarr's barrier of 16 hosts take 280 us instead of 105, and Open MPI's over TCP 560 instead
-# of 470.
+# The processes of all hosts stay in mpirun's session. Linux divides processors among sessions first
+# (sched_autogroup), so in separate sessions a process that yields would not give way to processes of other hosts.
+# Processes on real hosts do not compete in this way. With separate sessions, a barrier of 16 hosts took 280 us
+# instead of 105 with nicbarr, and 560 us instead of 470 with Open MPI over TCP.
 reach() {
     local agent=$here/../agent
-    export TESTBED_RUN=$here/run # for the agent
+    export TESTBED_RUN=$here/run # read by `agent`
     list=$(seq -s , -f "$3%g:$2" 1 "$1")
     if is_open_mpi 4; then
         launcher=(--mca plm rsh --mca plm_rsh_agent "$agent" --mca plm_rsh_no_tree_spawn 1
             --leave-session-attached --mca orte_keep_fqdn_hostnames 1 --mca oob_tcp_if_include "$4")
     else
-        # mpirun recognizes its own host only by the hostname, and maps by processor, which would put all processes on
-        # the first host.
+        # mpirun only recognizes its own host by the hostname. By default it maps processes by processor, and would
+        # place all of them on the first host.
         list=host1${list#"${3}1"}
         map_by slot:oversubscribe
         launcher=(--prtemca plm ssh --leave-session-attached --prtemca plm_ssh_agent "$agent"

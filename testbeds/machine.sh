@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Virtual machines, each with a kernel of its own, that see this machine's files; to be sourced by bash (verbshosts,
-# testbeds/machines/machines). The processors are emulated. All machines run one job, whose status is the first
-# one's. $machine_work is a directory of this machine while they run, and its directory out is /run/out in all of them.
+# Functions that start virtual machines with separate kernels and emulated processors, which share the files of this
+# machine. To be sourced by bash (verbshosts, testbeds/machines/machines). All machines run the same job; its status is
+# that of the first machine. While they run, $machine_work is a directory on this machine, whose subdirectory out is
+# /run/out in all virtual machines.
 #
 #     machine_job COMMAND...             what each runs, in this directory, with these variables and functions. The
 #                                        variable `machine` is its own number
@@ -35,11 +36,11 @@ machine_share() { # DIRECTORY NAME OPTIONS
     echo -fsdev "local,id=$2,path=$1,security_model=none$3" -device "virtio-9p-pci,fsdev=$2,mount_tag=$2"
 }
 
-# It ends with this script, however that ends.
-# If a machine can have only one processor, qemu omits memory barriers, and a network card may then miss an interrupt
-# and stop. So each could have one more than it uses.
-# no_timer_check: otherwise Linux counts timer interrupts for a moment as it boots, and panics if the emulated
-# processor has not run meanwhile, as on a busy machine.
+# A machine ends when this script ends, for whatever reason (pdeathsig). maxcpus: if a machine cannot have more than
+# one processor, qemu omits memory barriers, so a network card may miss an interrupt and stop. Therefore each machine
+# could have one more processor than it uses. no_timer_check: otherwise Linux counts timer interrupts for a short
+# time when it boots, and panics if there are none because this machine is busy and the emulated processor does not
+# run.
 machine_start() { # NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
     # shellcheck disable=SC2046 # words
     setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -machine q35 \
@@ -59,7 +60,7 @@ machine_wait() { # SECONDS
     while kill -0 "$first" 2> /dev/null && [ ! -e "$out/.status" ] && [ $SECONDS -lt $end ]; do
         sleep 0.1
     done
-    for _ in $(seq 50); do # it ends by itself
+    for _ in $(seq 50); do # it is shutting down
         if [ ! -e "$out/.status" ] || ! kill -0 "$first" 2> /dev/null; then break; fi
         sleep 0.1
     done

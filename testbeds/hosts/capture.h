@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets in pcap files, the format of tcpdump. The switch writes these files, spray replays them,
- * and tcpdump displays them. */
+ * Packets in pcap files, the format of tcpdump. The switch writes these files, which tcpdump
+ * displays and the test program spray sends again. */
 #ifndef NETHOSTS_CAPTURE_H
 #define NETHOSTS_CAPTURE_H
 

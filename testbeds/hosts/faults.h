@@ -2,9 +2,9 @@
 /*
  * The faults that the switch injects, which are firewalls and random faults drawn from a seed.
  *
- * The switch calls this for each packet that it may affect, in the order of arrival. The same
- * number of random numbers is drawn for each packet, regardless of its fate. For a given seed,
- * packet number n therefore always has the same fate. */
+ * The switch calls these functions for each packet that is subject to faults, in the order of
+ * arrival. For each packet they draw the same number of random numbers, whatever happens to it.
+ * With a given seed, the faults of packet number n are therefore always the same. */
 #ifndef NETHOSTS_FAULTS_H
 #define NETHOSTS_FAULTS_H
 

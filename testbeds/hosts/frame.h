@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An Ethernet frame in the form in which packet sockets receive and send it. It follows a header
- * that describes the work that the kernel leaves to the network card, such as the checksum.
+ * An Ethernet frame in the form in which packet sockets receive and send it. Before the frame there
+ * is a header that describes the work that the kernel leaves to the network card, such as the
+ * checksum.
  *
  * Called by the switch. Only frames with one whole UDP datagram over IPv4, or over IPv6 without
  * extension headers, are parsed. Fragments and segmentation offload are not supported.
@@ -36,8 +37,8 @@ bool frame_find_udp(const struct frame *frame, struct frame_udp *udp);
 /* Computes the datagram's checksum if the kernel has left that to the card. */
 void frame_complete(struct frame *frame, const struct frame_udp *udp);
 
-/* Flips bit `bit` of the payload of a complete frame. With `repair` the checksum is recomputed;
- * otherwise no program receives the packet. */
+/* Flips bit `bit` of the payload of a complete frame. With `repair` the checksum is recomputed, so
+ * that a program receives the damaged packet, which the kernel drops otherwise. */
 void frame_flip(struct frame *frame, const struct frame_udp *udp, size_t bit, bool repair);
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How mpirun reaches the first NETHOSTS_HOSTS hosts that nethosts has created, with NETHOSTS_PER_HOST processes on
-# each; to be sourced by bash, with `here` this directory.
+# Sets the options by which mpirun starts processes on the first NETHOSTS_HOSTS hosts that nethosts has created,
+# with NETHOSTS_PER_HOST processes on each. To be sourced by bash, with `here` set to this directory.
 # shellcheck shell=bash
 # shellcheck source=testbeds/launcher.sh
 . "$here/../launcher.sh"

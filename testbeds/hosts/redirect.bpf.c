@@ -23,8 +23,8 @@ int redirect(struct __sk_buff *packet)
         0 == port[to[ETH_ALEN - 1]]) {
         return DROP;
     }
-    /* The packet type must be reset, because the packet was classified as being for another
-     * host. */
+    /* The kernel has classified the packet as one for another host, and would drop it at its
+     * destination. */
     if (bpf_skb_change_type(packet, PACKET_HOST) < 0) {
         return DROP;
     }

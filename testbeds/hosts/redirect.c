@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * redirect: the fastest switch of nethosts, for measurements. The kernel redirects packets from
- * host to host by their Ethernet address; see redirect.bpf.c. This switch supports neither faults
- * nor counters.
+ * host to host by their Ethernet addresses; see redirect.bpf.c. There are no faults and no
+ * counters.
  *
  *     redirect INTERFACE...
  *

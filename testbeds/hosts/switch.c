@@ -8,10 +8,10 @@
  * end of each host's cable. Interface number i (from 1) leads to host i. Prints "ready" when hosts
  * may begin. On SIGUSR1, and when it is terminated by SIGTERM, it prints its counters in one line.
  *
- * Only UDP packets (with --port, only UDP packets of one port) are subject to faults. All other
+ * Only UDP packets are subject to faults, and with --port only those from or to one port. All other
  * packets are forwarded immediately, unchanged and in order. A delayed packet is sent before any
- * packet that arrives after its due time. TCP frames may be larger than a packet (segmentation
- * offload), and are forwarded as they are. */
+ * packet that arrives after its due time. TCP frames may be larger than the MTU (segmentation
+ * offload), and are forwarded without being split. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
@@ -159,7 +159,7 @@ static void damage(struct network_switch *sw, struct frame *frame, const struct 
     sw->count.repaired += fate->repaired;
 }
 
-/* Forwards the frame after that delay, to all ports to which it has to be forwarded. */
+/* Forwards the frame to all ports that must receive it, after a delay. */
 static void forward_later(struct network_switch *sw, uint32_t from, const struct frame *frame,
                           uint64_t hold_ns)
 {
@@ -244,7 +244,8 @@ static int open_socket(const char *interface)
         setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0) {
         fail("packet socket");
     }
-    /* Without the privilege for a larger buffer, the limit of unprivileged users applies. */
+    /* Without the necessary privilege, the size of the buffer is subject to the limit of the
+     * system. */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) < 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     }

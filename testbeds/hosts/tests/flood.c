@@ -2,11 +2,11 @@
 /*
  * Sends many UDP packets from one host to another, and counts those that arrive.
  *
- * Called by switch_test.sh within nethosts, to test the switch. One process has a socket on both
- * hosts. After some packets it sends a fence, a packet to another port, which the switch exempts
- * from faults and which does not overtake any packet. When the fence has arrived, all packets
- * before it have also arrived, unless they are lost or delayed. Therefore no queue overflows,
- * regardless of the speed of either side.
+ * Called by switch_test.sh within nethosts, to test the switch. A single process has sockets on
+ * both hosts. After each batch of packets it sends a fence, which is a packet to another port that
+ * the switch exempts from faults. Since a fence does not overtake packets, all packets before it
+ * have arrived when it arrives, unless they were lost or delayed. By waiting for the fence the
+ * process therefore prevents queues from overflowing.
  *
  * A packet contains its number and the time when it was sent. Its other bytes are derived from
  * these, so that damage is detected. */

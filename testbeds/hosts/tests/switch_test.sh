@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, tests and experiments on nethosts run on another network than they claim. Each fault must occur as
-# often as requested, only to the selected packets, and the switch's counts must agree with what arrives. nethosts must
-# leave nothing behind.
+# If this fails, tests and experiments on nethosts run on a network with other properties than requested. Each fault
+# must occur as often as requested, and only to the selected packets. The counters of the switch must agree with the
+# packets that arrive. nethosts must leave nothing behind.
 #
-# Bounds of counts are 7 standard deviations wide: a correct switch would fail once in 10^11 runs, if the seed were not
-# fixed anyway (NICBARR_SEED sets another).
+# Counts may differ from the expected value by 7 standard deviations. With random seeds, a correct switch would fail in
+# one of 10^11 runs, but the seed is fixed (NICBARR_SEED sets another one).
 . "$(dirname "$0")/../../../tests/component/common.sh"
 seed=1
 . "$srcdir/tests/component/hosts_common.sh"
@@ -23,16 +23,17 @@ flooded() {
     timeout -k 5 120 "$nethosts" --switch --port 9000 --seed "$seed" "${options[@]}" --shell "$hosts" \
         "$flood" "$@" > "$scratch/out" 2>&1
 }
-# The switch's and the receiver's counts, by name: "lost", "duplicated", ..., "whole", "again", ...
+# Prints a count of the switch ("lost", "duplicated", ...) or of the receiver ("whole", "again", ...).
 counted() { grep -o "$1 [0-9]*" "$scratch/out" | head -n 1 | grep -o '[0-9]*$'; }
-# around NAME COUNT PERCENT: within 7 standard deviations of a binomial distribution
+# around NAME COUNT PERCENT: checks that a count is within 7 standard deviations of a binomial distribution
 around() {
     awk -v n="$2" -v p="$3" -v x="$(counted "$1")" 'BEGIN {
         mean = n * p / 100; wide = 7 * sqrt(mean * (1 - p / 100))
         exit !(x >= mean - wide && x <= mean + wide) }'
 }
 is() { [ "$(counted "$1")" = "$2" ]; }
-# Received packets are those sent, less lost ones and those with a wrong checksum, plus copies.
+# Checks the counts: the packets received are those sent, without those lost or with a wrong checksum, plus the
+# copies.
 adds_up() {
     is held 0 && is refused 0 && is damaged "$(counted repaired)" &&
         [ $(($(counted whole) + $(counted again) + $(counted damaged))) = \
@@ -40,19 +41,19 @@ adds_up() {
                 $(counted corrupted) + $(counted repaired))) ]
 }
 
-# Packets sent over a cable that is not up yet are lost.
+# Checks that all cables are up when the command starts, because packets over other cables would be lost.
 all_up() {
     local try
     for try in 1 2 3 4 5 6 7 8; do
         "$nethosts" --switch --shell 4 bash -c 'for host in 1 2 3 4; do
-            ip -o link; nsenter --net=/run/netns/$host ip -o link # all, as a query for one interface would bring it up
+            ip -o link; nsenter --net=/run/netns/$host ip -o link # (a query for one interface would bring it up)
         done' > "$scratch/out" 2>&1
         ! grep -q "state DOWN" "$scratch/out" || return
     done
 }
 check "all cables are up when the command begins" all_up
 
-# Open MPI's spurious message about process groups is hidden; nothing else is, nor the status.
+# nethosts must hide Open MPI's spurious message about process groups, but no other line, and not the status.
 vain='[host1:7] plm:rsh: Warning: setpgid(8,8) failed in parent with errno=Permission denied(13)'
 says="echo '$vain' >&2; printf 'the rest' >&2; exit 3"
 hidden() { # COMMAND...
@@ -61,7 +62,7 @@ hidden() { # COMMAND...
 }
 check "setpgid's warnings are hidden" hidden "$nethosts" 2 bash -c "$says"
 check "those of a script on the hosts, too" hidden "$nethosts" --shell 2 bash -c "$says"
-# On a terminal $NETHOSTS_MPIRUN filters, here with an mpirun that prints nothing else.
+# If the output is a terminal, $NETHOSTS_MPIRUN filters it. Here a fake of mpirun prints the message.
 mkdir "$scratch/bin"
 printf '#!/bin/bash\n[ "$1" != --version ] || exec %s --version\n%s\n' "$(command -v mpirun)" "$says" > "$scratch/bin/mpirun"
 chmod +x "$scratch/bin/mpirun"
@@ -87,7 +88,7 @@ check "and all packets" is whole $n
 check "reordering" flooded --reorder 10 -- 2 1 2 $n 100
 check "as many are held back" around reordered $n 10
 check "all arrive" is whole $n
-# A packet that is held back comes late unless all those behind it are held back, too: most are late.
+# Most of the packets that are held back arrive late, unless the packets that follow them are held back as well.
 check "many of them late" test "$(counted late)" -gt $((n / 20))
 check "corruption" flooded --corrupt 10 -- 2 1 2 $n 100
 check "as many are damaged" around corrupted $n 10
@@ -102,7 +103,7 @@ check "all arrive" is whole 200
 check "in order" is late 0
 check "none before its time" test "$(counted 'shortest us')" -ge 5000
 
-# The kernel gets 32 packets in one piece.
+# The sender passes 32 packets to the kernel in one call (segmentation offload).
 check "bundles" flooded -- 2 1 2 5000 1000 bundled
 check "all arrive" is whole 5000
 check "bundles with 10 % loss" flooded --loss 10 -- 2 1 2 $n 1000 bundled
@@ -124,10 +125,11 @@ record() {
     flooded --record "$scratch/capture" -- 2 1 2 500 100
 }
 check "a capture" record
-# A header of 24 bytes; each packet has one of 16, and 42 bytes before its payload.
+# The file has a header of 24 bytes, and each packet a header of 16 bytes, and 42 bytes before its payload.
 check "has all packets" test "$(stat -c %s "$scratch/capture")" = $((24 + 500 * (16 + 42 + 100)))
 
-# Redirection by the kernel instead of a switch; where it is not allowed, nethosts gives the reason.
+# Tests redirection by the kernel instead of a switch. If the kernel does not permit it, nethosts prints the
+# reason.
 redirected() {
     timeout -k 5 120 "$nethosts" --redirect --shell 3 "$flood" 1 3 5000 200 > "$scratch/out" 2>&1
     [ $? != 77 ] || { echo "skip --redirect: $(cat "$scratch/out")"; return; }
@@ -137,11 +139,11 @@ check "redirected by the kernel, all arrive in order" redirected
 both() { ! "$nethosts" --redirect --loss 10 --shell 2 true && said "cannot have faults"; } > "$scratch/out" 2>&1
 check "without faults" both
 
-# However nethosts ends, its processes end, and nothing is left in /run.
+# Checks that a signal that ends nethosts ends its processes as well, and that nothing is left in /run.
 ends() { # SIGNAL
     local tag="nethosts-test-$$-$1" nethosts_pid tries
-    echo "$tag" > "$scratch/tag" # from a file: grep must not find itself
-    # A script's background processes ignore SIGINT unless told otherwise.
+    echo "$tag" > "$scratch/tag" # grep reads the tag from a file, so that its own command line does not contain it
+    # bash starts background processes of a script with SIGINT ignored.
     env --default-signal=INT "$nethosts" --switch --shell 2 bash -c "exec -a $tag sleep 1000" \
         > "$scratch/out" 2>&1 &
     nethosts_pid=$!

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, tests of the RDMA NIC run on other hosts than they claim. Each host must have a name, memory and a
-# device of its own; jobs' traffic must pass the wire, by UCX as well as by TCP; statuses and files must come back; and
-# verbshosts must leave nothing behind. No part of nicbarr is in these jobs.
+# If this fails, the tests of the RDMA NIC do not run on separate hosts. Each host must have its own name, shared
+# memory and device. The messages of jobs must pass through the network, with UCX as well as with TCP. The status and
+# the files of the command must be returned, and verbshosts must leave nothing behind. The jobs do not use nicbarr.
 #
-# One virtual machine for the hosts' properties; two more boot, and some are ended before that.
+# The properties of hosts are tested in one virtual machine. For the other tests two more machines boot, and
+# some are ended before they have booted.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../../tools/usage.sh"
 if [ "${1-}" != inside ]; then
@@ -16,7 +17,8 @@ fi
 
 # ---- inside: three hosts
 
-# How many packets each of the three has sent: by its device, by its interface, onto the wire.
+# Print the number of packets that each of the three hosts has sent by its device, by its interface, and onto
+# the wire.
 counts() { # FILE (with HOST for the host's number)
     local host
     for host in 1 2 3; do cat "${1//HOST/$host}"; done
@@ -24,19 +26,19 @@ counts() { # FILE (with HOST for the host's number)
 by_rdma() { counts /sys/class/infiniband/rxeHOST/ports/1/hw_counters/sent_pkts; }
 by_interface() { counts /sys/class/net/rdmaHOST/statistics/tx_packets; }
 on_wire() { counts /sys/class/net/portHOST/statistics/rx_packets; }
-# each_sent MORE-THAN COUNTS-BEFORE COUNTS-AFTER
+# each_sent NUMBER COUNTS-BEFORE COUNTS-AFTER: checks that each host has sent more packets than NUMBER
 each_sent() {
     paste <(echo "$2") <(echo "$3") |
         awk -v most="$1" 'NF == 2 && $2 - $1 > most { ++good } END { exit good != 3 }'
 }
 
-# A program with more than 100 barriers, on hosts with two processes each.
+# Runs a program with more than 100 barriers, with two processes on each host.
 barriers=100
 ledger() { # MPIRUN-OPTION...
     timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" --mca coll ^nicbarr "$@" \
         "$programs/barrier_ledger" --iterations 200 --seed 1 > "$scratch/out" 2>&1 && said "^ok"
 }
-on_each() { # its output on the three hosts, in one line
+on_each() { # COMMAND...: prints its output on the three hosts, in one line
     local host
     for host in 1 2 3; do "$VERBSHOSTS_RUN" "$host" "$@"; done 2>&1 | paste -sd ' ' > "$scratch/out"
     cat "$scratch/out"
@@ -74,7 +76,7 @@ fi
 
 # ---- outside
 
-# All verbshosts of this script have their directories here.
+# All instances of verbshosts in this test create their directories in one place.
 verbshosts() {
     TMPDIR=$scratch/directories XDG_CACHE_HOME=$kept_image "$srcdir/testbeds/verbs/verbshosts" "$@"
 }
@@ -90,7 +92,7 @@ gone() {
 }
 no_dir() { [ -z "$(ls -A "$scratch/directories")" ]; }
 
-# The machine's output is the test's.
+# The output of the virtual machine is the output of the test.
 verbshosts --seconds 900 --out "$scratch/handed" --shell 3 2 bash "$0" inside
 check "these hosts are as they should be, and the command's status comes back" test $? = 7
 check "so does what it leaves" grep -qx kept "$scratch/handed/kept"
@@ -107,7 +109,7 @@ check "a line says so" said "the virtual machine has died"
 
 ends() { # SIGNAL
     local pid
-    # A script's background processes ignore SIGINT unless told otherwise.
+    # bash starts background processes of a script with SIGINT ignored.
     TMPDIR=$scratch/directories XDG_CACHE_HOME=$kept_image env --default-signal=INT \
         "$srcdir/testbeds/verbs/verbshosts" --shell 1 1 sleep 1000 > "$scratch/out" 2>&1 &
     pid=$!
@@ -120,7 +122,7 @@ for signal in INT TERM HUP KILL; do
     check "no machine is left after SIG$signal" ends $signal
 done
 
-# An apt without kernels.
+# A configuration of apt that knows no packages.
 printf 'Dir::State "%s/apt";\nDir::Cache "%s/apt";\n' "$scratch" "$scratch" > "$scratch/apt.conf"
 no_kernel() {
     XDG_CACHE_HOME=$scratch/empty APT_CONFIG=$scratch/apt.conf \

@@ -5,9 +5,9 @@
 #     spack env create --dir DIRECTORY && spack env activate DIRECTORY
 #     spack add nicbarr && spack develop --path CHECKOUT nicbarr@0.1.0 && spack install
 #
-# `spack load nicbarr` makes mpirun find the components, and `spack test run nicbarr` runs a job (as root
-# with --dirty, to keep the two variables by which mpirun lets root start jobs). An external Open MPI must
-# have its internal headers installed (Debian: libopenmpi-dev).
+# After `spack load nicbarr` mpirun finds the components. `spack test run nicbarr` runs a job. Root has to
+# add --dirty, which keeps the two variables that permit mpirun to run as root. An external Open MPI must
+# be installed with its internal headers (Debian: libopenmpi-dev).
 import os
 
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
@@ -20,11 +20,11 @@ class Nicbarr(AutotoolsPackage):
 
     license("BSD-3-Clause")
 
-    # There is no public address yet: the sources are those of a checkout (spack develop).
+    # There is no public download address yet, so the sources are those of a checkout (spack develop).
     version("0.1.0")
 
     variant("verbs", default=False, description="Execute barriers by RDMA cards")
-    # Spack has neither libbpf nor bpftool.
+    # Spack has no packages of libbpf and bpftool.
     variant("kernel", default=False, description="Execute barriers in the kernel's receive path; "
             "needs clang, bpftool and libbpf of the system")
 
@@ -45,7 +45,7 @@ class Nicbarr(AutotoolsPackage):
     depends_on("libseccomp@2.5:")
     depends_on("rdma-core", when="+verbs")
 
-    # A directory of its own, as the checkout may have other build directories.
+    # A separate directory, because the checkout may contain other build directories.
     build_directory = "_spack"
 
     def autoreconf(self, spec, prefix):
@@ -71,11 +71,11 @@ class Nicbarr(AutotoolsPackage):
         env.prepend_path("OMPI_MCA_mca_base_component_path", components)
         env.append_path("OMPI_MCA_mca_base_component_path", "SYSTEM_DEFAULT")
         if self.spec.satisfies("^openmpi@5.0:"):
-            # Otherwise PMIx searches that path for its own components, and complains.
+            # Otherwise PMIx also searches that path for components of its own, and prints warnings.
             env.set("PMIX_MCA_mca_base_component_path", ":")
 
     def test_barrier(self):
-        """a job plays the barrier that is asked for"""
+        """a job executes the requested barrier"""
         mpirun = which(self.spec["openmpi"].prefix.bin.mpirun, required=True)
         output = mpirun(
             "-np", "2", "--oversubscribe",

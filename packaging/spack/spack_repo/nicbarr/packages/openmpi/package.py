@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Spack's Open MPI, installed with the internal headers that components are compiled with.
+# Spack's Open MPI, but installed with the internal headers, which are required to compile components.
 from spack_repo.builtin.packages.openmpi.package import Openmpi as BuiltinOpenmpi
 
 from spack.package import *
