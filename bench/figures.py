@@ -30,7 +30,7 @@ import time
 import pictures
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-COMPONENTS = ["tuned", "han", "acoll", "adapt", "xhc", "ucc"]  # rivals.json also has MPICH and UCX, which are not components
+COMPONENTS = ["tuned", "han", "acoll", "adapt", "xhc", "ucc"]  # (rivals.json also has MPICH and UCX)
 SHOWN = {None, 8, 512, 4096, 65536, 1 << 20}  # sizes in bytes in the tables of the documents
 MARKED = re.compile(r"(<!-- figures: (\S+?)(?: (\w+)=(\S+))? -->\n\n).*?(\n<!-- /figures -->)", re.S)
 

@@ -3,11 +3,12 @@
 # machines.sh source this file with bash on the first host. Short jobs with either NIC alternate, and within each
 # job nicbarr and Open MPI are measured alternately (nicbarr_bench). Times are in microseconds.
 #
-#     nics_head
+#     nics_head      prints the head of the table
 #     nics_line NAME ROUNDS ALGORITHM SIZE MPIRUN...
-#                    medians of ROUNDS jobs each; ALGORITHM is a schedule, or auto for the choice of tuning; SIZE
-#                    is options of nicbarr_bench in one word, such as "-c 30 -i 20". Where $rows names a file, it
-#                    gets the same for bench/figures.py, with the aims, "$aims", of ratios
+#                    prints a line with the medians of ROUNDS jobs for each NIC. ALGORITHM is a schedule, or auto for
+#                    the choice made by tuning. SIZE contains options of nicbarr_bench in one word, such as
+#                    "-c 30 -i 20". If $rows is the name of a file, the results are also written into it for
+#                    bench/figures.py, with the aims of the ratios, "$aims"
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=bench/quantiles.sh
 . "$(dirname "${BASH_SOURCE[0]}")/quantiles.sh"

@@ -4,12 +4,15 @@
 # that of the first machine. While they run, $machine_work is a directory on this machine, whose subdirectory out is
 # /run/out in all virtual machines.
 #
-#     machine_job COMMAND...             what each runs, in this directory, with these variables and functions. The
-#                                        variable `machine` is its own number
+#     machine_job COMMAND...             set the job, which each machine runs in the current directory, with the
+#                                        variables and functions of this shell. The variable `machine` is the number
+#                                        of the machine
 #     machine_start NUMBER IMAGE PROCESSORS QEMU-ARGUMENT...
-#                                        IMAGE is the output of `image`. qemu's input is this function's
-#     machine_wait SECONDS               print the output of the first one until it ends; returns its status. 124:
-#                                        timeout; 125: the machine died; 77: it did not boot
+#                                        start a machine. IMAGE is the output of `image`. qemu inherits the standard
+#                                        input of this function
+#     machine_wait SECONDS               print the output of the first machine until its job ends, and return the
+#                                        status of the job; 124 after a timeout, 125 if the machine died, 77 if it did
+#                                        not boot
 # shellcheck shell=bash
 machine_name=${0##*/}
 machine_work=$(mktemp -d)

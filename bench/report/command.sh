@@ -2,20 +2,20 @@
 # Functions of the commands that are implemented by scripts (evaluate.sh, tune.sh, nicsim's report.sh,
 # tools/trace.sh). To be sourced by bash, with command_name set to the name of the command in error messages.
 #
-#     fail TEXT [STATUS]                print a line, which says what to do, and exit
-#     bad TEXT                          the same for wrong usage
+#     fail TEXT [STATUS]                print a message, which should state what to do, and exit
+#     bad TEXT                          the same after wrong arguments
 #     number TEXT LEAST MOST NAME       bad() unless TEXT is a number in this range
 #     need PROGRAM:PACKAGE...           fail() unless these programs exist
-#     need_ours PROGRAM                 fail() unless a program of ours and the component for Open MPI exist
+#     need_ours PROGRAM                 fail() unless this program of nicbarr and the component for Open MPI exist
 #     may_write DIRECTORY LOG FORCE WHAT
-#                                       fail() if the directory has files that are not WHAT's. A page's directory is
-#                                       recognized by its LOG; nothing else is overwritten, unless FORCE is yes
-#     begin_dir DIRECTORY LOG           create the directory with an empty LOG; prints its absolute path
-#     tell_version                      like our programs (script_run() has set NICBARR_VERSION)
-#     run_begins                        marks the begin of a run: date, load_before
-#     run_facts SECONDS                 facts about a run of that duration, the machine, and its software; lines NAME,
-#                                       tab, VALUE
-#     clock SECONDS                     as minutes and seconds
+#                                       fail() if the directory contains files, but no LOG of an earlier run of the
+#                                       command, unless FORCE is yes. WHAT describes the expected files in the message
+#     begin_dir DIRECTORY LOG           create the directory with an empty LOG, and print its absolute path
+#     tell_version                      print name and version as programs do (script_run() has set NICBARR_VERSION)
+#     run_begins                        set date and load_before at the beginning of a run
+#     run_facts SECONDS                 print lines (NAME, tab, VALUE) about a run of that duration, the machine, and
+#                                       its software
+#     clock SECONDS                     print a duration as minutes and seconds
 # shellcheck shell=bash
 fail() { echo "$command_name: $1" >&2; exit "${2-1}"; }
 bad() { fail "$1 (try --help)" 64; }

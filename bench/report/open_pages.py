@@ -4,10 +4,11 @@
 
     open_pages.py [--pictures DIRECTORY] PAGE...
 
-Each page is opened 1280 and 400 pixels wide, with a light and with a dark colour scheme. A line is
-printed for each text of a plot that is cut off, too small, or overlaps another text, for each text
-of the page with too little contrast, and for a page that is wider than its window. The status is 1
-if there is such a line, and 77 without a browser. With --pictures screenshots are kept as PNGs.
+Each page is opened in windows of 1280 and 400 pixels width, with a light and with a dark colour
+scheme. The script prints a line for each text of a plot that is cut off, too small, or overlaps
+another text, for each text of the page with too little contrast, and for a page that is wider than
+its window. The status is 1 if there is such a line, and 77 without a browser. With --pictures,
+screenshots are kept as PNGs.
 
 The browser is controlled by Chrome's DevTools protocol over pipes: JSON messages that end with a zero byte.
 """
@@ -98,7 +99,7 @@ class Browser:
         self.call("Page.enable")
 
     def receive(self):
-        """Receive the next message."""
+        """Receives and returns the next message."""
         while b"\0" not in self.rest:
             more = self.answers.read1(1 << 16)
             if not more:

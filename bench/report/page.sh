@@ -20,8 +20,8 @@
 #     page_plot NAME SCRIPT CAPTION CSV...
 #                                       a plot, NAME.svg: the output of gnuplot's SCRIPT with the CSVs as ARG1, ARG2,
 #                                       ... SCRIPT may be anywhere; load 'style.gp' in it finds the one in this
-#                                       directory. NAME.pdf beside it if gnuplot can write PDF. None if the first CSV
-#                                       has one row, as a point says no more than the table
+#                                       directory. NAME.pdf is written as well if gnuplot can write PDF. There is no
+#                                       plot if the first CSV has one row, as a point shows no more than the table
 #     page_picture NAME CAPTION         an existing picture of gnuplot's: NAME.svg, and perhaps NAME.pdf
 #     page_link FILE TEXT               a line that links to a file
 #     page_raw CSV...                   links to the files, and their contents to unfold

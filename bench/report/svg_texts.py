@@ -13,7 +13,7 @@ import re
 import sys
 import xml.etree.ElementTree as tree
 
-# The width of characters in hundredths of the font size; others are 64, wide ones 100.
+# Widths of characters in hundredths of the font size. Characters that are not listed have 64, or 100 if they are wide.
 WIDTHS = {characters: width for group, width in (
     ("ijl'|", 29), ("I.,: ;", 34), ("f/\\-", 36), ("t()[]r", 41), ('"', 46), ("sz?_", 53),
     ("cJkvxy*", 58), ("aeoFLTYZP0123456789", 62), ("bdghnpquS", 64), ("ABCEKVX", 69), ("&DHNGRU@", 77),
@@ -28,7 +28,7 @@ def text_width(text, size):
 
 
 def transformed(transform, points):
-    """Transform points by a list of translate(), rotate() and scale(), as gnuplot writes them."""
+    """Transforms points by a list of translate(), rotate() and scale(), as gnuplot writes them."""
     for kind, arguments in reversed(re.findall(r"(\w+)\(([^)]*)\)", transform or "")):
         numbers = [float(n) for n in re.split(r"[ ,]+", arguments.strip())]
         if kind == "translate":
@@ -53,7 +53,7 @@ def text_box(element, text):
 
 
 def path_lines(data):
-    """The straight lines of a path that consists of M and L."""
+    """Returns the straight lines of a path that consists of M and L commands."""
     at, lines = None, []
     for command, x, y in re.findall(r"([ML]?)\s*(-?[0-9.]+),(-?[0-9.]+)", data):
         to = float(x), float(y)
@@ -64,7 +64,7 @@ def path_lines(data):
 
 
 def crosses(line, box):
-    """Does a line enter a box? Clips the line to the box."""
+    """Returns whether a line crosses a box, by clipping the line to the box."""
     (x, y), (to_x, to_y) = line
     first, last = 0.0, 1.0
     for start, way, low, high in ((x, to_x - x, box[0], box[2]), (y, to_y - y, box[1], box[3])):
