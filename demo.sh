@@ -143,7 +143,7 @@ show "$results/report-2-bound.json" "$results/report.svg"
 # ratios; otherwise the line ends in "?".
 row() { # NAME FILE
     awk -v name="$1" '
-        NF == 4 && sub("^A/", "", $1) { raw = $1; next } # the best one
+        NF == 4 && sub("^A/", "", $1) { raw = $1; next } # the fastest raw barrier
         NF == 4 { median[$1] = $3; low[$1] = $2; high[$1] = $4 }
         END {
             a = median["A"]; b = median["B"]; ratio = median["B/A"]

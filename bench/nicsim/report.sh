@@ -404,7 +404,7 @@ show_calibration() {
     page_text "Every latency, factor and loop time that the papers state, and the simulator's result for it. Parameters \
 were fitted to some of them; all others are predictions. The closed formulas are those of $buntinas_gm, with the same \
 parameters. $(grep '^mean error' "$(said figures)" | sed 's/^mean/Mean/; s/$/./')"
-    failed figures "The comparison" # the page shows what exists of it
+    failed figures "The comparison" # (the page also shows the values of a failed comparison)
     [ -s figures.csv ] || return
     plot figures figures "Simulated against stated: the diagonal, and 10 % on either side" figures.csv
     plot errors errors "The same as errors" figures.csv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Running times of the synthetic applications, from applications.csv.
+# The times of the synthetic applications, from applications.csv.
 load 'style.gp'
 set grid noxtics
 set bmargin 4 # names have two lines

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The part of their time that applications compute, from applications.csv.
+# The efficiency of the synthetic applications, which is the share of their time in which they compute, from
+# applications.csv.
 load 'style.gp'
 set grid noxtics
 set bmargin 4 # names have two lines

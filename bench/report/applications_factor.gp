@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How many times faster applications run, from applications.csv.
+# The factor by which the synthetic applications run faster, from applications.csv.
 load 'style.gp'
 set grid noxtics
 set bmargin 4 # names have two lines

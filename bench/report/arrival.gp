@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A loop whose processes arrive at different times, for the largest variation in arrival.csv.
+# The time of a loop whose processes arrive at different times, for the largest variation in arrival.csv.
 load 'style.gp'
 stats ARG1 using 'variation_percent' name 'variation' nooutput
 varied(name) = column('variation_percent') == variation_max ? column(name) : NaN

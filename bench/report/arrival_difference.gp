@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What NIC-based barriers save in each loop, a line for each variation in arrival.csv.
+# The time that NIC-based barriers save in each loop, with a line for each variation in arrival.csv.
 load 'style.gp'
 # The distinct variations in the file.
 variations = ' '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Bcast with the last process's answer over bytes, from bcast.csv.
+# The time of MPI_Bcast and a reply of the last process, as a function of the message size, from bcast.csv.
 load 'style.gp'
 set xlabel 'bytes'
 set logscale x 2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How many times faster MPI_Bcast with the last process's answer is, over bytes, from bcast.csv.
+# The factor by which MPI_Bcast with a reply of the last process is faster, as a function of the message size, from
+# bcast.csv.
 load 'style.gp'
 set xlabel 'bytes'
 set logscale x 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The computation that is needed for an efficiency, from efficiency.csv.
+# The amount of computation that is needed for an efficiency, from efficiency.csv.
 load 'style.gp'
 eval log_axis('y', 'a_work_us', 'b_work_us')
 set xlabel 'efficiency (computation / whole time)'

@@ -334,7 +334,7 @@ unsure() { # CSV
 other work."
 }
 
-show() { # also what exists of a failed one
+show() { # PART EXPERIMENT: also shows the data that a failed experiment has written
     local part=$1 run=$1/$2 plot caption name
     page_subsection "${title[$2]}"
     page_text "${prose[$2]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Ibarrier with computation before MPI_Wait, from fuzzy.csv.
+# The time of MPI_Ibarrier, computation and MPI_Wait, as a function of the computation, from fuzzy.csv.
 load 'style.gp'
 set xlabel 'computation during the barrier (µs)'
 set ylabel 'barrier and computation (µs)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A loop of computation and barrier over the computation's length, from granularity.csv.
+# The time of a loop of computation and a barrier, as a function of the computation, from granularity.csv.
 load 'style.gp'
 eval log_axis('x', 'work_us', 'work_us')
 eval log_axis('y', 'work_us', 'b_q3')

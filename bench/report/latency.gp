@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Barrier latency over processes, from latency.csv.
+# The latency of a barrier as a function of the number of processes, from latency.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'a_q1', 'b_q3')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How many times faster NIC-based barriers are, over processes, from latency.csv.
+# The factor by which NIC-based barriers are faster, as a function of the number of processes, from latency.csv.
 load 'style.gp'
 eval process_axis
 set ylabel "Open MPI / nicbarr"

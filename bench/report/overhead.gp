@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A barrier by the library alone and by MPI_Barrier over processes, from overhead.csv.
+# The latency of the library's barrier and of MPI_Barrier, as functions of the number of processes, from overhead.csv.
 load 'style.gp'
 eval process_axis
 set yrange [0:*]

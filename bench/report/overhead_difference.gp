@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What MPI adds to the library's barrier, over processes, from overhead.csv.
+# The time that MPI adds to the library's barrier, as a function of the number of processes, from overhead.csv.
 load 'style.gp'
 eval process_axis
 set ylabel 'MPI_Barrier - library alone (µs)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Round trips to several peers at once, and the model fitted to them, from rtt.csv.
+# The round-trip time to several peers at once, and the model that is fitted to it, from rtt.csv.
 load 'style.gp'
 set xlabel 'peers'
 set ylabel 'round trip to all of them (µs)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Round trips to several peers at once, per peer, from rtt.csv.
+# The round-trip time to several peers at once, divided by the number of peers, from rtt.csv.
 load 'style.gp'
 per_peer(name) = column(name) / column('peers')
 set xlabel 'peers'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How many times faster NICs broadcast, over nodes, from bcast_nodes.csv.
+# The factor by which NIC-based broadcasts are faster, as a function of the number of nodes, from bcast_nodes.csv.
 load 'style.gp'
 set xlabel 'nodes'
 set xtics 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The root's call of MPI_Bcast over bytes, from bcast_bytes.csv.
+# The duration of the root's call of MPI_Bcast as a function of the message size, from bcast_bytes.csv.
 load 'style.gp'
 set xlabel 'bytes'
 set logscale x 2

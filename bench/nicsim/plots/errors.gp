@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The simulator's errors over the papers' figures, from figures.csv.
+# The relative errors of the simulator as a function of the papers' values, from figures.csv.
 load 'style.gp'
 eval picture(600, 600)
 used(use) = strcol('use') eq use ? column('error_percent') : NaN

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How many times faster NICs are, over nodes, a line for each machine: factors.csv.
+# The factor by which NIC-based barriers are faster, as a function of the number of nodes, with a line for each machine, from
+# factors.csv.
 load 'style.gp'
 eval process_axis
 set xlabel 'nodes'

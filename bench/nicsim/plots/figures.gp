@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The papers' figures against the simulator's, from figures.csv.
+# The simulated values as a function of the papers' values, from figures.csv.
 load 'style.gp'
 eval picture(600, 600)
 used(use) = strcol('use') eq use ? column('simulated') : NaN

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Pairwise exchange, simulated and by the closed formulas, over nodes, from formula.csv.
+# The latency of pairwise exchange, simulated and by the closed formulas, as a function of the number of nodes, from
+# formula.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'nic_formula_us', 'host_us')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Bytes of a group over nodes, a line for each algorithm, from groups.csv.
+# The memory of a group as a function of the number of nodes, with a line for each algorithm, from groups.csv.
 load 'style.gp'
 eval process_axis
 set xlabel 'nodes'

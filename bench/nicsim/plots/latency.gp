@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The best barrier of each family over nodes, NIC-based and host-based, from latency.csv.
+# The latency of the best algorithm of each family, NIC-based and host-based, as a function of the number of nodes, from
+# latency.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'nic_pairwise_us', 'host_tree_us')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Host-based dissemination, simulated and by the LoP model, over nodes, from lop.csv.
+# The latency of host-based dissemination, simulated and by the LoP model, as a function of the number of nodes, from
+# lop.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'n1_lop_us', 'n1_us')

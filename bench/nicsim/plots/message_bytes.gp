@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A message over bytes, from message_bytes.csv.
+# The latency of a message as a function of its size, from message_bytes.csv.
 load 'style.gp'
 set xlabel 'bytes'
 set logscale xy 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A receive of an unexpected message, over nodes, from message_nodes.csv.
+# The duration of a receive of an unexpected message as a function of the number of nodes, from message_nodes.csv.
 load 'style.gp'
 set xlabel 'nodes'
 set xtics 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How many times faster synthetic applications run, over nodes, from mpi/applications.csv.
+# The factor by which synthetic applications run faster, as a function of the number of nodes, from mpi/applications.csv.
 load 'style.gp'
 of(name) = strcol('application') eq name ? column('factor') : NaN
 eval process_axis

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The time of a loop with the greatest variation, from mpi/arrival.csv.
+# The time of a loop whose computation varies by 20 %, from mpi/arrival.csv.
 load 'style.gp'
 varied(name) = column('variation_percent') == 20 ? column(name) : NaN
 eval log_axis('x', 'work_us', 'work_us')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What NICs save in each loop, a line for each variation, from mpi/arrival.csv.
+# The time that NIC-based barriers save in each loop, with a line for each variation, from mpi/arrival.csv.
 load 'style.gp'
 varied(percent) = column('variation_percent') == percent ? column('difference_us') : NaN
 eval log_axis('x', 'work_us', 'work_us')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The shortest loop for an efficiency, over nodes, from mpi/efficiency.csv.
+# The shortest loop that reaches an efficiency, as a function of the number of nodes, from mpi/efficiency.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'nic_25_us', 'host_90_us')

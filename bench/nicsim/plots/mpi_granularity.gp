@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The time of a loop over the computation in it, from mpi/granularity.csv.
+# The time of a loop as a function of the computation in it, from mpi/granularity.csv.
 load 'style.gp'
 set xlabel 'computing between barriers (µs)'
 set ylabel 'time of a loop (µs)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Barrier with every number of nodes, from mpi/latency.csv.
+# The latency of MPI_Barrier for every number of nodes, from mpi/latency.csv.
 load 'style.gp'
 set xlabel 'nodes'
 set xtics 2

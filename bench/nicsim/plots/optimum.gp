@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The best n of dissemination and the best degree of trees, over nodes, from optimum.csv.
+# The best n of dissemination and the best degree of trees, as functions of the number of nodes, from optimum.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'nic_n', 'host_degree')

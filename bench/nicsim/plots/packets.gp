@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Packets for a barrier over nodes, from packets.csv.
+# The number of packets of a barrier as a function of the number of nodes, from packets.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'nics_pairwise', 'hosts_dissemination:8')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Memory of a NIC for NIC-based and for host-based barriers, over nodes, from ports.csv.
+# The memory of a NIC for NIC-based and for host-based barriers, as a function of the number of nodes, from ports.csv.
 load 'style.gp'
 eval process_axis
 eval log_axis('y', 'group_pairwise', 'port_pairwise')
