@@ -6,13 +6,14 @@
 
 #include <math.h>
 
-/* Microseconds. A process that is preempted loses milliseconds. Most chunks are much shorter, so
- * they are not disturbed even when the machine is busy. */
+/* The length of a chunk in microseconds. A process that is preempted loses milliseconds. Chunks are
+ * much shorter, so most of them are not affected even if the machine is busy. */
 static const double chunk_length = 200.0;
 static const unsigned fewest = 50; /* operations, even if a chunk then takes longer */
 
-/* A polling process may repeatedly be preempted for milliseconds, until the scheduler has moved it
- * to an idle core. Therefore many measurements are made, and the fastest is used. */
+/* The number of measurements, of which the fastest is used. There are many, because a polling
+ * process may repeatedly be preempted for milliseconds, until the scheduler has moved it to an idle
+ * core. */
 static const unsigned enough_probes = 15;
 
 struct chunk_search chunk_search(void)

@@ -97,7 +97,8 @@ static void measure_size(struct bench *bench, size_t bytes, struct report *repor
     if (bench->with_raw)
         count += raw_job_contestants(&bench->raw, contestants + count);
 
-    /* -i applies to MPI operations only, because raw barriers are of another order of magnitude. */
+    /* -i only applies to MPI operations, because raw barriers are shorter by an order of
+     * magnitude. */
     for (size_t i = 0; i < count; i++)
         contest_prepare(&contestants[i], MPI_COMM_WORLD, options->warmup,
                         i < bench->sides_count ? options->iterations : 0);

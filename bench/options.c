@@ -12,7 +12,7 @@
 
 #include "number.h"
 
-/* One element, a few, many, and sizes from which on messages are long. */
+/* A single element, a few elements, and sizes up to those of long messages. */
 static const size_t default_sizes[] = {4, 8, 64, 512, 1024, 4096};
 enum { DEFAULT_SIZES = sizeof(default_sizes) / sizeof(*default_sizes) };
 
@@ -88,7 +88,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* Parses [MIN:]MAX; the sizes are MIN doubled up to MAX. */
+/* Parses [MIN:]MAX. The sizes are MIN, 2 MIN, 4 MIN and so on, up to MAX. */
 static bool parse_sizes(const char *text, struct options *options)
 {
     static const unsigned long most = 1ul << 28;

@@ -16,15 +16,16 @@ static bool waits(const struct myr_group_view *group)
     return 0 != group->nodes || 0 != group->absent;
 }
 
-/* Returns milliseconds; 0: unknown. The clock may have been read before the group began to wait. */
+/* Returns how many milliseconds the group has waited, or 0 if this is unknown. The group may have
+ * begun to wait after `now_ns` was read. */
 static uint64_t waited_ms(const struct myr_group_view *group, uint64_t now_ns)
 {
     const bool known = 0 != group->since_ns && group->since_ns < now_ns;
     return known ? (now_ns - group->since_ns) / 1000000 : 0;
 }
 
-/* Returns the number of milliseconds since the node was last heard. The recorded time wraps around,
- * and may be later than `now_ns`. */
+/* Returns the number of milliseconds since the last packet of the node was received. The recorded
+ * time wraps around, and may be later than `now_ns`. */
 static uint32_t heard_ms_ago(const struct myr_node_view *node, uint64_t now_ns)
 {
     const uint32_t ago = (uint32_t)(now_ns / 1000000) - node->heard_ms;

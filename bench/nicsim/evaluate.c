@@ -35,8 +35,9 @@ struct experiment {
     FILE *csv;
 };
 
-/* Returns the mean time (microseconds) of a barrier with the computation before it, in a loop that
- * computes for works[0], works[1], ... with a barrier after each. Negative after a failure. */
+/* Returns the mean time in microseconds of a barrier with the computation before it, in a loop that
+ * computes for works[0], works[1], ... with a barrier after each. Returns a negative number if the
+ * simulation fails. */
 static double loop_us(const struct experiment *x, uint32_t nodes, bool on_nics, const double *works,
                       uint32_t nworks, double variation, uint32_t barriers)
 {

@@ -63,16 +63,17 @@ bool nicsim_papers_read(const char *data, struct nicsim_papers *papers);
 bool nicsim_figure_simulate(struct nicsim_figure *figure);
 bool nicsim_papers_simulate(struct nicsim_papers *papers);
 
-/* Returns the mean of |simulated / paper - 1|. */
+/* Returns the mean error, |simulated / paper - 1|, of the fitted or of the predicted values. */
 double nicsim_papers_error(const struct nicsim_papers *papers, bool fitted);
 
-/* Returns a barrier's latency (us), the mean of consecutive barriers. For a tree with parameter 0,
- * this is the minimum over all dimensions. Negative if memory runs out. */
+/* Returns the latency of a barrier in microseconds, as the mean of consecutive barriers. For a tree
+ * with parameter 0, this is the minimum over all dimensions. Returns a negative number if memory is
+ * exhausted. */
 double nicsim_latency_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                          uint32_t nodes, bool on_nics, enum nicsim_level level);
 
-/* Returns the time (us) of the shortest loop of computation and a barrier in which computation
- * takes this part of the time. */
+/* Returns the time in microseconds of the shortest loop of computation and a barrier in which the
+ * share of computation is `efficiency`. */
 double nicsim_loop_us(const struct nicsim_machine *machine, struct nicbarr_choice choice,
                       uint32_t nodes, bool on_nics, double efficiency);
 
@@ -90,8 +91,8 @@ double nicsim_waiting_us(const struct nicsim_machine *machine, enum nicsim_struc
 /*
  * MPI_Bcast as in Zhang's thesis (section 4.4). The first function returns the time until the root
  * has received a reply from the last node, minus the time of the shortest message between two
- * nodes. The second function returns the duration of the call at the root. Negative if memory runs
- * out. */
+ * nodes. The second function returns the duration of the call at the root. Both return a negative
+ * number if memory is exhausted. */
 double nicsim_bcast_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,
                        bool on_nics);
 double nicsim_bcast_root_us(const struct nicsim_machine *machine, uint32_t nodes, uint32_t bytes,

@@ -26,7 +26,7 @@ struct introduction {
     char host[64];
     uint8_t has[PROBE_NICS];
     struct myr_nic_name name[PROBE_NICS];
-    struct mcp_secret secret; /* the secret of the lower host is used */
+    struct mcp_secret secret; /* the group uses that of the host with the lower index */
     uint32_t process;         /* number in its segment */
 };
 
@@ -39,9 +39,9 @@ struct pair {
     bool lost; /* the other process does not reply to MPI messages */
 };
 
-/* Exchanges messages of `bytes` with the other process. While this process waits, it runs the NIC,
- * because the other process may still request messages from this NIC. Returns false if nothing
- * arrives within `timeout_ms`. */
+/* Exchanges messages of `bytes` with the other process. While it waits, it runs the NIC, because
+ * the other process may still request messages from this NIC. Returns false if nothing arrives
+ * within `timeout_ms`. */
 static bool swap(struct pair *pair, const void *own, void *other, size_t bytes, uint64_t timeout_ms)
 {
     const struct timespec nap = {.tv_nsec = 100000};
@@ -76,7 +76,8 @@ static bool agree_on_outcome(struct pair *pair, bool own)
     return swap(pair, &own, &other, sizeof(own), CONTACT_MS) && own && other;
 }
 
-/* The message about a node's part of a group. */
+/* A message that states whether a node has prepared its part of a group, with the node's connection
+ * data (a blob). */
 struct part {
     bool good;
     uint8_t blob[MYR_BLOB_MOST];

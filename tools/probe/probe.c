@@ -365,7 +365,8 @@ static bool join_probe_segment(struct probe *probe, const char *dir)
     return true;
 }
 
-/* Returns whether a kind of NIC registers memory with a card, as all kinds with a blob do. */
+/* Returns whether a NIC registers memory with a card. This is the case if its kind has connection
+ * data (a blob). */
 static bool locks_memory(const struct probe_nic *nic)
 {
     return !nic->absent && 0 != nic->kind->caps.blob;
