@@ -9,7 +9,8 @@
  * - A first barrier checks whether packets get through.
  * - All members install the same choice.
  *
- * Until then, and if a step fails on any member, all members use Open MPI's own functions.
+ * All members use Open MPI's own functions until these steps are complete, and also afterwards if
+ * any of them has failed on any member.
  *
  * Setup takes as long as many barriers, so it is postponed until the communicator has executed a
  * number of them (barrier.c). */

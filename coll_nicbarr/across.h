@@ -8,13 +8,14 @@
 
 struct nicbarr_joining; /* groups.h */
 
-/* Determine which NICs can execute this communicator's barriers, and whether the best algorithm for
- * its shape is already known. The resulting event changes the state of MPI_Barrier
- * (barrier_state.h). Collective over `comm`. */
+/* Determine which NICs can execute this communicator's barriers, and look up the best known
+ * algorithm for its shape (shape.h). The next state of MPI_Barrier (barrier_state.h) depends on the
+ * result. Collective over `comm`. */
 int nicbarr_across_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
 /* Prepare a communicator for collectives that carry data: determine which NICs can execute them,
- * and draw a new secret for the module's future groups. If no NIC can, the communicator is declined
+ * and draw a new random secret, from which the keys of the communicator's future groups are
+ * derived. If no NIC can execute them, all members use Open MPI's own functions from now on
  * (module->declined).
  *
  * `*all_suspect` becomes true if this communicator must not try any NIC, because the packets of all
@@ -40,9 +41,10 @@ int nicbarr_across_join_one(mca_coll_nicbarr_module_t *module, ompi_communicator
  * (suspect_nics.h). */
 void nicbarr_across_decline_suspect(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm);
 
-/* Fall back to Open MPI's own functions; all members do so in the same call. The reason in the
- * warning is this member's `error`, or, if `error` is NULL or empty, that packets do not get
- * through. The group of MPI_Ibarrier is kept, because requests may be outstanding on it. */
+/* Fall back to Open MPI's own functions, and print a warning. All members must do so in the same
+ * call. The warning gives this member's `error` as the reason; if `error` is NULL or empty, the
+ * reason is that packets do not get through. The group of MPI_Ibarrier is kept, because
+ * non-blocking barriers may still be outstanding on it. */
 void nicbarr_across_decline(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             const struct myr_error *error);
 

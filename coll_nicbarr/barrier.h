@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions that MPI calls for barriers: MPI_Barrier (barrier.c), and MPI_Ibarrier with
- * persistent barriers (ibarrier.c). MPI_Barrier has a separate function for each of its states,
- * which nicbarr_barrier_event() (barrier_state.h) installs. */
+ * persistent barriers (ibarrier.c). A communicator's MPI_Barrier passes through several states,
+ * each of which has its own function. nicbarr_barrier_event() (barrier_state.h) installs the
+ * function of the current state. */
 #ifndef NICBARR_BARRIER_H
 #define NICBARR_BARRIER_H
 
@@ -9,8 +10,9 @@
 
 /* ---- barrier.c ---- */
 
-/* MPI_Barrier in any state: dispatches to the function of the current state. It is the function
- * that is installed first, so a component that has wrapped it calls it for every barrier. */
+/* MPI_Barrier in any state: dispatches to the function of the current state. This function is
+ * installed first. A component above that has wrapped it continues to call it for every barrier,
+ * whatever function is installed later. */
 int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- ibarrier.c ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joins the groups of NICs that a contest across nodes measures, one for each candidate, and tests
- * each group with a first epoch, which is allowed to fail.
+ * each group with a first epoch, whose failure has no consequences for the program.
  *
  * If a kind of NIC cannot form such a group, or if its packets do not get through, all members drop
- * the candidates of this kind and continue with the others. In the second case they also remove the
- * kind from the module's shape, because another attempt would again take seconds; the last kind of
- * a shape is never removed.
+ * the candidates of this kind and continue with the others. If packets were lost, they also remove
+ * this kind from the communicator's shape (shape.h), so that it is not tried again, because each
+ * attempt takes seconds. The last kind of a shape is never removed.
  *
  * Called by tune.c and watch.c for barriers, and by data_across.c for collectives that carry
  * data. */
@@ -26,8 +26,8 @@ struct nicbarr_candidate_groups {
 
 /* Join and test a group for each candidate. On entry, `count` and `choice` list the candidates to
  * be joined; on return, they list the candidates whose groups work. `unit_most` and `broadcasts`
- * are as in nicbarr_joining. Collective over `comm`; returns Open MPI's error. The caller owns the
- * groups in any case. */
+ * are as in nicbarr_joining. Collective over `comm`; returns Open MPI's error. The caller must
+ * leave the groups even after an error. */
 int nicbarr_candidate_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                   uint32_t unit_most, bool broadcasts,
                                   struct nicbarr_candidate_groups *contenders);

@@ -2,11 +2,11 @@
 /* Groups the processes of a communicator into nodes, and determines which NICs can connect these
  * nodes, from the hellos of the processes (hello.h).
  *
- * Pure functions, called by members.c and by the tests. All members process the same hellos in the
- * order of ranks, so all of them compute the same nodes. Time and memory are O(P) for P processes.
- * The result takes 8 bytes for each node, another 8 for each node and usable NIC, and 4 for each
- * process if there are at most NICBARR_DATA_RANKS. The data about processes and NICs to which it
- * refers are stored only once for all communicators (peers.c). */
+ * The functions are pure. All members of a communicator process the same hellos in the order of
+ * ranks, so all of them compute the same nodes. For P processes, time and memory are O(P). The
+ * result takes 8 bytes per node, 8 bytes per node for each usable NIC, and 4 bytes per process if
+ * there are at most NICBARR_DATA_RANKS processes. It refers to descriptions of processes and NICs,
+ * which are stored only once for all communicators (peers.c). */
 #ifndef NICBARR_CENSUS_H
 #define NICBARR_CENSUS_H
 

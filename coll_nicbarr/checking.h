@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds mismatched collective calls, for coll_nicbarr_check. Without this check, a program with
- * such calls hangs or gets wrong data.
+/* Finds mismatched collective calls if the parameter coll_nicbarr_check is set. Without this check,
+ * a program with such calls hangs or gets wrong data.
  *
  * Before each blocking collective the members of the communicator compare their calls. If the calls
  * differ in the function, its root, operation, type or number of bytes, all members return an

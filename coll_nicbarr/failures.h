@@ -20,8 +20,8 @@ extern int (*nicbarr_failure)(ompi_communicator_t *comm);
 
 /* Returns the error that collectives on `comm` return at present, or OMPI_SUCCESS if there is none.
  * A collective of several steps checks this before each call of one of Open MPI's own functions. A
- * member that has abandoned a wait must no longer call such a function, because other members may
- * be in a later call. */
+ * member that has abandoned a wait must no longer call such a function, because the other members
+ * may already be executing a later one. */
 static inline int nicbarr_known_failure(ompi_communicator_t *comm)
 {
     return NULL == nicbarr_failure ? OMPI_SUCCESS : nicbarr_failure(comm);

@@ -3,10 +3,10 @@
  * this component. No other file writes into this table. While one of Open MPI's own functions is
  * called, a second table takes its place (openmpi.h).
  *
- * An entry of the table is written only while it contains nicbarr's module. If a component above,
- * such as coll/monitoring, has wrapped nicbarr's function, it has saved this function and continues
- * to call it. Therefore each of nicbarr's functions must still work after it was replaced, or after
- * the communicator was declined. */
+ * An entry of the table is written only while it contains nicbarr's module. A component above, such
+ * as coll/monitoring, may have wrapped one of nicbarr's functions; it then continues to call the
+ * function that it has saved, whatever the table contains. Therefore each of nicbarr's functions
+ * must still work after it was replaced in the table, or after the communicator was declined. */
 #ifndef NICBARR_FALLBACK_H
 #define NICBARR_FALLBACK_H
 
@@ -30,9 +30,9 @@ extern const mca_coll_base_module_barrier_fn_t nicbarr_barrier_functions[NICBARR
 void nicbarr_set_barrier(mca_coll_nicbarr_module_t *module, enum nicbarr_barrier_state state);
 
 /* Restore Open MPI's own functions of a collective that carries data: the blocking function, and
- * the function that creates persistent operations. nicbarr's non-blocking function is kept, because
- * Open MPI may call it from within progress, at a different point of the program on each
- * process. */
+ * the function that creates persistent operations. nicbarr's non-blocking function is kept: Open
+ * MPI may call it from within progress, at a different point of the program on each process, so the
+ * members could not replace it before the same call. */
 void nicbarr_restore_data(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective);
 
 /* Restore all of Open MPI's own functions except MPI_Barrier. */

@@ -21,9 +21,9 @@ struct nicbarr_joining {
     bool failed;                 /* joining failed here; the message is in errors[choice.nic] */
 };
 
-/* Join the groups of `list`. Collective over `comm` if any of the NICs has data to exchange with
- * its peers; otherwise no message is sent. The call may fail on some processes only. `errors` is
- * indexed by NIC. Returns Open MPI's error. */
+/* Join the groups of `list`. If any of the NICs has to exchange data with its peers, the call is
+ * collective over `comm`; otherwise it sends no messages. It may fail on some processes and succeed
+ * on others. `errors` is indexed by NIC. Returns Open MPI's error. */
 int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST]);
@@ -32,9 +32,9 @@ int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 void nicbarr_group_leave(struct myr_nic_group *group);
 
 /* Test the group by one barrier or ping-pong, which all members enter at the same time. Returns
- * false, with a message, if packets do not get through. The test does not fail just because a host
- * is late. Groups for data and for broadcasts are tested with their longest packets, since the path
- * MTU may be too small for them. */
+ * false, with a message, if packets do not get through. A host that is merely late does not make
+ * the test fail. Groups for data and for broadcasts are tested with their longest packets, since
+ * the path MTU may be too small for them. */
 bool nicbarr_group_try(struct myr_nic_group *group, struct myr_error *error);
 
 #endif

@@ -2,10 +2,9 @@
 /* Defines where the slots of each algorithm are in a record, and turns a choice into a plan that
  * uses these slots.
  *
- * Called by setup.c (for the space of all candidates, and the plan of the choice), by tune.c and
- * watch.c (for the plans of candidates, or of an adopted choice) and by limits.c. All members of a
- * communicator compute the same layout. Threads may call these functions concurrently for different
- * modules. */
+ * All members of a communicator compute the same layout: setup.c to allocate the record, and
+ * setup.c, tune.c, watch.c and limits.c to create plans. Threads may call these functions
+ * concurrently for different modules. */
 #ifndef NICBARR_LAYOUT_H
 #define NICBARR_LAYOUT_H
 

@@ -55,10 +55,11 @@ const char *nicbarr_nic_words(char *text, uint32_t bytes);
 /* Returns whether the user wants any NIC. */
 bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 
-/* Open the NICs that are wanted, available and not open yet. Returns MYR_OK if any NIC is open now.
- * Otherwise returns the error of the first NIC, or that of the first one that exists but cannot be
- * used. If `site` is in a hurry, `*later` may become true: then it is not known yet whether some
- * NIC is available, and the caller must call this function again later. */
+/* Open all NICs that the user wants, that are available, and that are not open yet. Returns MYR_OK
+ * if any NIC is open then. Otherwise returns the error of the first NIC that exists but cannot be
+ * used, or, if none exists, the error of the first wanted NIC. If `site` is in a hurry, the
+ * function does not wait until it is known whether each NIC is available. In this case `*later`
+ * becomes true, and the caller must call the function again later. */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
                                   bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);

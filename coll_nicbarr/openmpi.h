@@ -2,20 +2,22 @@
 /* Calls Open MPI's own blocking collectives of a communicator, which belong to the components below
  * this one.
  *
- * Some of these functions use the communicator's table of functions, and some change it. coll/basic
- * calls other functions through the table. coll/han executes an MPI_Allreduce to find out whether
- * any node has two processes of the communicator. If none has, it restores the functions of the
- * components below. However, it only replaces entries of the table that are its own. If nicbarr's
- * functions are there, it therefore repeats the MPI_Allreduce in each call; with Open MPI 4.1 it
- * even recurses without end, because it continues by calling the collective through the table,
- * which leads to nicbarr and back to coll/han. coll/xhc and coll/acoll of 6.0 also change entries
- * that are not their own.
+ * Some of these functions use the communicator's table of functions, and some change it. For
+ * example, coll/basic calls other functions through the table. coll/han executes an MPI_Allreduce
+ * to find out whether any node has two processes of the communicator. If none has, it replaces its
+ * own entries of the table by the functions of the components below. If the table contains
+ * nicbarr's functions instead, coll/han finds nothing to replace, and repeats the MPI_Allreduce in
+ * each call. With Open MPI 4.1 it even recurses without end: it continues by calling the collective
+ * through the table, which leads to nicbarr, and from there back to coll/han. coll/xhc and
+ * coll/acoll of Open MPI 6.0 also change entries that are not their own.
  *
- * Therefore a second table takes the place of the communicator's table while one of Open MPI's own
- * functions is called. It never contains blocking functions of this component or of a component
- * above, and changes that a function makes in it persist until the next call. As all calls of own
- * blocking functions go through this file, Open MPI never calls a blocking function of this
- * component while another one is executed on the same communicator, for example to measure.
+ * Therefore a second table replaces the communicator's table while nicbarr calls one of Open MPI's
+ * own functions. The second table never contains blocking functions of nicbarr or of a component
+ * above it. If Open MPI's function changes this table, the changes persist until the next call.
+ *
+ * All of nicbarr's calls of Open MPI's own blocking functions go through this file. While one of
+ * nicbarr's blocking functions is being executed on a communicator, Open MPI therefore never calls
+ * another one on the same communicator.
  *
  * The entries of non-blocking functions are the same in both tables. Open MPI calls some of these
  * functions from within progress (MPI_Comm_idup), which may happen on one process while the second
@@ -48,12 +50,13 @@ bool nicbarr_openmpi_save(struct nicbarr_openmpi *openmpi, ompi_communicator_t *
 /* Release the saved functions. */
 void nicbarr_openmpi_release(struct nicbarr_openmpi *openmpi);
 
-/* Copy the entries of all functions that are not blocking. This is postponed until the first call,
- * because all components have installed their functions by then. */
+/* Copy the entries of all non-blocking functions into the second table. This is postponed until the
+ * first call, by which time all components have installed their functions. */
 void nicbarr_openmpi_complete(struct nicbarr_openmpi *openmpi);
 
-/* One of Open MPI's functions is called between these two functions, through the table of `comm`.
- * The second function returns `rc`. Such calls cannot be nested for one communicator. */
+/* The first function replaces the table of `comm` by the second table; the caller then calls one of
+ * Open MPI's functions through it. The second function restores the communicator's own table, and
+ * returns `rc`. For one communicator, these calls cannot be nested. */
 static inline void nicbarr_openmpi_begin(struct nicbarr_openmpi *openmpi, ompi_communicator_t *comm)
 {
     if (__builtin_expect(!openmpi->complete, 0)) {

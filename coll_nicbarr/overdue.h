@@ -11,11 +11,12 @@
  *   is called. Other communicators continue. If they also wait for this node, they fail at their
  *   first check, unless the node has answered since.
  *
- * Only the time during which this process could have received an answer counts. If the process was
- * suspended, or computed without calling MPI, the time of silence begins anew.
+ * A node counts as silent only while this process is able to receive its answers. After the process
+ * was suspended, or has computed without calling MPI, it therefore measures the silence of all
+ * nodes from the beginning again.
  *
- * Called by all waits for a group of NICs, about once a second. Waits of less than a second do not
- * call it. */
+ * Every wait for a group of NICs that has lasted a second calls these functions, about once a
+ * second from then on. */
 #ifndef NICBARR_OVERDUE_H
 #define NICBARR_OVERDUE_H
 
@@ -52,9 +53,9 @@ uint32_t nicbarr_overdue_silence(struct myr_nic_group *group, struct nicbarr_wai
 /* Wait for at most NICBARR_CHECK_US. Returns true if the wait is over. */
 bool nicbarr_overdue_more(struct myr_nic_group *group, const struct nicbarr_wait *wait);
 
-/* Check the missing nodes. Returns OMPI_SUCCESS if the caller is to continue waiting. Otherwise
- * returns an MPI error: the collective will not complete, and the reason was reported, once per
- * communicator. */
+/* Check the missing nodes. Returns OMPI_SUCCESS if the caller is to continue waiting. Otherwise the
+ * collective will not complete, and the function returns an MPI error. The reason is reported once
+ * per communicator. */
 int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group, struct nicbarr_wait *wait);
 
@@ -67,8 +68,8 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
 
-/* Continue waiting, after the first NICBARR_CHECK_US, for the block of the latest broadcast that
- * this process has begun. Returns OMPI_SUCCESS or an MPI error. */
+/* Continue to wait for the block of the latest broadcast that this process has begun, after the
+ * block has not arrived within NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group);
 

@@ -2,12 +2,12 @@
 /* Publishes this process's hello (hello.h) at start-up, and keeps the hellos of all other
  * processes.
  *
- * Hellos are exchanged by the modex, before Open MPI's start-up fence, and within a node also
- * through the shared segment. Afterwards each process can read the hellos of all others, so all
- * members of a communicator compare the same data. Once a process of this node has read the hello
- * of a process on another node, the segment caches it for the others. The decoded data are stored
- * once for each process and once for each NIC, regardless of the number of communicators that
- * contain them.
+ * A process's hello, which describes its segment and its NICs, is published in Open MPI's modex
+ * before the start-up fence, and within a node also in the shared segment. Afterwards each process
+ * can read the hellos of all others, so all members of a communicator compare the same data. Once a
+ * process of this node has read the hello of a process on another node, the segment caches it for
+ * the others. The decoded data are stored once for each process and once for each NIC, regardless
+ * of the number of communicators that contain them.
  *
  * Any thread may call the query functions. A single thread calls nicbarr_peers_open() before them,
  * and nicbarr_peers_close() after them. */
@@ -66,9 +66,9 @@ enum nicbarr_census_result nicbarr_peers_census(const struct nicbarr_peer *const
  * job's first process, or 0 if that process has no segment. */
 uint64_t nicbarr_job_identity(void);
 
-/* Replace this process's hello, or that of another process, by its second one. Processes that had
- * `later` set in their first hello send at most one more, encoded as in hello.h. Bytes that
- * are not a hello are ignored. */
+/* Replace the hello of this process, or of another process, by a second one. Only a process that
+ * had not opened all NICs when it started, and therefore set `later` in its first hello, sends a
+ * second one, and at most once. `bytes` is ignored unless it is an encoded hello (hello.h). */
 void nicbarr_hello_renew(const struct nicbarr_hello *own);
 void nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count);
 

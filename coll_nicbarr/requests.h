@@ -24,9 +24,9 @@ struct nicbarr_operation {
     void (*begin)(nicbarr_request_t *request);
     /* Advance the request. Returns whether it is complete. The oldest request is tested first. */
     bool (*test)(nicbarr_request_t *request);
-    /* Called from time to time for an incomplete request; with `check` it also checks for missing
-     * nodes. Returns true, with the error in req_status, if the request will never complete. NULL
-     * if there is nothing to do. */
+    /* Called from time to time while the request is incomplete; if `check` is set, the function
+     * also checks for missing nodes. Returns true, with the error in req_status, if the request
+     * will never complete. The pointer is NULL if the kind of request needs no such calls. */
     bool (*remind)(nicbarr_request_t *request, bool check);
     /* Free the resources of the request. NULL if it has none. */
     void (*release)(nicbarr_request_t *request);
@@ -99,10 +99,11 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 /* Begin the request. Unless it completes immediately, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
-/* The common part of remind() across nodes. It sends retransmission requests for missing messages
- * of the group that the request waits for. With `check` it also checks whether these messages can
- * still arrive, and returns true if they cannot. `wait` describes the wait. The caller calls
- * nicbarr_request_wait_ended() when the request completes, or begins to wait for another group. */
+/* Implements remind() for requests across nodes. The function sends retransmission requests for
+ * missing messages of the group that the request waits for. If `check` is set, it also checks
+ * whether these messages can still arrive, and returns true if they cannot. `wait` specifies the
+ * epoch or block that the request waits for. The caller calls nicbarr_request_wait_ended() when the
+ * request completes, or begins to wait for another group. */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool check);
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);

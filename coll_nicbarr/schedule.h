@@ -2,9 +2,9 @@
 /* Barrier algorithms and their schedules, which are pure functions of the algorithm, its parameter,
  * the number of processes P, and the rank.
  *
- * Called to set up plans (layout.c) and groups (groups.c, myr/barrier.c), by the model (model.c),
- * the simulator (bench/nicsim) and the tests. The functions use neither Open MPI nor shared memory
- * nor a clock.
+ * The schedules are used by plans (layout.c), groups of NICs (groups.c, myr/barrier.c), the model
+ * (model.c), the simulator (bench/nicsim) and the tests. The functions use neither Open MPI nor
+ * shared memory nor a clock.
  *
  * Invariants, tested for every P up to 300:
  * - The arrival of every rank reaches every rank, directly or through others. (With NICBARR_ROOTED
@@ -46,9 +46,9 @@ struct nicbarr_choice {
     uint32_t nic;       /* number of a NIC; 0: the processes themselves */
 };
 
-/* Set the names of NICs in choices, from number 1 on. The list is terminated by NULL and must
- * remain valid. This must be called once, before several threads name or parse choices; until then
- * NICs have no names. */
+/* Set the names by which choices refer to NICs, beginning with NIC number 1. The list is terminated
+ * by NULL and must remain valid. NICs have no names until this function is called, once, before
+ * several threads name or parse choices. */
 void nicbarr_choice_nics(const char *const *names);
 
 #define NICBARR_CHOICE_TEXT 32 /* bytes for the name of any choice */

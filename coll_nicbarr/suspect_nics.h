@@ -7,9 +7,10 @@
  * Retrying is worthwhile, because the network may have been repaired, or the machine may just have
  * been too busy.
  *
- * All members keep this state, and rank 0 of the next communicator excludes the suspect kinds on
- * behalf of all its members (nicbarr_shape_without()). A failure that occurs before any packet was
- * sent is not counted.
+ * Every member of a communicator records the result of an attempt. When another communicator is set
+ * up, its rank 0 decides on behalf of all members which kinds are excluded
+ * (nicbarr_shape_without()). A failure that occurs before any packet was sent does not make a kind
+ * suspect.
  *
  * Called by across.c, candidate_groups.c and tune.c, from any thread. */
 #ifndef NICBARR_SUSPECT_NICS_H
@@ -21,9 +22,9 @@
 /* Record whether packets of a kind of NIC have got through, after all members have tried. */
 void nicbarr_record_nic_test(uint32_t nic, bool good);
 
-/* Returns those of the kinds `nics` (bit n: NIC n) that the next communicator must exclude. Rank 0
- * of a communicator calls this once before each setup, because each call counts as one setup from
- * which these kinds are excluded. */
+/* Returns the subset of the kinds `nics` (bit n: NIC n) that the next communicator must not try.
+ * Each call counts as one communicator for which these kinds are excluded, so only rank 0 calls it,
+ * once before each setup. */
 uint32_t nicbarr_suspect_nics(uint32_t nics);
 
 #endif
