@@ -72,8 +72,8 @@ static inline bool receive_block(const struct myr_nic_group *group,
 }
 
 /* Advance the broadcast as far as possible. The root, too, waits until the block has arrived at its
- * NIC, which usually happens immediately. If the doorbell was lost, the functions that wait ring it
- * again. */
+ * NIC, which usually happens immediately. If the doorbell that announces the block to the NIC was
+ * lost, the functions that wait for the block ring it again. */
 bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
                                     struct nicbarr_carried_bcast *carried)
 {

@@ -11,10 +11,10 @@
  * All processes get all blocks, and each process combines them itself. Therefore NICs need not know
  * types and operations, and the result has the same bits however the ranks are placed.
  *
- * The operations of a carrier are executed one at a time, in the order in which they were begun. A
- * carrier of broadcasts uses only the group and this order (bcast_across.c). In non-blocking
- * operations, callers hold the requests' lock (requests.h). Blocking operations need no lock,
- * because they first wait until no non-blocking operation is outstanding. */
+ * The operations of a carrier are executed one at a time, in the order in which they were begun.
+ * For broadcasts, a carrier provides only the group and this order (bcast_across.c). The caller of
+ * a function for non-blocking operations holds the requests' lock (requests.h). Blocking operations
+ * need no lock, because they first wait until no non-blocking operation is outstanding. */
 #ifndef NICBARR_CARRIER_H
 #define NICBARR_CARRIER_H
 
@@ -112,9 +112,9 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
  * result. */
 bool nicbarr_carrier_progress(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* These functions are for callers that wait between the two steps. The first one arrives in the
- * next epoch, and the second one processes the blocks once the epoch is complete. All earlier
- * operations must be complete. */
+/* The two steps of an epoch, between which the caller waits for the group to complete it. The first
+ * function sends the contribution of this process in the next epoch, and the second one processes
+ * the blocks of all nodes. All earlier operations must be complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 

@@ -8,9 +8,9 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* The upper bounds of the size classes, which are measured separately (bytes; of all blocks
- * together if there are several). Collectives on one node have all of these classes. Collectives
- * across nodes have the first few.
+/* The upper bounds of the size classes in bytes; for collectives with several blocks, they apply to
+ * the sum of all blocks. Each class is measured separately. Collectives on one node have all of
+ * these classes, and collectives across nodes only the first NICBARR_ACROSS_CLASSES.
  *
  * The bounds are the sizes at which implementations change their behaviour:
  * - 8 bytes, one number, is the size of most calls, and Open MPI sends it in fewer steps than 12.

@@ -26,9 +26,9 @@
  * the memory of a GPU. */
 bool nicbarr_data_wanted(enum nicbarr_collective collective, bool across, int processes);
 
-/* Process a call of an undecided or periodically re-evaluated class when its count of calls has
- * expired. Returns whether nicbarr serves this call. This may take long, because memory may be
- * allocated and candidates may be measured. */
+/* Called when an undecided size class has had enough calls to be decided, or when the next
+ * re-evaluation of a decided class is due. The function may allocate memory and measure candidates,
+ * which may take long. Returns whether nicbarr serves this call. */
 bool nicbarr_data_process_call(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class, int root);
 
@@ -52,9 +52,9 @@ static inline bool nicbarr_data_serves(mca_coll_nicbarr_module_t *module, ompi_c
     return nicbarr_data_process_call(module, comm, collective, size_class, root);
 }
 
-/* Returns the slots for blocking calls with `bytes` bytes from each process. Large slots are faster
- * from 16 KiB on. Wide slots are more numerous, so that more short calls can be under way at a
- * time. */
+/* Returns the kind of slots that blocking calls with `bytes` bytes from each process use. Large
+ * slots are faster from 16 KiB on. An exchange has more wide slots than large ones, so that more
+ * short calls can be under way at a time. */
 static inline enum myr_slots nicbarr_data_slots(size_t bytes)
 {
     return bytes <= MYR_SLOT_BYTES          ? MYR_SLOTS_LINE
@@ -97,10 +97,10 @@ bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_com
  * MPI's own functions at run time. Therefore the limits are the sizes up to which nicbarr's
  * implementation has been found to be faster.
  *
- * They were measured on an idle EPYC with persistent collectives and Open MPI 4.1.4. With 3
- * processes, nicbarr was 1.06 to 3.0 times as fast for 1120 bytes, and 0.87 to 2.6 times as fast
- * for 1344 bytes. With 2 processes, it was 1.4 to 1.7 times as fast for 560 bytes, and 0.75 to 1.3
- * times as fast for 1008 bytes. */
+ * The limits were determined by measurements of persistent collectives on an idle EPYC. With 3
+ * processes, nicbarr was 1.06 to 3.0 times as fast as Open MPI 4.1.4 for 1120 bytes, but only 0.87
+ * to 2.6 times as fast for 1344 bytes. With 2 processes, it was 1.4 to 1.7 times as fast for 560
+ * bytes, but only 0.75 to 1.3 times as fast for 1008 bytes. */
 static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 {
     const uint32_t slots = 2 == ompi_comm_size(comm) ? 5 : 10;
@@ -109,18 +109,18 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
 }
 
 /* Returns whether nicbarr's implementation of `collective` is preferable to Open MPI's. With
- * nicbarr, a process can run ahead of the others by one window only. Open MPI lets processes run
- * ahead without limit, which may be faster if the node is oversubscribed. Whether it is
- * oversubscribed was stored by the first member that joined `record`, so all members get the same
- * answer. The user can force nicbarr's implementation in any case. */
+ * nicbarr, a process can be ahead of the others by at most one window of rounds, whereas Open MPI
+ * sets no limit, which may be faster if the node is oversubscribed. The first member that joined
+ * `record` stored in it whether the node is oversubscribed, so all members get the same answer. If
+ * the user forces nicbarr's implementation, the result is always true. */
 bool nicbarr_data_window_suffices(enum nicbarr_collective collective,
                                   const struct myr_record *record);
 
 /* ---- data_tune.c ---- */
 
-/* Measure nicbarr's implementation against Open MPI's with payloads of this class, or adopt a
- * measurement of another communicator of this shape. Sets `way`. Collective; returns Open MPI's
- * error. */
+/* Decide on one node whether nicbarr's or Open MPI's implementation serves this size class: either
+ * measure both of them, or adopt the result of another communicator of the same shape. The decision
+ * is stored in the `way` of the class. Collective; returns Open MPI's error. */
 int nicbarr_data_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                       enum nicbarr_collective collective, uint32_t size_class);
 
@@ -132,9 +132,10 @@ int nicbarr_data_tune_remeasure(mca_coll_nicbarr_module_t *module, ompi_communic
 
 struct nicbarr_carrier; /* carrier.h */
 
-/* Decide on a class: join groups of NICs, and compare them with Open MPI's own function. If the
- * user forces nicbarr's implementation, the choice is among its candidates, if there are any. Sets
- * `way`. Collective; returns Open MPI's error. */
+/* Decide across nodes which implementation serves this size class: join groups of NICs, and compare
+ * them with Open MPI's own function. If the user forces nicbarr's implementation, Open MPI's
+ * function is chosen only if there is no usable group. The decision is stored in the `way` of the
+ * class. Collective; returns Open MPI's error. */
 int nicbarr_data_across_decide(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                enum nicbarr_collective collective, uint32_t size_class);
 
@@ -159,8 +160,8 @@ static inline void nicbarr_data_check_pending(mca_coll_nicbarr_module_t *module,
     }
 }
 
-/* Returns whether, judging by its size, Open MPI may have issued a call from within progress. To
- * agree on the context id of a new communicator, Open MPI issues MPI_Iallreduce (with MPI_MAX or
+/* Returns whether Open MPI itself may have issued a call of this size from within progress. To
+ * agree on the context id of a new communicator, Open MPI calls MPI_Iallreduce (with MPI_MAX or
  * MPI_MIN) and MPI_Ibcast of a single MPI_INT (ompi/communicator/comm_cid.c).
  *
  * While MPI_Comm_idup is outstanding, processes may differ in whether such a call or a blocking
@@ -188,9 +189,9 @@ struct nicbarr_carried;
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Allgather with this carrier: concatenate the bytes of all ranks in `to`, on each process with
- * `reads` set. `from` may point to the location of this process's bytes within `to`. Returns an MPI
- * error. */
+/* Execute an allgather with this carrier: each process that sets `reads` receives the bytes of all
+ * ranks, concatenated, at `to`. `from` may point to the location of this process's own bytes within
+ * `to`. Returns an MPI error. */
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes);

@@ -55,9 +55,10 @@ static void sum_doubles(void *left, void *right, int *count, MPI_Datatype *type)
     }
 }
 
-/* Execute a call of a candidate, by the function that also serves the program's calls. For this
- * purpose the class is decided in favour of the candidate, until the trial sets the implementation
- * of the class again. As the class is decided, the function does not count the call. */
+/* Execute one call of a candidate by the function that also serves the program's calls. To make
+ * this function use the candidate, the class is marked as decided in favour of the candidate, until
+ * the trial sets the implementation of the class again. Calls of a decided class are not counted.
+ */
 static int call_collective(void *trial, int candidate, int number)
 {
     const struct tuner *t = trial;

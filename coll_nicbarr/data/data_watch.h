@@ -27,8 +27,9 @@
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                         uint32_t size_class, enum nicbarr_way way, bool proven);
 
-/* Record a remeasurement, and whether it switched the implementation, which the caller then passes
- * to nicbarr_data_watch(). Local; all members must make the same call. */
+/* Record that a class was remeasured, and whether this has switched its implementation. The caller
+ * then installs the implementation by nicbarr_data_watch(). Local; all members must make the same
+ * call. */
 void nicbarr_data_watch_record(mca_coll_nicbarr_module_t *module,
                                enum nicbarr_collective collective, uint32_t size_class,
                                bool switched, bool proven);

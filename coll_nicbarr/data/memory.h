@@ -13,9 +13,9 @@
  * user. */
 bool nicbarr_data_set_up(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective);
-/* Allocate the exchange with wide or large slots for the blocking calls. The first call for a kind
- * of slots decides; later calls return the same result. Returns false, on all members, if memory is
- * short. */
+/* Allocate the exchange with wide or large slots that blocking calls use. Returns false, on all
+ * members, if memory was short at the first call for this kind of slots; the allocation is not
+ * attempted again. */
 bool nicbarr_data_get_slots(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             enum myr_slots slots);
 /* Allocate the memory of a collective's non-blocking calls. Returns false if memory is exhausted;

@@ -2,9 +2,9 @@
 /* Packs values of any type into bytes without gaps, in the order of the type's signature, and
  * unpacks them.
  *
- * Slots carry packed data, because only the type signature is the same on all members of a
- * collective; the layout may differ from process to process. Open MPI's convertor packs types with
- * gaps. */
+ * Data are transferred in packed form, because the members of a collective need to specify only the
+ * same type signature, whereas the memory layout may differ from process to process. Types with
+ * gaps are packed by Open MPI's convertor. */
 #ifndef NICBARR_PACKING_H
 #define NICBARR_PACKING_H
 
@@ -35,9 +35,9 @@ static inline bool nicbarr_is_user_defined(const ompi_op_t *op)
 /* The largest element of a predefined type: complex numbers of long doubles. */
 enum { NICBARR_ELEMENT_MOST = 32 /* size in bytes */ };
 
-/* Returns whether a vector must be packed before it is combined. This concerns user-defined
- * operations, which accept any type, and predefined types with gaps, such as MPI_DOUBLE_INT,
- * because the program's data in the gaps must not be touched. */
+/* Returns whether a vector must be packed before it is combined. This is the case for user-defined
+ * operations, which accept any type, and for predefined types with gaps, such as MPI_DOUBLE_INT,
+ * because a reduction must not change what the program stores in the gaps. */
 static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_t *op)
 {
     return nicbarr_is_user_defined(op) || __builtin_expect(!nicbarr_is_dense(type), 0);

@@ -50,10 +50,11 @@ nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operat
                                           ompi_communicator_t *comm,
                                           struct nicbarr_persistent *what);
 
-/* Create a carrier like the carrier of the class, for one persistent collective of `bytes` bytes
- * (0: cannot be carried). If the class is undecided, it is decided first. If Open MPI's own
- * function is faster, or if a member lacks memory for the carrier, the new carrier has no group on
- * any member. Collective; returns Open MPI's error. */
+/* Create a carrier for one persistent collective of `bytes` bytes (0 if no carrier can serve it).
+ * The new carrier uses the same algorithm and NIC as the carrier of its size class; if the class is
+ * undecided, it is decided first. If Open MPI's own function is faster, or if a member lacks memory
+ * for the carrier, the new carrier has no group on any member. Collective; returns Open MPI's
+ * error. */
 int nicbarr_data_own_carrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              enum nicbarr_collective collective, size_t bytes,
                              struct nicbarr_carrier *own);

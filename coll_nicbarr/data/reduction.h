@@ -22,10 +22,11 @@
  * may pass them to a consumer (struct nicbarr_consumer). User-defined operations (user_op.h) and
  * gathers do so.
  *
- * The rounds of a communicator are assigned to reductions in the order in which these were begun,
- * so a reduction writes nothing before all earlier reductions have been written. Blocking and
- * non-blocking reductions use separate exchanges. Only one thread at a time may use an exchange;
- * for non-blocking reductions, this is the thread that holds the requests' lock (requests.h). */
+ * The rounds of an exchange are assigned to reductions in the order in which these were begun, so a
+ * reduction writes its first part only after all parts of the earlier reductions have been written.
+ * Blocking and non-blocking reductions use separate exchanges. Only one thread at a time may use an
+ * exchange; for non-blocking reductions, this is the thread that holds the requests' lock
+ * (requests.h). */
 #ifndef NICBARR_REDUCTION_H
 #define NICBARR_REDUCTION_H
 

@@ -33,9 +33,10 @@ static uint32_t first_of_share(const struct myr_exchange *x, uint32_t count, uin
     return count * rank / x->size;
 }
 
-/* Fill the payload of the next round with chunk `sent` of this process's vector, and with this
- * process's share of chunk `combined`, whose round is the one that is read. If a number is beyond
- * the last chunk or, modulo 2^32, before the first, that part is left out. */
+/* Fill the payload of the next round with chunk number `sent` of this process's vector, followed by
+ * this process's share of the result of chunk number `combined`, whose round is currently being
+ * read. At the beginning and at the end of a vector, one of the two chunks does not exist and is
+ * left out; its number is then beyond the last chunk or, modulo 2^32, before the first one. */
 static void write_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction *reduction,
                         const struct chunks *chunks, uint32_t sent, uint32_t combined)
 {

@@ -141,9 +141,9 @@ nicbarr_stream_receive_round(struct myr_ring *ring, struct nicbarr_rest *rest, i
     return 0 != (info & NICBARR_STREAM_LAST) || ring->watch.abandoned;
 }
 
-/* Receive all rounds; *used becomes the number of bytes. If the sender of an erroneous program
- * sends more bytes than the receiver expects, returns MPI_ERR_TRUNCATE like a receive. All rounds
- * are consumed even then, so the next stream is not affected. */
+/* Receive all rounds; *used becomes the number of bytes. If an erroneous program sends more bytes
+ * than this process expects, the function returns MPI_ERR_TRUNCATE, like MPI_Recv. It consumes all
+ * rounds even then, so that the next stream is not affected. */
 static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_rest rest,
                                          size_t *used)
 {

@@ -3,13 +3,13 @@
  * contest (contest.h) and of the state that is kept from the call that begins it to the call that
  * ends it.
  *
- * Like the contest of a barrier (tune.c), a trial is measured in batches. The first call runs one
- * batch. As long as the machine is too slow or too busy for a confident result, this call runs
- * further batches, up to four budgets in total, unless the time for measuring is limited. If the
- * choice is still provisional after that, small batches follow after increasing numbers of calls
- * (batches.h). Meanwhile calls use the best implementation so far. The `way` of the class stays
- * open until the trial ends. Calls of an open class are counted and advance the trial; decided
- * classes have no such overhead.
+ * Like the contest of a barrier (tune.c), a trial measures in batches. The call that begins the
+ * trial runs the first batch. If the machine is too slow or too busy for a confident result, the
+ * same call runs further batches, which may take four times the budget in total, unless the user
+ * has limited the time for measuring. If the choice is still provisional after that, the following
+ * calls use the best implementation so far, and run small batches at growing intervals (batches.h).
+ * The `way` of the class stays open until the trial ends. Calls of an open class are counted and
+ * advance the trial; decided classes have no such overhead.
  *
  * A decided class may be remeasured (data_watch.h). The implementation in use is then kept until
  * another one is better with sufficient confidence. A batch of a remeasurement starts only if the
@@ -62,18 +62,19 @@ struct nicbarr_trial_kind {
  * class is re-evaluated from time to time. */
 bool nicbarr_trial_is_free(const struct nicbarr_trial *trial);
 
-/* Get the stored choice for a class: the job's, or the cache's if its confidence is sufficient.
- * `*known` becomes a word of nicbarr_choice_encode(), 0 if there is none, or NICBARR_READING if it
- * is not known yet. Rank 0 looks it up, and broadcasts it. Collective; returns
- * Open MPI's error. */
+/* Look up the choice that the job has stored for this class, or else the choice of the tuning
+ * cache, provided that its confidence is sufficient. `*known` becomes the choice as encoded by
+ * nicbarr_choice_encode(), 0 if there is none, or NICBARR_READING while the cache is still being
+ * read. Rank 0 looks it up and broadcasts the result. Collective; returns Open MPI's error. */
 int nicbarr_trial_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                 enum nicbarr_collective collective, uint32_t size_class,
                                 uint64_t *known);
 
-/* Begin a trial with this number of candidates; the caller has filled in its first fields. Sets the
- * class's way, provisionally or finally. The trial is freed at its end, in this call or later. The
- * time since `since_us` (nicbarr_now_us()) counts against its budget. Collective; returns Open
- * MPI's error. */
+/* Begin a trial of `candidates` candidates, and set the `way` of its class, provisionally or
+ * finally. The caller has filled in all fields that are not private to trial.c. The trial is freed
+ * when it ends, in this call or later. The time since `since_us` (nicbarr_now_us()), which the
+ * caller has spent on preparations, is charged to the budget. Collective; returns Open MPI's error.
+ */
 int nicbarr_trial_begin(struct nicbarr_trial *trial, int candidates, double since_us);
 
 /* Postpone the decision on the class by more calls. All members do so in the same call. */
@@ -93,8 +94,8 @@ int nicbarr_trial_root(const struct nicbarr_trial *trial, int number);
 struct nicbarr_trial *nicbarr_trial_of(const mca_coll_nicbarr_module_t *module,
                                        enum nicbarr_collective collective, uint32_t size_class);
 
-/* Count a call of the trial's class. Returns whether this call ran a batch, which may have been the
- * last one, so that the trial has been freed. Collective. */
+/* Count a call of the trial's class, and run a batch if one is due. Returns whether a batch was
+ * run. If it was the last one, the trial has been freed. Collective. */
 bool nicbarr_trial_call(struct nicbarr_trial *trial);
 
 /* End the trial, or all trials of a module, with the result of the batches so far. Local. */

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reductions with user-defined operations, on elements of any type.
  *
- * A user-defined function may take long. Therefore the processes share the work, which they do not
- * do with predefined operations: they ascend the same tree over ranks (reduction.h) level by level.
- * At each level a process has the value of its block of ranks, and sends this value, packed
- * (packing.h), in rounds of the exchange. It reads the value of the neighbouring block from one
- * member of that block, and combines both values, with the lower ranks on the left. Each process
- * therefore calls the function once per level, with the whole vector. In MPI_Reduce only one member
- * of each block continues: the root if it is in this block, otherwise the lowest rank.
+ * A user-defined function may take long, so the processes share the work of combining the vectors,
+ * which they do not do with predefined operations. They ascend the same tree over ranks
+ * (reduction.h) level by level. At each level a process has the value of its block of ranks, and
+ * sends this value, packed (packing.h), in rounds of the exchange. It reads the value of the
+ * neighbouring block from one member of that block, and combines both values, with the lower ranks
+ * on the left. Each process therefore calls the function once per level, with the whole vector. In
+ * MPI_Reduce only one member of each block continues: the root if it is in this block, otherwise
+ * the lowest rank.
  *
- * Values are combined in private memory of the reduction. Therefore the function does not access
+ * Values are combined in private memory of the process, so the user's function does not access the
  * memory of other processes. It may also write into the gaps between values, because only the
- * values themselves are copied to the result of the program.
+ * values themselves are copied to the program's buffer.
  *
- * The function may take locks of the program. To avoid deadlocks it is called without holding our
- * locks, and never by the call that starts a non-blocking reduction (allreduce.c). */
+ * The user's function may acquire locks of the program. To avoid deadlocks, nicbarr holds none of
+ * its own locks while it calls the function, and never calls it within the MPI call that starts a
+ * non-blocking reduction (allreduce.c). */
 #ifndef NICBARR_USER_OP_H
 #define NICBARR_USER_OP_H
 
