@@ -433,10 +433,11 @@ static int component_init_query(bool enable_progress_threads, bool enable_mpi_th
 }
 
 /* If there are more processes than cores, Open MPI configures opal_progress() to yield the CPU
- * after a call without progress. This function disables the yield for the duration of the call.
- * nicbarr yields in its own wait loops, which infer from the CPU time of a call whether there was
- * progress, and a yield was observed to take 5 us of CPU time. Several threads may call this
- * function concurrently, so the setting is restored only by a thread that has read `true`. */
+ * after a call without progress. This function disables the yield for the duration of the call,
+ * because nicbarr's own wait loops yield. These loops infer from the CPU time of a call whether it
+ * has made progress, so a yield within the call, which was observed to take 5 us of CPU time, would
+ * be mistaken for progress. Several threads may call this function concurrently, so only a thread
+ * that has found the yield enabled enables it again. */
 void nicbarr_progress(void)
 {
     const bool yields = opal_progress_yield_when_idle;

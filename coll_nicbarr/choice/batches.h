@@ -8,9 +8,9 @@
  * is then constant, apart from being doubled whenever a batch is not affordable. In this case
  * batches continue until the result has sufficient confidence, or all rounds are complete.
  *
- * On a slow machine, an agreement of the ranks may already take longer than a batch is allowed to
- * take, so that no sample fits into the batch. The budget is then doubled for all further batches,
- * so every contest completes its rounds eventually.
+ * On a slow machine, it may take the ranks longer to agree on a single result than a whole batch is
+ * allowed to take, so that no sample fits into the batch. The budget is then doubled for all
+ * further batches, so every contest completes its rounds eventually.
  *
  * Called by tune.c and trial.c. The functions depend on their arguments only. All ranks count the
  * same calls and have the same measurements after a batch, so they make the same decisions. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See comparison.h. Invariant: after nicbarr_comparison_agreed() the state is the same on all
- * ranks; between two agreements it depends only on the number of barriers executed since. */
+/* See comparison.h. Invariant: the state is the same on all ranks after
+ * nicbarr_comparison_agreed(). From then on until the next agreement, every decision depends only
+ * on the number of barriers executed meanwhile, which is also the same on all ranks. */
 #include "coll_nicbarr/choice/comparison.h"
 
 #include <string.h>

@@ -18,10 +18,10 @@
  *   them, and not worse in the other.
  *
  * A measurement of a variant begins with a barrier by Open MPI's own function, which ensures that
- * no rank is still in a barrier of the previous variant. Next is one barrier of the variant to warm
- * up, and then several that count. After a preliminary round, challengers that are much slower are
- * dropped. After more rounds, a rank test (statistics.h) decides whether a challenger is better by
- * more than 3 %. */
+ * no rank is still in a barrier of the previous variant. It is followed by one barrier of the
+ * variant to warm up, and by several barriers whose times are recorded. After a preliminary round,
+ * challengers that are much slower are dropped. After more rounds, a rank test (statistics.h)
+ * decides whether a challenger is better by more than 3 %. */
 #ifndef NICBARR_COMPARISON_H
 #define NICBARR_COMPARISON_H
 
@@ -65,8 +65,8 @@ int nicbarr_comparison_next(const struct nicbarr_comparison *comparison);
 bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double arrived_us,
                                double left_us);
 
-/* Write the values of the round, for which the ranks must agree on the maxima over all ranks.
- * Returns their number, at most NICBARR_COMPARISON_VALUES. */
+/* Write this rank's results of the round to `values`. The ranks must then agree on the maximum of
+ * each value over all ranks. Returns the number of values, at most NICBARR_COMPARISON_VALUES. */
 int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, double *values);
 
 /* Continue with the agreed values. The comparison may be over then. */

@@ -168,9 +168,10 @@ static void set_repetitions(struct nicbarr_contest *contest, double budget_us)
 
 /* ---- samples ---- */
 
-/* Returns the candidate at a position of a round. Each round starts with a different candidate.
- * Otherwise, on a machine whose speed changes periodically, a candidate might always be measured in
- * the same phase. */
+/* Returns the candidate that is measured at this position in a round, after `rounds` complete
+ * rounds. Each round starts with a different candidate. If the order were always the same, and the
+ * speed of the machine changed with the period of a round, some candidates would be measured only
+ * while the machine is slow. */
 static int candidate_at(const struct nicbarr_contest *contest, int rounds, int position)
 {
     return (position + rounds) % contest->count;
@@ -194,9 +195,9 @@ static bool ends_stage(int rounds)
 }
 
 /* Returns whether the candidate's sample fits into the time left. A candidate without a measurement
- * is assumed to take as long as an agreement. The first sample of a batch (`begun` is false) starts
- * whenever any time is left, so that each batch makes progress even if an earlier measurement was
- * slow only because of a disturbance. */
+ * is assumed to take as long as an agreement of the ranks. The first sample of a batch (`begun` is
+ * false) starts whenever any time is left, so that each batch makes progress even if an earlier
+ * measurement was slow only because of a disturbance. */
 static bool sample_fits(const struct nicbarr_contest *contest, int candidate, double left_us,
                         double agreement_us, bool begun)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A contest is a tuning run: all ranks collectively measure several candidates for the same task,
- * and find the fastest of them.
+/* A contest is a tuning run, in which all ranks collectively measure several candidates for the
+ * same task, and find the fastest of them.
  *
  * This file knows neither what the candidates do nor how the ranks communicate; its user supplies
  * three functions for this purpose. For example, tune.c uses a contest to choose the barrier of a

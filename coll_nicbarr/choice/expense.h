@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits the time that each process spends on measurements to a share of the time since MPI_Init. A
- * job that is too short to benefit from measurements therefore takes none, and a long job spends a
- * negligible part of its time on them.
+ * job that is too short to benefit from measurements therefore performs none, and a long job spends
+ * a negligible part of its time on them.
  *
  * For unknown shapes, the parameter coll_nicbarr_tune_share defines the share. Remeasuring a known
  * shape may always take 1 %. Called by tune.c, trial.c and data_watch.c, from any thread. */

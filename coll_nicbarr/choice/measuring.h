@@ -2,9 +2,10 @@
 /* Collective steps of measurements and agreements, called by the files that tune, measure, and set
  * up groups. All ranks of `comm` call them in the same order. They return Open MPI's codes.
  *
- * The ranks agree by means of the saved functions of the component below. These functions work in
- * any state of this component. They also bypass components above this one, such as coll/monitoring,
- * which would otherwise count calls that the program has not made. */
+ * To agree on values, the ranks call the collectives of the components below, which this component
+ * has saved. These calls work in any state of this component. They also bypass components above
+ * this one, such as coll/monitoring, which would otherwise count calls that the program has not
+ * made. */
 #ifndef NICBARR_MEASURING_H
 #define NICBARR_MEASURING_H
 

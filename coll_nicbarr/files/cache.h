@@ -17,9 +17,9 @@
  * background (node_cache.h). Until that is complete, lookups find nothing. */
 bool nicbarr_cache_ready(void);
 
-/* Start to read the files in advance, because rank 0 will look up a choice after some more calls.
- * Each collective calls this function with the number of its previous calls, `calls_before`; only
- * the first call has an effect. */
+/* Each collective calls this function with the number of its previous calls, `calls_before`. The
+ * first call starts to read the files, so that they are in memory when rank 0 looks up a choice
+ * after some more calls; all other calls have no effect. */
 void nicbarr_cache_prefetch(ompi_communicator_t *comm, uint32_t calls_before);
 
 /* Called when the component closes: stop reading, and wait, with a timeout, until all added

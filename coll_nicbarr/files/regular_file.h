@@ -5,8 +5,9 @@
  * Opening never blocks. Only regular files are opened, because a FIFO would hang the job. Locking
  * has a timeout, because any user who may read a file, or open a directory, can keep it locked.
  *
- * A file is read or written as a whole, by a single system call if the kernel completes it. Files
- * that exceed the caller's size limit are rejected without being read.
+ * A file is read or written as a whole. This takes a single system call, unless the kernel
+ * transfers fewer bytes than requested. Files that exceed the caller's size limit are rejected
+ * without being read.
  *
  * Any thread may call these functions. */
 #ifndef NICBARR_REGULAR_FILE_H

@@ -32,17 +32,18 @@ void nicbarr_report_retract(const mca_coll_nicbarr_module_t *module, ompi_commun
                             const char *declined);
 
 /* Record the result of a comparison of `choices`. The first one was in use when the comparison
- * began; `comm` now uses the winner. If the communicator's previous record is shared with other
- * communicators, the caller has retracted it. Has an effect in rank 0's process only. */
+ * began; `comm` now uses the winner. If the communicator shares its previous record with other
+ * communicators, the caller must have removed it by nicbarr_report_retract(). Has an effect in rank
+ * 0's process only. */
 void nicbarr_report_comparison(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                const struct nicbarr_comparison *comparison,
                                const struct nicbarr_choice *choices);
 
-/* Record how `comm` implements `collective` in this size class, once the module's `ways` are set.
- * `contest` has the measurements of Open MPI's own function (the first candidate) and of nicbarr's
- * implementations, or is NULL if there was no measurement on this communicator. `choices` are the
- * candidates across nodes, or NULL on one node. Replaces the previous record. Has an effect in rank
- * 0's process only. */
+/* Record how `comm` implements `collective` in this size class, after the caller has set the
+ * module's `ways`. `contest` contains the measurements of Open MPI's own function (the first
+ * candidate) and of nicbarr's implementations; it is NULL if nothing was measured on this
+ * communicator. `choices` are the candidates across nodes, or NULL on one node. Replaces the
+ * previous record. Has an effect in rank 0's process only. */
 void nicbarr_report_data(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          enum nicbarr_collective collective, uint32_t size_class,
                          enum nicbarr_source source, const struct nicbarr_contest *contest,
