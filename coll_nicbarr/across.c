@@ -185,10 +185,11 @@ static int join_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
     return rc;
 }
 
-/* Test both groups. *good becomes true if packets of both groups reach all members. All members
- * start the test at the same time, so the first epoch of a group should complete soon. The members
- * agree on the result of the first group before they test the second. Otherwise some members would
- * wait in the second group for members on which the first group has failed. */
+/* Test the groups of MPI_Barrier and MPI_Ibarrier. *good becomes true if the packets of both groups
+ * reach all members. All members start the test of a group at the same time, so its first epoch
+ * should complete soon. The second group is tested only after the members have agreed that the
+ * first one works. Otherwise some members would wait in the second group for members on which the
+ * first group has failed. */
 static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct myr_error *error, bool *good)
 {

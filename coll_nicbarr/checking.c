@@ -293,8 +293,8 @@ static int check_reduce_scatter(const void *from, void *to, nicbarr_counts_t cou
 TO_ALL(allgather)
 TO_ALL(alltoall)
 
-/* All members send parts of the same size, which is compared. The root takes it from its receive
- * arguments, because its send arguments have no meaning with MPI_IN_PLACE. */
+/* All members send parts of the same size, so this size is compared. The root computes it from its
+ * receive arguments, because its send arguments have no meaning with MPI_IN_PLACE. */
 static int check_gather(const void *from, nicbarr_count_t scount, ompi_datatype_t *stype, void *to,
                         nicbarr_count_t rcount, ompi_datatype_t *rtype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *base)

@@ -211,7 +211,7 @@ typedef struct mca_coll_nicbarr_module {
     struct nicbarr_streamer streamer;
     /* Non-blocking calls have an exchange and a ring of their own, because Open MPI issues some of
      * them from within progress (MPI_Comm_idup), at a different point of the program on each
-     * process. Protected by the lock of requests.h. */
+     * process. The requests' lock (requests.h) protects these fields. */
     struct {
         struct nicbarr_reducer reducer;
         struct nicbarr_streamer streamer;

@@ -16,9 +16,11 @@ void nicbarr_fallback_release(mca_coll_nicbarr_module_t *module)
     NICBARR_REQUESTS(RELEASE)
 }
 
-/* Before Open MPI 6.0, an entry of the communicator's table holds a reference to its module, and
- * nicbarr's module holds a reference to the saved module. nicbarr's own module exists as long as
- * the communicator, because Open MPI keeps a list of all modules. */
+/* Restore an entry of the communicator's table, unless it contains another module than nicbarr's.
+ * Before Open MPI 6.0, an entry holds a reference to its module, so the saved module is retained,
+ * and nicbarr's module is released. Nevertheless both continue to exist: nicbarr's module holds its
+ * own reference to the saved module, and Open MPI keeps all modules in a list as long as the
+ * communicator exists. */
 #define RESTORE_SAVED(the_module, collective, saved_function, saved_module)                        \
     do {                                                                                           \
         mca_coll_base_comm_coll_t *table = (the_module)->openmpi.table;                            \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See groups.h.
  *
- * The first phase returns blobs, which contain the data that peers need to connect. They are
- * exchanged for all groups together: the first process of each node sends the blobs of all groups
- * in one message. */
+ * The first phase of joining a group returns a blob, which contains the data that peers need to
+ * connect. The blobs of all groups are exchanged together: the first process of each node sends
+ * them in one message. */
 #include "coll_nicbarr/groups.h"
 
 #include <stdlib.h>
@@ -101,8 +101,8 @@ static void connect_group(const mca_coll_nicbarr_module_t *module, struct nicbar
 
 /* ---- the exchange in between ---- */
 
-/* Returns the size of a node's message. For each group whose kind has blobs, the message contains a
- * flag and a blob; the flag is 0 if there is no blob. */
+/* Returns the size of the message that contains all blobs of a node. For each group whose kind of
+ * NIC uses blobs, the message contains a flag and a blob; the flag is 0 if there is no blob. */
 static size_t message_bytes(const struct nicbarr_joining *list, int count)
 {
     size_t bytes = 0;

@@ -2,9 +2,9 @@
 /* Defines where the slots of each algorithm are in a record, and turns a choice into a plan that
  * uses these slots.
  *
- * All members of a communicator compute the same layout: setup.c to allocate the record, and
- * setup.c, tune.c, watch.c and limits.c to create plans. Threads may call these functions
- * concurrently for different modules. */
+ * All members of a communicator compute the same layout. setup.c uses it to allocate the record,
+ * and to create the first plan; tune.c, watch.c and limits.c create further plans. Threads may call
+ * these functions concurrently for different modules. */
 #ifndef NICBARR_LAYOUT_H
 #define NICBARR_LAYOUT_H
 
@@ -19,7 +19,7 @@ struct nicbarr_bytes nicbarr_layout_bytes(const struct nicbarr_shape *shape,
                                           struct nicbarr_choice choice);
 
 /* Returns whether the module's record, which was allocated for the choices known at setup, has
- * enough space for this one. The result is the same on all members. */
+ * enough space for the slots of `choice`. The result is the same on all members. */
 bool nicbarr_layout_fits(const mca_coll_nicbarr_module_t *module, struct nicbarr_choice choice);
 
 /* Returns the slots that follow the counters. */

@@ -142,8 +142,9 @@ enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_si
         if (MYR_ERR_NOT_THERE != status && MYR_ERR_NOT_YET != status) {
             site->print(1, why.text);
         }
-        /* Report the error of the first kind. However, the error of a NIC that exists but cannot be
-         * used takes precedence over the error of a NIC that does not exist. */
+        /* Return the error of the first kind of NIC that cannot be opened. However, the error of a
+         * NIC that exists but cannot be used takes precedence over the error of a NIC that does not
+         * exist. */
         if (nics->wanted[nic] && ('\0' == error->text[0] || (MYR_ERR_NOT_THERE == error->status &&
                                                              MYR_ERR_NOT_THERE != status))) {
             *error = why;

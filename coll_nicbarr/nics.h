@@ -4,9 +4,8 @@
  * The component identifies a NIC by its number: number n is of the kind nicbarr_kinds[n - 1].
  * Number 0 is not a NIC, but stands for the processes of a node themselves (schedule.h).
  *
- * Called by component.c, which opens and closes the NICs, and by the files that execute
- * collectives, write the report or provide counters. component.c opens NICs in one thread at a
- * time, and closes them when no thread uses them any more. */
+ * Only component.c opens and closes NICs: it opens them in one thread at a time, and closes them
+ * when no thread uses them any more. */
 #ifndef NICBARR_NICS_H
 #define NICBARR_NICS_H
 

@@ -20,10 +20,10 @@
  * another one on the same communicator.
  *
  * The entries of non-blocking functions are the same in both tables. Open MPI calls some of these
- * functions from within progress (MPI_Comm_idup), which may happen on one process while the second
- * table is in use, and on another process while the first one is; both must then call the same
- * function. nicbarr calls the non-blocking functions of the components below directly; in 4.1, 5.0
- * and 6.0 they do not use the table. */
+ * functions from within progress (MPI_Comm_idup), which may happen while one process uses the
+ * second table, and another process the communicator's own one; both must then call the same
+ * function. nicbarr calls the non-blocking functions of the components below without replacing the
+ * table, because in Open MPI 4.1, 5.0 and 6.0 these functions do not use it. */
 #ifndef NICBARR_OPENMPI_H
 #define NICBARR_OPENMPI_H
 

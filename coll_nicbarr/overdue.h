@@ -68,8 +68,8 @@ void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
 
-/* Continue to wait for the block of the latest broadcast that this process has begun, after the
- * block has not arrived within NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI error. */
+/* Wait for the block of the latest broadcast that this process has begun, if it has not arrived
+ * within the first NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group);
 

@@ -32,8 +32,8 @@ struct nicbarr_parameters {
 /* Register all parameters. */
 void nicbarr_parameters_register(void);
 
-/* Read the values. A number outside its bounds is reported, and is replaced by the bound if it is
- * an amount, otherwise by the default. The caller frees the values with
+/* Read the values. A number outside its bounds is reported; it is replaced by the nearest bound if
+ * it is an amount, and otherwise by the default. The caller frees the values with
  * nicbarr_parameters_free(). */
 void nicbarr_parameters_read(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);
 void nicbarr_parameters_free(struct nicbarr_parameters *parameters, struct nicbarr_nics *nics);

@@ -71,8 +71,8 @@ static struct {
     size_t left, step;
 } chunk;
 
-/* Returns the key of the entry for a job's table. The key changes whenever a process opens the
- * component again, because the process then has another hello. */
+/* Returns the key of the key-value entry that locates the table of a job's hellos. The key changes
+ * whenever a process opens the component again, because the process then has another hello. */
 static uint64_t kv_key(opal_jobid_t job)
 {
     const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};
@@ -191,7 +191,7 @@ static bool get_hello(const opal_process_name_t *name, struct nicbarr_hello *hel
 /* ---- known identities ---- */
 
 /* Returns the number of the segment or NIC with this identity, which is assigned when the identity
- * is first seen, or 0 if the identity is 0. A NIC has a name, of which a copy is kept. If memory is
+ * is first seen, or 0 if the identity is 0. For a NIC, a copy of its name is kept. If memory is
  * exhausted, the job is ended. */
 static uint32_t number_of(struct registry *registry, uint64_t identity,
                           const struct myr_nic_name *name)

@@ -36,8 +36,8 @@ void nicbarr_peers_close(void);
 /* Returns this process's hello. */
 const struct nicbarr_hello *nicbarr_hello_own(void);
 
-/* Returns the data about a process, or NULL if out of memory. They remain valid until closing. The
- * call may take long if that process is still starting. */
+/* Returns the data about a process, which remain valid until nicbarr_peers_close(), or NULL if
+ * memory is exhausted. The call may take long if that process is still starting. */
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
 
 /* Returns the name of a NIC by its number among all known ones (struct nicbarr_peer); valid until

@@ -247,8 +247,9 @@ static void emit_all_to_all(struct builder *builder, uint32_t parameter, uint32_
     emit_dissemination(builder, size > 1 ? size - 1 : 1, size, rank);
 }
 
-/* Returns an upper bound: one message for each exchange, and two for the messages that a rank of S
- * receives from its partner in S' and vice versa (emit_pairwise()). */
+/* Returns an upper bound on the messages that a rank waits for in a pairwise exchange: one for each
+ * exchange among the ranks of S, and two for those between a rank of S and its partner in S'
+ * (emit_pairwise()). */
 static uint32_t pairwise_waits(uint32_t parameter, uint32_t size)
 {
     uint32_t log2 = 0;

@@ -26,8 +26,9 @@ static bool add_schedule(uint64_t *digest, struct nicbarr_choice choice, uint32_
     return true;
 }
 
-/* The schedules for a single number of processes are sufficient. It is not a power of two, because
- * then pairwise exchange would have no ranks beyond the power of two (emit_pairwise()). */
+/* To detect changes of the algorithms, the schedules for a single number of processes are
+ * sufficient. This number is not a power of two, so that the pairwise exchange includes ranks
+ * beyond the highest power of two (emit_pairwise()). */
 uint64_t nicbarr_schedules_digest(void)
 {
     enum { SIZE = 13, PARAMETERS = 3 };

@@ -88,9 +88,9 @@ int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
  * as in nicbarr_comparison_challengers()). From then on it doubles each time, up to
  * NICBARR_PAUSE_MOST, so that a change of the machine is noticed eventually.
  *
- * The first pause is NICBARR_PAUSE_UNKNOWN if the choice was measured elsewhere without sufficient
- * confidence, or by an earlier job, or was just made by a comparison. Otherwise it is
- * NICBARR_PAUSE_MEASURED. */
+ * The first comparison follows after NICBARR_PAUSE_UNKNOWN barriers if the choice was measured
+ * elsewhere without sufficient confidence, was measured by an earlier job, or was just made by a
+ * comparison. Otherwise it follows after NICBARR_PAUSE_MEASURED barriers. */
 enum {
     NICBARR_PAUSE_UNKNOWN = 400,
     NICBARR_PAUSE_MEASURED = 20000,

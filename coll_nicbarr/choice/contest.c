@@ -108,7 +108,8 @@ static int find_best(const struct nicbarr_contest *contest)
 }
 
 /* Returns an upper bound of the best candidate's time after the preliminary round and the first
- * round: the minimum, over all candidates, of the slower of their two times. */
+ * round. Each candidate is assumed to take the longer of its two measured times, and the bound is
+ * the minimum of these times over all candidates. */
 static double upper_bound_us(const struct nicbarr_contest *contest)
 {
     double bound_us = greater_of(contest->of[0].preliminary_us, contest->of[0].round_us[0]);

@@ -20,8 +20,8 @@
  * begins only if it is likely to end within the budget. Thus only the last sample of a batch can
  * exceed the budget, if it takes longer than expected.
  *
- * The list of candidates begins with the simplest. The first candidate is the reference. It is
- * never dropped, so the others can always be compared with it. */
+ * The list of candidates begins with the simplest one, which is the reference: it is never dropped,
+ * so the others can always be compared with it. */
 #ifndef NICBARR_CONTEST_H
 #define NICBARR_CONTEST_H
 
@@ -104,11 +104,11 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
 /* Returns whether there are samples left. */
 bool nicbarr_contest_has_samples(const struct nicbarr_contest *contest);
 
-/* A contest is run in batches, numbered from 0, so that a contest with an uncertain result can
- * continue later. nicbarr_contest_wants_batch() returns whether the present result makes another
- * batch worthwhile. nicbarr_contest_batch_us() returns the time budget of a batch, where
- * `budget_us` is the budget of the first one. All batches together may take NICBARR_CONTEST_TOTAL
- * times `budget_us`. */
+/* A contest is run in batches, numbered from 0, so that it can be continued later if its result is
+ * uncertain. nicbarr_contest_wants_batch() returns whether the present result makes another batch
+ * worthwhile. nicbarr_contest_batch_us() returns the time budget of a batch, where `budget_us` is
+ * the budget of the first one. All batches together may take NICBARR_CONTEST_TOTAL times
+ * `budget_us`. */
 enum { NICBARR_CONTEST_TOTAL = 8 };
 bool nicbarr_contest_wants_batch(const struct nicbarr_contest *contest, int batch);
 double nicbarr_contest_batch_us(int batch, double budget_us);

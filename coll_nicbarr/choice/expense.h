@@ -16,9 +16,9 @@ void nicbarr_expense_open(void);
 /* Returns whether measuring unknown shapes is limited. The result is the same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* Returns whether all members may spend `us` microseconds on measuring now. `remeasured`: they
- * remeasure a known shape, for which there is always a limit. If there is no limit, returns true
- * without communication; otherwise the call is collective. */
+/* Returns whether all members may spend `us` microseconds on measuring now. With `remeasured`, they
+ * measure a known shape again, which is always limited. If there is no limit, the function returns
+ * true without communication; otherwise the call is collective. */
 bool nicbarr_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double us,
                         bool remeasured);
 

@@ -93,9 +93,9 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     } else if (0 == component->parameters.tune_budget) {
         sure = true; /* without a budget the confidence cannot increase */
     } else if (!sure && NICBARR_OPENMPI == choice->algorithm) {
-        /* Until the choice is final, the epoch of the group serves to count the barriers. On one
-         * node, Open MPI's own function must therefore not be used before. (Across nodes, it is the
-         * default, because barriers are counted separately.) */
+        /* On one node, Open MPI's own function must not be used until the choice is final, because
+         * the barriers are counted by the epoch of nicbarr's group. (Across nodes it is the
+         * default, and barriers are counted separately.) */
         *choice = nicbarr_default_choice(shape);
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;

@@ -2,8 +2,8 @@
 /* Stores and looks up the best choice for a shape, from this job or an earlier one, and determines
  * the initial choice of a communicator of that shape.
  *
- * The job's choices are stored in the segment, for all processes of the node. Called by setup.c,
- * across.c and the files that tune. Threads: any. */
+ * The job's choices are stored in the segment, where all processes of the node can look them up.
+ * Any thread may call these functions. */
 #ifndef NICBARR_KNOWN_H
 #define NICBARR_KNOWN_H
 
@@ -17,8 +17,8 @@ enum nicbarr_source nicbarr_choice_decode(uint64_t word, struct nicbarr_choice *
 /* Returns the job's choice for a shape, as such a word, or 0 if nothing was measured. */
 uint64_t nicbarr_choice_of_job(const struct nicbarr_shape *shape);
 /* Store the best choice for a shape (nicbarr_shape_key()) or for a size class
- * (nicbarr_data_kv_key()), for all communicators of the job. `proven`: it was measured with
- * sufficient confidence. */
+ * (nicbarr_data_kv_key()), for all communicators of the job. `proven` states whether it was
+ * measured with sufficient confidence. */
 void nicbarr_store_choice(uint64_t key, struct nicbarr_choice choice, bool proven);
 
 /* Returns the reason why the forced choice cannot be used on a communicator of `shape`, or NULL if

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective steps of measurements and agreements, called by the files that tune, measure, and set
- * up groups. All ranks of `comm` call them in the same order. They return Open MPI's codes.
+/* Collective functions by which the ranks of `comm` measure candidates, and agree on values while
+ * they tune or set up groups. All ranks call them in the same order. The functions return Open
+ * MPI's error codes.
  *
  * To agree on values, the ranks call the collectives of the components below, which this component
  * has saved. These calls work in any state of this component. They also bypass components above

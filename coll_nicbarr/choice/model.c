@@ -67,9 +67,9 @@ static bool simulation_begin(struct simulation *simulation, struct nicbarr_choic
     return good;
 }
 
-/* Returns RTT(P), interpolated between the two nearest measurements. The interpolation is a
- * weighted mean of both: if it added a rounded difference instead, a slower network could appear
- * faster. */
+/* Returns RTT(P), interpolated between the two nearest measurements. The result is computed as a
+ * weighted mean of both. If a multiple of their difference were added to one of them instead,
+ * rounding could make a slower network appear faster. */
 static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers)
 {
     if (1 == trips->count) {
@@ -84,9 +84,9 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* Predict when a message arrives that was sent at time `left` as one of the `sends` messages of the
- * sender's step. The receiver waits for `waits` messages in its own step, and has received the
- * previous ones by the time `time`. */
+/* Predict the arrival of a message that was sent at time `left`, in a step in which its sender
+ * sends `sends` messages. The receiver waits in its own step for `waits` messages, and has received
+ * the preceding ones of them by the time `time`. */
 static double arrival_time(const struct simulation *simulation, double time, double left,
                            uint32_t sends, uint32_t waits)
 {

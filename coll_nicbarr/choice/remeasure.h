@@ -15,8 +15,9 @@
 
 enum { NICBARR_REMEASURE_PERCENT = 1 /* maximum share of a job's time */ };
 
-/* Returns the number of calls until the next remeasurement, after a pause of `before` calls (0:
- * there was none). `proven`: this job has measured the choice with sufficient confidence. */
+/* Returns the number of calls until the next remeasurement, where `before` is the number of calls
+ * before the latest one (0 if there was none), and `proven` states whether this job has measured
+ * the choice with sufficient confidence. */
 uint32_t nicbarr_remeasure_pause(uint32_t before, bool proven);
 
 /* Called when remeasuring was not affordable: updates the pause, and returns the number of calls

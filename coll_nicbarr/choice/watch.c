@@ -10,9 +10,10 @@
  * the choice had been measured elsewhere, all candidates are then measured on this communicator
  * (tune.c).
  *
- * States: NICBARR_BARRIER_WATCHED_* while barriers are counted, NICBARR_BARRIER_COMPARING during a
- * comparison. Re-evaluation ends, and costs nothing from then on, if the choice is Open MPI's
- * barrier and either was measured in this job or has won some comparisons.
+ * MPI_Barrier is in one of the states NICBARR_BARRIER_WATCHED_* while barriers are counted, and in
+ * NICBARR_BARRIER_COMPARING during a comparison. If the choice is Open MPI's barrier, and either
+ * was measured in this job or has won some comparisons, the re-evaluation ends, and costs nothing
+ * from then on.
  *
  * All members count the same barriers, and agree on each round's result by Open MPI's own
  * functions. Therefore all of them take the same action in each barrier. */
@@ -104,9 +105,10 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_c
     return made;
 }
 
-/* Returns the first variant of the list that is passed to nicbarr_candidate_groups_join(). This
- * list must begin with Open MPI's barrier. It does not contain the current choice, unless this is
- * Open MPI's barrier, because the group of the current choice has already been joined. */
+/* Returns the index of the first variant whose group is joined by nicbarr_candidate_groups_join().
+ * Variant 0, the current choice, is omitted, because its group has already been joined. However, if
+ * it is Open MPI's barrier, it is included, because the list for that function must begin with Open
+ * MPI's barrier. */
 static int first_entrant(const struct nicbarr_comparison_run *run)
 {
     return NICBARR_OPENMPI == run->choice[0].algorithm ? 0 : 1;

@@ -102,9 +102,9 @@ static void begin_packed_reduction(nicbarr_request_t *request)
     nicbarr_user_op_begin(reducer, &request->of.user.reduction);
 }
 
-/* Advance the request. The first test is part of the call that starts the request, and only writes
- * this process's data. It must not run a user-defined function, because the program may hold a lock
- * that this function takes. */
+/* Advance the request. The MPI call that starts a request also calls this function, which then only
+ * writes this process's data. It must not run a user-defined function within that call, because the
+ * program may hold a lock that the user-defined function acquires. */
 static bool test_packed_reduction(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);

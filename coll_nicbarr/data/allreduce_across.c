@@ -5,9 +5,9 @@
  * As on one node, nicbarr serves predefined operations on predefined types. It also serves
  * user-defined operations on types of any layout if their elements are small; the elements are sent
  * packed. Each process combines the partial results of all nodes and therefore calls the user's
- * function more often than Open MPI would. For this reason large communicators are excluded. A
- * user's function may take locks of the program, so a request must not run it. MPI_Iallreduce
- * therefore leaves user-defined operations to Open MPI.
+ * function more often than Open MPI would, so large communicators are excluded. MPI_Iallreduce
+ * leaves user-defined operations to Open MPI, because a request must not run a function that may
+ * acquire locks of the program.
  *
  * MPI_Iallreduce must not wait for other processes, so it cannot set up a carrier itself. If it is
  * called often, the next blocking collective on the communicator does so on its behalf.
@@ -87,8 +87,9 @@ int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op)
 {
     struct nicbarr_carried carried;
-    /* Operations complete in the order in which they were begun. The outstanding non-blocking
-     * operations will complete, because all other processes have also begun them. */
+    /* A carrier executes its operations in the order in which they were begun, so first wait for
+     * the outstanding non-blocking ones. They will complete, because all other processes have also
+     * begun them. */
     while (0 != myr_load_acquire(&carrier->outstanding)) {
         opal_progress();
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Size classes of collectives that carry data: a communicator chooses an implementation for each
- * class of each collective. Classes have names for messages, the report and the cache.
+/* Size classes of collectives that carry data. A communicator chooses an implementation for each
+ * class of each collective. Messages, the report and the cache refer to the classes by their names.
  *
  * data.c chooses the implementation of a class. Any thread may read it. */
 #ifndef NICBARR_CLASSES_H

@@ -81,9 +81,9 @@ static inline struct nicbarr_reducer *nicbarr_data_reducer(mca_coll_nicbarr_modu
 bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                  enum nicbarr_collective collective, size_t bytes);
 
-/* Returns whether nicbarr serves a non-blocking call whose size permits it. Such calls are not
- * measured: Open MPI's own implementation is slower, because it needs several messages, each of
- * which waits until a process makes progress.
+/* Returns whether nicbarr serves a non-blocking call, provided that its size permits this.
+ * Non-blocking calls are not measured, because Open MPI's own implementation is slower: it needs
+ * several messages, each of which is delayed until a process makes progress.
  *
  * The first few calls on a communicator are left to Open MPI, because a communicator that only
  * serves as the parent of one or two others does not justify the memory that nicbarr needs. Only
@@ -92,10 +92,10 @@ bool nicbarr_data_serves_at_once(mca_coll_nicbarr_module_t *module, ompi_communi
 bool nicbarr_data_serves_nonblocking(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                                      enum nicbarr_collective collective);
 
-/* Returns whether the size is within the limits of the exchange for non-blocking and persistent
- * collectives. These collectives send the whole vector at once, and are not compared with Open
- * MPI's own functions at run time. Therefore the limits are the sizes up to which nicbarr's
- * implementation has been found to be faster.
+/* Returns whether non-blocking and persistent collectives with vectors of this size use the
+ * exchange. They write the whole vector at once, and are not compared with Open MPI's own functions
+ * at run time. Therefore the limits are the sizes up to which nicbarr's implementation has been
+ * found to be faster.
  *
  * The limits were determined by measurements of persistent collectives on an idle EPYC. With 3
  * processes, nicbarr was 1.06 to 3.0 times as fast as Open MPI 4.1.4 for 1120 bytes, but only 0.87

@@ -20,10 +20,10 @@
 
 #include "coll_nicbarr/coll_nicbarr.h"
 
-/* Install `way` (nicbarr's implementation, or Open MPI's own) for a decided class. `proven`: this
- * job has measured the choice with sufficient confidence. Unless the user has disabled
- * re-evaluation, or Open MPI's own function is proven to be the best, the re-evaluation of the
- * class begins. Local; all members must make the same call. */
+/* Install `way` (nicbarr's implementation, or Open MPI's own) for a decided class. `proven` states
+ * whether this job has measured the choice with sufficient confidence. Re-evaluation of the class
+ * begins, unless the user has disabled it, or Open MPI's own function is proven to be the best.
+ * Local; all members must make the same call. */
 void nicbarr_data_watch(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective,
                         uint32_t size_class, enum nicbarr_way way, bool proven);
 

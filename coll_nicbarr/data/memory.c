@@ -10,10 +10,10 @@
 #include "coll_nicbarr/members.h"
 #include "coll_nicbarr/no_memory.h"
 
-/* The records of a communicator are found by sequence numbers (nicbarr_record_key()). For blocking
- * and for non-blocking collectives, the exchange has the number defined here, and the ring the next
- * one. All other records, such as those of persistent collectives, are numbered from 1
- * (module->persistent). */
+/* The members of a communicator find a common record by its sequence number (nicbarr_record_key()).
+ * The following numbers are those of the exchanges for blocking and for non-blocking collectives;
+ * the ring for collectives of the same kind has the next number. All other records, such as those
+ * of persistent collectives, are numbered from 1 (module->persistent). */
 #define BLOCKING (UINT64_C(1) << 63)
 #define NONBLOCKING (BLOCKING + 2)
 

@@ -2,8 +2,8 @@
 /* Packs values of any type into bytes without gaps, in the order of the type's signature, and
  * unpacks them.
  *
- * Data are transferred in packed form, because the members of a collective need to specify only the
- * same type signature, whereas the memory layout may differ from process to process. Types with
+ * Data are transferred in packed form, because only the type signature must be the same on all
+ * members of a collective, whereas the memory layout may differ from process to process. Types with
  * gaps are packed by Open MPI's convertor. */
 #ifndef NICBARR_PACKING_H
 #define NICBARR_PACKING_H
@@ -43,8 +43,9 @@ static inline bool nicbarr_is_packed(const ompi_datatype_t *type, const ompi_op_
     return nicbarr_is_user_defined(op) || __builtin_expect(!nicbarr_is_dense(type), 0);
 }
 
-/* Returns the size of a vector in the form in which nicbarr carries it, or 0 if nicbarr cannot
- * reduce it. Predefined operations need predefined types. All members get the same result. */
+/* Returns the number of bytes that nicbarr transfers for a vector, or 0 if it cannot reduce the
+ * vector. Predefined operations are supported for predefined types only. All members get the same
+ * result. */
 static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *type,
                                        const ompi_op_t *op)
 {

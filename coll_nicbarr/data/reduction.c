@@ -93,8 +93,10 @@ static void *part_of(const struct myr_exchange *x, uint32_t rank, size_t offset)
     return (uint8_t *)myr_exchange_payload(x, rank) + offset;
 }
 
-/* Combine `count` elements of all ranks' parts of a complete round, from `offset` on, and store the
- * result at `to`. Of the two operands, only the right one is written. */
+/* Combine the parts of all ranks in a complete round: `count` elements of each part, from byte
+ * `offset` on. The result is stored at `to`. Each combination of two values overwrites the right
+ * one, which is a copy of a part or an intermediate value; the parts themselves remain unchanged.
+ */
 static void combine_piece(const struct nicbarr_reducer *reducer,
                           const struct nicbarr_reduction *reduction, size_t offset, uint32_t count,
                           uint8_t *to)

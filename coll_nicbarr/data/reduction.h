@@ -101,8 +101,9 @@ void nicbarr_reduction_write(struct nicbarr_reducer *reducer, struct nicbarr_red
 bool nicbarr_reduction_progress(struct nicbarr_reducer *reducer,
                                 struct nicbarr_reduction *reduction);
 
-/* Combine `count` elements of all ranks' parts in the round that is read, from element `first` on,
- * and store the result at `to`. Returns the address behind it. */
+/* Combine the parts of all ranks in the round that is currently being read: `count` elements of
+ * each part, from element `first` on. The result is stored at `to`; returns the address of the
+ * first byte after it. */
 uint8_t *nicbarr_reduction_combine(const struct nicbarr_reducer *reducer,
                                    const struct nicbarr_reduction *reduction, uint32_t first,
                                    uint32_t count, uint8_t *to);

@@ -5,8 +5,8 @@
  * A plain reduction (reduction.h) costs one synchronisation, but each process reads and combines
  * the parts of all others. Here each of P processes combines only its share of a chunk, the P-th
  * part, and publishes the result. Per element of the vector, a process thus reads about two values
- * instead of P. The work of combining is divided by P. The parts are combined along the same tree,
- * so the results have the same bits.
+ * instead of P, and it performs only the P-th part of the combinations. The parts are combined
+ * along the same tree, so the results have the same bits.
  *
  * Both steps use the same rounds of the exchange: the payload of a round contains a chunk of this
  * process's vector, followed by its share of the result of an earlier chunk, which was sent a fixed
@@ -20,8 +20,8 @@
 #include "coll_nicbarr/data/classes.h"
 #include "coll_nicbarr/data/reduction.h"
 
-/* Returns whether this is faster than a plain reduction for a vector of `bytes` bytes. (With two
- * processes, each reads the same number of values from the other one in both cases.) */
+/* Returns whether a reduction of `bytes` bytes is faster in this way than as a plain reduction.
+ * (With two processes, each reads the same number of values from the other one in both cases.) */
 static inline bool nicbarr_scatters(const struct nicbarr_reducer *reducer, size_t bytes)
 {
     return bytes > NICBARR_EXCHANGE_MOST && reducer->exchange.size > 2;

@@ -56,8 +56,8 @@ struct nicbarr_rest {
     opal_convertor_t *convertor; /* NULL: no gaps */
 };
 
-/* Pack up to `bytes` bytes into `to`, and unpack `bytes` bytes. Packing does not split a basic
- * element, so it may use less than `bytes`; it returns the number of bytes used. */
+/* Pack up to `bytes` bytes into `to`, and unpack `bytes` bytes. Packing never splits a basic
+ * element, so fewer bytes than requested may be packed; the first function returns their number. */
 uint32_t nicbarr_rest_pack(const struct nicbarr_rest *rest, void *to, size_t bytes);
 void nicbarr_rest_unpack(const struct nicbarr_rest *rest, const void *from, size_t bytes);
 

@@ -26,9 +26,9 @@ bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes);
 int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_streamed *what, ompi_request_t **handle);
 
-/* Create a persistent broadcast or scatter; `bytes` is the sum of all blocks. *handle becomes NULL,
- * on all members, if there is no memory for it, or if it is not worthwhile. Returns Open MPI's
- * error. */
+/* Create a persistent broadcast or scatter; `bytes` is the sum of all blocks. If there is no memory
+ * for it, or if Open MPI's own function is preferable, *handle becomes NULL on all members. Returns
+ * Open MPI's error. */
 int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           enum nicbarr_collective collective, size_t bytes,
                           const struct nicbarr_streamed *what, ompi_request_t **handle);

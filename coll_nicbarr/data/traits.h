@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a trial across nodes has to know about a collective: the kind of group that the collective
- * needs, and how to run it by Open MPI's function and by a carrier.
+/* Describes what a trial across nodes has to know about a collective: the kind of group that it
+ * needs, and how it is executed by Open MPI's function and by a carrier.
  *
  * Called by data_across.c. */
 #ifndef NICBARR_TRAITS_H

@@ -16,9 +16,9 @@
  * job can afford it. If the time for measuring is limited (expense.h), the same applies to all
  * trials in which the user does not force an implementation.
  *
- * A trial runs while all members execute a blocking collective. All members count the same calls,
- * and agree on the measured values. Therefore they continue, choose and end the trial in the same
- * way.
+ * A trial runs while all members execute a blocking collective. Since all members count the same
+ * calls, and agree on the measured values, they make the same choice, and continue and end the
+ * trial in the same calls.
  *
  * data_tune.c and data_across.c each implement a kind of trial. */
 #ifndef NICBARR_TRIAL_H

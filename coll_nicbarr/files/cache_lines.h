@@ -4,9 +4,9 @@
  * functions are pure. They are called by cache_file.c, which handles files, locks and keys, and by
  * node_cache.c.
  *
- * The line of a key is found by its first bytes, and only this line is parsed. Input that differs
- * from the format as written here is ignored without an error, and is dropped eventually like the
- * oldest lines. Therefore damage to a line affects only the measurements in that line.
+ * The line of a key is found by its first bytes, and only this line is parsed. Input in any other
+ * form than that written by this file is ignored without an error, and is eventually dropped like
+ * the oldest lines. Therefore damage to a line affects only the measurements in that line.
  *
  * Invariants: for any text, the run time is linear in the length of the text, and the depth of
  * recursion is at most NICBARR_CACHE_DEPTH. Files that are written never exceed the limit for

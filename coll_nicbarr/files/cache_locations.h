@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determines the files of the tuning cache, from the list in coll_nicbarr_cache.
  *
- * Called by component.c, by node_cache.c and cache_writer.c, and by `nicbarr doctor` (tools/probe).
- * The functions read the environment (XDG_CACHE_HOME, HOME), but open no files. Any thread may call
- * them. */
+ * The component and `nicbarr doctor` (tools/probe) use these functions. They read the environment
+ * (XDG_CACHE_HOME, HOME), but open no files. Any thread may call them. */
 #ifndef NICBARR_CACHE_LOCATIONS_H
 #define NICBARR_CACHE_LOCATIONS_H
 
@@ -23,8 +22,9 @@ struct nicbarr_cache_location {
  * out of memory. An empty list stays empty. */
 char *nicbarr_cache_absolute(const char *list, const char *directory);
 
-/* Parse the next word of `list`, which is advanced. Returns false at its end. If the environment
- * does not determine the user's own file, "auto" is skipped. */
+/* Parse the next word of `list`, and advance `list` past it. Returns false at the end of the list.
+ * The word "auto", which denotes the user's own file, is skipped if the environment does not
+ * determine that file. */
 bool nicbarr_cache_next_location(const char **list, struct nicbarr_cache_location *location);
 
 #endif

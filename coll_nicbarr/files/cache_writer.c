@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See cache_writer.h.
  *
- * At most one thread at a time processes the queue, and it ends when the queue is empty. The thread
- * uses no data of the component, because a slow file system may respond only after the component
- * was closed. */
+ * A queue contains the additions that are not written yet. While it is not empty, a thread
+ * processes it; there is never more than one such thread. The thread uses no data of the component,
+ * because a slow file system may respond only after the component was closed. */
 #include "coll_nicbarr/files/cache_writer.h"
 
 #include <stdlib.h>

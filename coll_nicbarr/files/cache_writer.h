@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the additions of a job to the tuning cache in a background thread, because a file system
- * may take seconds to respond, and many jobs may write to the same file. If no thread can be
- * created, additions are written immediately.
+/* Adds the measurements of a job to the tuning cache. A background thread writes them, because a
+ * file system may take seconds to respond, and many jobs may write to the same file. If no thread
+ * can be created, each addition is written immediately.
  *
  * Called by cache.c, from any thread. */
 #ifndef NICBARR_CACHE_WRITER_H

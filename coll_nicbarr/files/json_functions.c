@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The functions that the component calls, including those that jansson.h calls in inline functions
- * and macros. tests/component/tuning.sh compares them with the component's undefined symbols. */
+/* The functions of jansson that the component calls, including those called by inline functions and
+ * macros of jansson.h. tests/component/tuning.sh compares this list with the component's undefined
+ * symbols. */
 #define FUNCTION(name) #name, (void *)name
 static const struct {
     const char *name;

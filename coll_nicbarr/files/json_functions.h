@@ -2,8 +2,8 @@
 /* Checks that the JSON functions that this component calls are those of jansson.
  *
  * A program, or a library whose symbols have no versions (json-glib, for example), may export
- * functions of the same names, to which the dynamic linker then binds the component's calls. In
- * such a process the tuning cache and the report are unavailable.
+ * functions that have the same names as those of jansson, and to which the dynamic linker then
+ * binds the component's calls. In such a process the tuning cache and the report are unavailable.
  *
  * Depends on jansson and the dynamic linker only. */
 #ifndef NICBARR_JSON_FUNCTIONS_H

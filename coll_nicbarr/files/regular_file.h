@@ -22,9 +22,9 @@
  * message in `error` on failure; its status is MYR_ERR_NOT_THERE if there is no such file. */
 int nicbarr_open_regular(const char *path, int flags, unsigned mode, struct myr_error *error);
 
-/* Lock the file behind `fd`; closing it releases the lock. Returns false, with a message in
- * `error`, if the file cannot be locked, or not within `most_ms` (MYR_ERR_FULL). Over NFS, `fd`
- * must be open for writing. */
+/* Lock the open file `fd`; closing it releases the lock. Returns false, with a message in `error`,
+ * if the file cannot be locked, or if another process holds the lock for more than `most_ms`
+ * milliseconds (MYR_ERR_FULL). Over NFS, `fd` must be open for writing. */
 bool nicbarr_lock(int fd, unsigned most_ms, struct myr_error *error);
 
 /* Read the whole file behind `fd` from its beginning. Returns its content, which the caller frees;

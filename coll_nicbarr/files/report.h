@@ -2,8 +2,8 @@
 /* The report shows how each communicator's collectives are implemented, and the measurements behind
  * these choices; see report.c.
  *
- * Called when an implementation is chosen (by setup.c, across.c, declining.c, split.c, barrier.c,
- * choice/ and data/), and when the component closes. Any thread may call these functions. */
+ * The functions are called when an implementation is chosen, and when the component closes. Any
+ * thread may call them. */
 #ifndef NICBARR_REPORT_H
 #define NICBARR_REPORT_H
 
@@ -21,8 +21,8 @@ void nicbarr_report_check(void);
 bool nicbarr_report_wanted(void);
 
 /* Record the choice of MPI_Barrier for `comm`, with its measurements if there are any. `declined`
- * is the reason why Open MPI's own function is used, or NULL. Replaces the communicator's previous
- * record of tuning. Has an effect in rank 0's process only. */
+ * is the reason why Open MPI's own function is used, or NULL. The record replaces an earlier one of
+ * the same communicator. Has an effect in rank 0's process only. */
 void nicbarr_report_record(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                            const struct nicbarr_tuning *tuning, const char *declined);
 
