@@ -36,7 +36,7 @@ struct nicbarr_known {
     const struct myr_nic_name *const *names[NICBARR_NICS_MOST]; /* [nics], by number - 1 */
 };
 
-/* The nodes of a communicator, in the order of the ranks of their first processes. */
+/* The nodes of a communicator, ordered by the rank of each node's first process. */
 struct nicbarr_nodes {
     uint32_t nodes, node;   /* number of nodes; the node of this process */
     uint32_t locals, local; /* number of processes on this node; this process's index */

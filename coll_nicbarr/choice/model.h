@@ -46,8 +46,8 @@ struct nicbarr_round_trips {
     } of[NICBARR_ROUND_TRIPS];
 };
 
-/* Write the values of P that are worth measuring among `nodes` nodes to `trips`: a few small ones,
- * and all other nodes, but none above `most`. */
+/* Write the values of P that are worth measuring among `nodes` nodes to `trips`: a few small
+ * numbers, and the number of all other nodes, but none above `most`. */
 void nicbarr_model_peers(uint32_t nodes, uint32_t most, struct nicbarr_round_trips *trips);
 
 /* Predict the time per barrier (microseconds) in a long sequence of barriers of `nodes` nodes.

@@ -3,12 +3,13 @@
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum {
-    /* Minimum pauses (calls): if the choice was measured elsewhere or without sufficient
-     * confidence, and if this job has measured it with sufficient confidence. */
+    /* Minimum number of calls between two remeasurements: first, if the choice was measured
+       elsewhere or without sufficient confidence; second, if this job has measured it with
+       sufficient confidence. */
     UNKNOWN = 400,
     PROVEN = 20000,
-    MOST = 1 << 24 /* maximum pause; even the fastest calls take more than a second for it, compared
-                      with which a remeasurement takes only 0.4 % */
+    MOST = 1 << 24 /* maximum; even the fastest calls take more than a second in total, and a
+                      remeasurement only 0.4 % of that */
 };
 
 static uint32_t doubled_pause(uint32_t pause)

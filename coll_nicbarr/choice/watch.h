@@ -17,7 +17,7 @@ int nicbarr_watch_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 void nicbarr_watch_end(mca_coll_nicbarr_module_t *module);
 
 /* Returns the number of comparisons so far, in all communicators of this process, and how many of
- * them changed the choice. Any thread. */
+ * them changed the choice. Any thread may call this. */
 struct nicbarr_watch_counters {
     unsigned long long comparisons, switches;
 };

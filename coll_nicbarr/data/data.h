@@ -177,8 +177,8 @@ static inline bool nicbarr_from_progress(size_t bytes)
     return sizeof(int) == bytes;
 }
 
-/* Count a non-blocking call of `bytes` bytes (0: cannot be carried). Returns its carrier, or NULL
- * if Open MPI's own function serves it. */
+/* Count a non-blocking call of `bytes` bytes (0 if no carrier can serve it). Returns its carrier,
+ * or NULL if Open MPI's own function serves it. */
 struct nicbarr_carrier *nicbarr_data_carrier_for_call(mca_coll_nicbarr_module_t *module,
                                                       enum nicbarr_collective collective,
                                                       size_t bytes, int root);

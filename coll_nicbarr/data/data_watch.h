@@ -40,7 +40,7 @@ bool nicbarr_data_watch_due(mca_coll_nicbarr_module_t *module, ompi_communicator
                             enum nicbarr_collective collective, uint32_t size_class);
 
 /* Returns the number of remeasurements so far, in all communicators of this process, and how many
- * of them switched the implementation. Any thread. */
+ * of them switched the implementation. Any thread may call this. */
 struct nicbarr_remeasure_counters {
     unsigned long long remeasured, switches;
 };

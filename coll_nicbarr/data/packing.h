@@ -62,7 +62,7 @@ static inline size_t nicbarr_reducible(nicbarr_count_t count, ompi_datatype_t *t
                : 0;
 }
 
-/* Memory for two vectors of a type with any gaps, as operands of a user-defined operation. */
+/* Memory for two vectors of a type that may have gaps, as operands of a user-defined operation. */
 struct nicbarr_operands {
     void *memory;
     uint8_t *left, *right; /* the first elements' addresses, aligned as by malloc */

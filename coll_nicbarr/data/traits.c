@@ -85,7 +85,8 @@ static int our_bcast(const struct nicbarr_vectors *v, struct nicbarr_carrier *ca
                                nicbarr_trial_root(v->trial, number));
 }
 
-/* Returns the bytes of each rank, because a size class counts the bytes of all ranks. */
+/* Returns the number of bytes from each rank, whereas a size class counts the bytes from all ranks.
+ */
 static size_t each_rank(const struct nicbarr_vectors *v, size_t bytes)
 {
     return bytes / (size_t)ompi_comm_size(v->trial->comm);

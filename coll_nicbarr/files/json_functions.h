@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks that the JSON functions that this component calls are those of jansson.
+/* Checks whether the JSON functions called by this component are those of jansson.
  *
  * A program, or a library whose symbols have no versions (json-glib, for example), may export
  * functions that have the same names as those of jansson, and to which the dynamic linker then
