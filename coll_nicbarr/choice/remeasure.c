@@ -4,8 +4,8 @@
 
 enum {
     /* Minimum number of calls between two remeasurements: first, if the choice was measured
-       elsewhere or without sufficient confidence; second, if this job has measured it with
-       sufficient confidence. */
+     * elsewhere or without sufficient confidence; second, if this job has measured it with
+     * sufficient confidence. */
     UNKNOWN = 400,
     PROVEN = 20000,
     MOST = 1 << 24 /* maximum; even the fastest calls take more than a second in total, and a
