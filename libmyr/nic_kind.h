@@ -49,8 +49,9 @@ struct myr_site {
     struct myr_waiter *waiter;   /* how they wait */
     /* Reports to the user. Level 0: always; 1: verbose. */
     void (*print)(int level, const char *line);
-    /* Whether the program waits for this call. If so, open() returns MYR_ERR_NOT_YET for a service
-     * that does not answer immediately. A later open() asks the service again, and then waits. */
+    /* Whether open() must return quickly, because the program waits for it. In this case open()
+     * returns MYR_ERR_NOT_YET if a service does not answer immediately. A later open() without
+     * `hurry` asks the service again and waits for the answer. */
     bool hurry;
     struct myr_soft_bounds bounds; /* timeouts for a process stopped in a soft NIC */
 };
@@ -70,9 +71,9 @@ struct myr_nic_kind {
     /* Opens a NIC of this kind. `way` is the name by which the user selected the variant (NULL for
      * any). `values` has a value for each of the options. The site must outlive the NIC.
      *
-     * Returns MYR_ERR_NOT_THERE if this machine has no such NIC, which is reported only if the user
-     * has requested one. Returns MYR_ERR_NOT_YET, only with `hurry`, if it is not known yet whether
-     * there is one. */
+     * Returns MYR_ERR_NOT_THERE if this machine has no such NIC; this error is reported to the user
+     * only if the user has requested the NIC. With `hurry`, returns MYR_ERR_NOT_YET if it is not
+     * known yet whether there is such a NIC. */
     enum myr_status (*open)(const struct myr_site *site, const char *way,
                             const union myr_value *values, void **nic, struct myr_error *error);
     void (*close)(void *nic);
@@ -80,9 +81,9 @@ struct myr_nic_kind {
     /* Returns the address that other processes need. Names with equal keys denote the same NIC. */
     void (*query)(const void *nic, struct myr_nic_name *name);
 
-    /* Run the NIC for a moment. poll() is called if a process waits for the NIC, and tend() if none
-     * does, because other NICs may need answers. Both return the number of packets received, and
-     * are NULL if hosts do not have to run such a NIC. */
+    /* Run the NIC for a moment. poll() is called by a process that waits for the NIC. tend() is
+     * called if no process waits for it, because other NICs may need answers. Both return the
+     * number of packets received. They are NULL if hosts need not run NICs of this kind. */
     uint32_t (*poll)(void *nic);
     uint32_t (*tend)(void *nic);
 
@@ -93,9 +94,9 @@ struct myr_nic_kind {
      * caps.blob bytes. `blobs` contains the blobs of all nodes one after the other, in the order of
      * nodes; it is NULL if there is no prepare().
      *
-     * A member that has connected finally leaves with myr_nic_group_leave(), and so does a member
-     * that has prepared but does not call connect(), because another member has failed. If one of
-     * these functions itself fails, it has undone everything. */
+     * If prepare() or connect() fails, it has undone everything. Otherwise the member must finally
+     * leave the group with myr_nic_group_leave(), even if it does not call connect() after
+     * prepare(), because another member has failed. */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                const void *context, struct myr_nic_group *group, void *blob,

@@ -32,14 +32,13 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
 /* Computes another rank's schedule; returns false if out of memory. */
 typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
 
-/* Computes the arrival slots of the messages in the schedule of `rank`: an array with an entry for
- * each of its peers, which selects the arrival record. For a peer that `rank` sends to, the slot is
- * the index of the message, from 0, among all messages that this peer waits for. For a peer that
- * `rank` waits for, it is the index among all messages that `rank` waits for.
+/* Returns the arrival slots of the messages in the schedule of `rank`, as an array with an entry
+ * for each of its peers. A slot selects the arrival record in which the receiver finds the message,
+ * and is the index of the message, from 0, among all messages that the receiver waits for. The
+ * receiver is the peer if `rank` sends to the peer, and `rank` itself if it waits for the peer.
  *
- * For each rank that `rank` sends to, the function computes the schedule once. The caller frees the
- * array. Returns NULL if out of memory, or if a message is sent that its receiver does not wait
- * for. */
+ * The function computes the schedule of each receiver once. The caller frees the array. The result
+ * is NULL if memory is exhausted, or if a message is sent that its receiver does not wait for. */
 uint32_t *myr_schedule_slots(const struct myr_schedule *schedule, uint32_t rank,
                              myr_schedule_fn schedule_of, const void *context);
 

@@ -10,9 +10,9 @@
  * secret, and changes are detected. This does not protect against an attacker who replaces the
  * public keys in transit.
  *
- * Two NICs authenticate the packets of their messages with a secret that is derived from the agreed
- * key of their nodes (BLAKE2b), so it is never sent. A single secret for each pair of nodes is
- * sufficient, because a node has at most one such NIC, in its segment.
+ * The packets of messages between two NICs are authenticated with a secret that each NIC derives
+ * from the key on which the two nodes have agreed (BLAKE2b), so the secret is never sent. One
+ * secret for each pair of nodes is sufficient, because a node has at most one NIC for messages.
  *
  * Threads: any. */
 #ifndef MYR_SEAL_H

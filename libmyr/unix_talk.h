@@ -17,8 +17,9 @@
 
 enum { MYR_TALK_DESCRIPTORS = 2 }; /* maximum number in a message */
 
-/* Connects to the daemon that listens at `path`; error messages call it `daemon`. The call does not
- * wait, and the connection is non-blocking. `connection` is -1 on failure.
+/* Connects to the daemon that listens at the socket `path`, and which error messages call `daemon`.
+ * The call does not wait for the daemon, and the connection is non-blocking. On failure,
+ * `connection` is set to -1.
  *
  * The daemon must run as this user or, with `root_too`, as root. The directory must belong to one
  * of these users, must not be a symbolic link, and must not be writable by any other user.
@@ -28,23 +29,23 @@ enum { MYR_TALK_DESCRIPTORS = 2 }; /* maximum number in a message */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
 
-/* Timeouts for a daemon (milliseconds): `most` limits the total time, and `idle` the time during
- * which the daemon is not runnable. A daemon that has a message to read and is not runnable is
- * stopped or hangs, whereas one that is runnable but does not run is on a busy machine. */
+/* Timeouts in milliseconds for an answer of a daemon: `most` limits the total time, and `idle` the
+ * time during which the daemon is not runnable. A daemon that has an unread message but is not
+ * runnable has been stopped or hangs, whereas a runnable daemon only waits for a CPU. */
 struct myr_talk_timeout {
     uint32_t idle, most;
 };
 
-/* Returns the timeouts for the first answer of a daemon, which it gives immediately. If the caller
- * is in a `hurry` and can try again later, the timeout is a tenth of a second. Otherwise it is half
- * a second, and up to ten seconds while the daemon is runnable. */
+/* Returns the timeouts for the first answer of a daemon, which it sends as soon as it runs. With
+ * `hurry`, that is, if the caller can try again later, the timeout is 100 ms. Otherwise it is 500
+ * ms, or up to 10 s while the daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
 /* myr_talk_send_to_daemon() sends to a daemon, and waits until this is possible. myr_talk_await()
  * waits until the daemon has sent something, or has closed its end. Both return MYR_ERR_NOT_YET
- * after the timeout, in the first case without having sent anything. (If the daemon has refused the
- * connection and closed it, sending is not an error, because there may be a message with the reason
- * to be read.) */
+ * after the timeout, in the first case without having sent anything. Sending is not an error if the
+ * daemon has refused and closed the connection, because the daemon may have sent the reason before,
+ * and the caller should read it. */
 enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, const void *words,
                                         size_t bytes, const struct myr_talk_timeout *timeout,
                                         struct myr_error *error);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The waiting policy defines how long to spin, yield and sleep. All waiting processes follow it, no
- * matter whether they wait for a word in the memory of the node (waiter.c) or for a NIC
- * (nic_group.c; kernel_group.c reads the page of the NIC). These files implement the polling and
- * the sleeping. A wait has three phases:
+/* The waiting policy defines how long a process spins, yields and sleeps while it waits for a word
+ * in the memory of the node (waiter.c), for a NIC (nic_group.c) or for the page of the kernel NIC
+ * (kernel_group.c). These files implement the polling and the sleeping. A wait has three phases:
  * 1. Spin, if the process has a CPU to itself, to detect immediately what happens within
  *    microseconds. If the CPUs are oversubscribed, this phase is empty, because the awaited process
  *    might be unable to run in the meantime: 100 polls before the first yield made a barrier of 8
@@ -18,8 +17,8 @@
  *    maximum.
  *
  * The progress function of the host is called in all phases, so that, for example, a rendezvous
- * send to a waiting process advances. It is not called before the first few polls or yields,
- * because a barrier that all processes enter at the same time has completed by that time. */
+ * send to a waiting process advances. The first few polls or yields omit this call, because a
+ * barrier that all processes enter at the same time completes before it would be useful. */
 #ifndef MYR_WAITING_H
 #define MYR_WAITING_H
 
@@ -45,8 +44,8 @@ enum {
     MYR_SLICE_FIRST = 50 /* microseconds */
 };
 
-/* Returns the time at which to start sleeping, in microseconds of the clock of `now_us`, or
- * UINT64_MAX if never. */
+/* Returns the time at which a wait that begins at `now_us` starts to sleep, on the same clock
+ * (microseconds), or UINT64_MAX if it never does. */
 static inline uint64_t myr_wait_policy_sleep_at(const struct myr_wait_policy *policy,
                                                 uint64_t now_us)
 {

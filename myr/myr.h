@@ -46,9 +46,10 @@ struct myr_options {
      * NIC). */
     const char *nic;
     /* The NIC's settings, as "NAME=VALUE NAME=VALUE", or NULL. They are the parameters
-     * coll_nicbarr_* of nicbarr(7) for this kind of NIC. The soft NIC has network (networks or
-     * interfaces in order of preference, "10.0.0.0/8,fd00::/64,eth1"; default: all but loopback and
-     * point-to-point ones), port (UDP, 0 to 65535; 0: any free one) and thread (0 or 1). */
+     * coll_nicbarr_* of nicbarr(7) for this kind of NIC. The soft NIC has the settings network
+     * (networks or interfaces in order of preference, such as "10.0.0.0/8,fd00::/64,eth1"; default:
+     * all but loopback and point-to-point ones), port (the UDP port, 0 to 65535; 0: any free one)
+     * and thread (0 or 1). */
     const char *settings;
     /* Processes that pass the same directory form a node: they share memory and the NIC. The
      * directory must be on this machine, belong to this user, and be used by these processes only.
@@ -60,9 +61,10 @@ struct myr_options {
     uint32_t memory;
 };
 
-/* Open a host. `options` are read during the call only. It fails if there is no such NIC or
- * network, if this kind of NIC does not have one of the settings, and if memory or permissions are
- * lacking. A process may open several hosts. After fork(), a child must open its own host. */
+/* Open a host. `options` are read during the call only. The call fails if there is no such NIC or
+ * network, if `settings` contains a setting that this kind of NIC does not have, or if memory or
+ * permissions are lacking. A process may open several hosts. After fork(), a child must open its
+ * own host. */
 bool myr_host_open(const struct myr_options *options, struct myr_host **host, char *why);
 
 /* Close a host, after all its barriers were freed. */
@@ -89,15 +91,16 @@ struct myr_members {
 /* Create a barrier; collective: all members call this, with the same `algorithm` and the same kind
  * of NIC. Algorithms are "tree:N" (gather and broadcast over a tree, in which each node has N
  * children), "dissemination:N" (each node sends N messages per step) and "pairwise". NULL means
- * "dissemination:1", which suits small numbers of nodes. If the call fails, it fails on all
- * members, perhaps for different reasons, unless one of them is out of memory at the very start.
- * `members` is read during the call only. */
+ * "dissemination:1", which suits small numbers of nodes. If the call fails on one member, it fails
+ * on all, perhaps with different error messages; the only exception is a member that has no memory
+ * left at the very start. `members` is read during the call only. */
 bool myr_barrier_create(struct myr_host *host, const struct myr_members *members,
                         const char *algorithm, struct myr_barrier **barrier, char *why);
 
 /* Free a barrier; collective: all members call this after the last epoch that they have arrived in.
- * It returns when all have called it, because until then a member may still need a message from
- * this member's NIC. If the barrier is over, it returns without waiting. */
+ * The call returns when all members have called it, because until then another member may still
+ * need a message from this member's NIC. If the barrier is over, the call returns without
+ * waiting. */
 void myr_barrier_free(struct myr_barrier *barrier);
 
 /* Arrive in the next epoch, and return its number. Epochs are numbered from 1 and wrap around. */
@@ -122,10 +125,10 @@ struct myr_missing {
                            UINT32_MAX: it has never done so */
 };
 
-/* List the nodes that this node waits for in the last epoch in which it has arrived, at most `most`
- * of them. Returns their number, which is also 0 if processes of this node have not arrived. While
- * a NIC waits, it polls the missing nodes several times a second, so a node that has been silent
- * for seconds may be dead. */
+/* List up to `most` nodes that this node waits for in the last epoch in which it has arrived.
+ * Returns the number of nodes listed, which is also 0 if some processes of this node have not
+ * arrived. While a NIC waits, it polls the missing nodes several times a second, so a node that has
+ * been silent for seconds may be dead. */
 uint32_t myr_barrier_missing(struct myr_barrier *barrier, struct myr_missing *list, uint32_t most);
 
 /* Stop waiting for the node of process `rank`. The barrier is then over on all nodes that can be

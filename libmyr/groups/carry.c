@@ -59,8 +59,8 @@ static void drop_node(struct simulated_node *state)
 }
 
 /* Returns the index of the oldest message from `from` to `to` that was sent and not yet received,
- * or `npeers` if there is none. In the simulation a message carries the whole buffer, and the
- * receiver cuts it to what it needs. */
+ * or `npeers` if there is none. In the simulation a message first carries the whole buffer of its
+ * sender, and is shortened to the blocks that the receiver needs when it is received. */
 static uint32_t find_sent(const struct simulated_node *from, uint32_t to)
 {
     uint32_t peer = 0;
@@ -98,8 +98,9 @@ static bool make_room(struct simulated_node *state, uint32_t more)
     return true;
 }
 
-/* Receives a message with the first `blocks[sent]` blocks of the sender, without trailing blocks
- * that the receiver already has. Returns false if they do not fit. */
+/* Simulates the reception of a message that carries the first `blocks[sent]` blocks of the sender's
+ * buffer, except for those at its end that the receiver already has. Returns false if the blocks do
+ * not fit into the receiver's buffer. */
 static bool take_blocks(struct simulated_node *state, const struct simulated_node *from,
                         uint32_t sent)
 {
@@ -121,8 +122,8 @@ static bool take_blocks(struct simulated_node *state, const struct simulated_nod
     return true;
 }
 
-/* Advances the node by one message. Returns false if it has to wait for a message or is done, or if
- * the simulation was given up. */
+/* Simulates the next message that the node sends or receives. Returns false if the node has
+ * completed its schedule or has to wait for a message, or if the simulation was given up. */
 static bool advance_node(struct simulation *simulation, uint32_t node)
 {
     struct simulated_node *state = &simulation->states[node];

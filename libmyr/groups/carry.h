@@ -7,12 +7,12 @@
  * lacks. The plan thus follows from the schedules alone. The schedule of any barrier is suitable,
  * because in a barrier information from each node reaches all nodes. (Buntinas et al. describe only
  * barriers. For dissemination, the result is the allgather of Bruck et al.) If a block arrives
- * twice, its first position in the buffer counts.
+ * twice, its first copy in the buffer is the one that is used.
  *
- * The function is pure, so all nodes compute the same plan. With buffers of B blocks, this takes
- * O(messages * B) time and O(nodes * B) memory. For short schedules, B is only slightly greater
- * than the number of nodes. For a chain, in which each node forwards everything that it has, B is
- * half the square of that number. */
+ * A plan depends only on the schedules, so all nodes compute the same one. With buffers of B
+ * blocks, the computation takes O(messages * B) time and O(nodes * B) memory. For short schedules,
+ * B is only slightly greater than the number of nodes. For a chain, in which each node forwards
+ * everything that it has, B is half the square of that number. */
 #ifndef MYR_CARRY_H
 #define MYR_CARRY_H
 

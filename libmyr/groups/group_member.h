@@ -29,8 +29,9 @@ struct myr_nic_members {
     uint32_t local;           /* this process, 0 to locals - 1 */
     const struct myr_nic_name *const *names; /* [nodes]: the names of the NICs of all nodes */
     const uint32_t *firsts; /* [nodes]: the segment number of each node's first process (local 0) */
-    /* The largest block of a node (bytes; less if it does not fit) in a group that carries data
-     * (nic_data.h), or of a broadcast; 0 if the group is for barriers. */
+    /* The requested maximum size of a node's block in a group that carries data (nic_data.h), or of
+     * a broadcast, in bytes; 0 if the group is for barriers. If a block of this size does not fit,
+     * the group uses a lower maximum. */
     uint32_t unit_most;
     bool broadcasts; /* whether the group is for broadcasts (nic_bcast.h) */
     bool rooted; /* whether all nodes' blocks are for node 0 only; the schedule is of that kind */
@@ -63,9 +64,9 @@ static inline bool myr_nic_group_joined(const struct myr_nic_group *group)
     return NULL != group->ops;
 }
 
-/* Returns whether `epoch` is complete. Some process must run the NIC (myr_soft_poll()). A process
- * that polls with this function must also call myr_nic_group_remind() from time to time, so that
- * the NIC requests lost messages in time. */
+/* Returns whether `epoch` is complete. This function does not run the NIC, so some process must do
+ * that (myr_soft_poll()). A process that polls with this function must also call
+ * myr_nic_group_remind() from time to time, so that the NIC requests lost messages. */
 static inline bool myr_nic_group_test(const struct myr_nic_group *group, uint32_t epoch)
 {
     return myr_epoch_reached(myr_load_acquire(group->done), epoch);

@@ -7,11 +7,12 @@
 #include "libmyr/groups/group_member.h"
 
 struct myr_group_ops {
-    /* Begins an epoch, because all processes of the node have arrived. In a group that carries
-     * data, `block` has `unit` bytes (0 if there are no data in this epoch). */
+    /* Begins an epoch; called when all processes of the node have arrived in it. In a group that
+     * carries data, `block` is the node's block of `unit` bytes (0 if the epoch carries no
+     * data). */
     void (*start)(struct myr_nic_group *group, uint32_t epoch, const void *block, uint32_t unit);
-    /* In a group that broadcasts, bcast() sends this block as the root of broadcast `number`, and
-     * bcast_ask() requests the block because the process has waited for it too long. */
+    /* In a group that broadcasts, the root of broadcast `number` sends its block by bcast().
+     * Another process that has waited for this block too long requests it by bcast_ask(). */
     void (*bcast)(struct myr_nic_group *group, uint32_t number, const void *block, uint32_t bytes);
     void (*bcast_ask)(struct myr_nic_group *group, uint32_t root, uint32_t number);
     /* Runs the NIC, if hosts run it. Returns the number of packets received. */

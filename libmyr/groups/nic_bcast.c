@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Broadcasts across nodes, independent of the kind of NIC; see nic_bcast.h.
  *
- * Epochs provide flow control. Before broadcast n, a process has arrived in epoch (n - 1) / (window
- * / 2). The epoch of a process thus determines which half of the window it uses, and the root may
- * send as soon as the previous epoch is complete. */
+ * Epochs provide flow control. A process that takes part in broadcast n has arrived in epoch (n -
+ * 1) / (window / 2). Its epoch thus determines which half of the window it uses, and if it is the
+ * root of the broadcast, it may send as soon as the previous epoch is complete. */
 #include "libmyr/groups/nic_bcast.h"
 
 #include <stdlib.h>

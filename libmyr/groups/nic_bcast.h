@@ -11,10 +11,10 @@
  *     others:  read myr_nic_bcast_check(group, &bytes);
  *     all:     myr_nic_bcast_end(group);
  *
- * The root does not wait as long as there is space in the window. The epochs of the group serve as
- * credits: a process arrives in an epoch when it has read half a window. A barrier between two
- * broadcasts (myr_nic_group_arrive()) also uses an epoch, and therefore skips the rest of the
- * current half of the window.
+ * The root need not wait for other processes as long as the window has space. The epochs of the
+ * group serve as credits: whenever a process has read half a window, it arrives in the next epoch.
+ * A barrier between two broadcasts (myr_nic_group_arrive()) also takes an epoch, and therefore
+ * skips the rest of the current half of the window.
  *
  * Only one thread at a time may use a group. */
 #ifndef MYR_NIC_BCAST_H
@@ -45,9 +45,9 @@ uint32_t myr_nic_bcast_most(const struct myr_nic_group *group);
 
 void myr_nic_bcast_begin(struct myr_nic_group *group, uint32_t root);
 
-/* Returns whether there is space in the window, so that the root may send the block now. If not,
- * the root must first wait until epoch group->epoch - 1 is complete, the last but one in which it
- * has arrived. */
+/* Returns whether the window has space, so that the root may send its block now. If not, the root
+ * must first wait for the completion of epoch group->epoch - 1, the last but one in which it has
+ * arrived. */
 static inline bool myr_nic_bcast_room(const struct myr_nic_group *group)
 {
     return myr_nic_group_test(group, group->epoch - 1);
@@ -59,8 +59,8 @@ uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group);
 /* Sends the first `bytes` of the buffer, as the root. */
 void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes);
 
-/* Returns the word that is set to the number of the broadcast when its block arrives, also at the
- * root. */
+/* Returns the word that announces the arrival of the current broadcast's block on this node: it is
+ * then set to the number of the broadcast. This applies to the root as well. */
 static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *group)
 {
     const struct myr_nic_bcast *bcast = group->bcast;
@@ -76,9 +76,8 @@ static inline bool myr_nic_bcast_test(const struct myr_nic_group *group)
 /* Called from time to time by a process that polls; the counterpart of myr_nic_group_remind(). */
 void myr_nic_bcast_remind(struct myr_nic_group *group);
 
-/* Returns the broadcast's data, which are valid until the process ends it; `*bytes` is the number
- * of bytes that the root has sent. It is at most myr_nic_bcast_most(), whatever the root has
- * sent. */
+/* Returns the data of the broadcast, which remain valid until the process ends the broadcast.
+ * `*bytes` is set to the length that the root has sent, but at most to myr_nic_bcast_most(). */
 const void *myr_nic_bcast_check(const struct myr_nic_group *group, uint32_t *bytes);
 
 /* Ends the broadcast for this process. */

@@ -47,8 +47,8 @@ static inline uint32_t myr_nic_data_most(const struct myr_nic_group *group)
     return group->data->unit_most;
 }
 
-/* Returns the part that process `local` of this node contributes to the next epoch of this process.
- * Process `local` writes it, and the process that builds the block reads it. */
+/* Returns the memory for the part that process `local` of this node contributes to the next epoch.
+ * Process `local` writes it, and the process that builds the node's block reads it. */
 uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local);
 
 static inline uint8_t *myr_nic_data_part(const struct myr_nic_group *group)
@@ -74,9 +74,9 @@ static inline const uint8_t *myr_nic_data_block(const struct myr_nic_group *grou
 
 /* ---- for kinds of NICs ---- */
 
-/* Creates the data state of a group. The kind of NIC adds the memory for it. *data becomes NULL if
- * `members` does not request data. Returns MYR_ERR_TOO_LONG if no useful block fits into buffers of
- * `buffer_bytes`, or into packets. */
+/* Creates the state that a group needs to carry data. The kind of NIC supplies the memory for the
+ * data. *data becomes NULL if `members` does not request data. Returns MYR_ERR_TOO_LONG if no
+ * useful block fits into buffers of `buffer_bytes`, or into packets. */
 enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                  const void *context, uint32_t buffer_bytes,
                                  struct myr_nic_data **data, struct myr_error *error);

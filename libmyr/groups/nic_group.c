@@ -58,8 +58,8 @@ uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *
     return count;
 }
 
-/* `given_up` is set here because the NIC may not notice the failure. The kernel NIC, for example,
- * is notified by a packet, which is not delivered if the cable is unplugged. */
+/* The failure is also recorded here, in `given_up`, because the NIC may not learn of it: the kernel
+ * NIC, for example, is notified by a packet, which is not delivered if the cable is unplugged. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node)
 {
     group->given_up = node + 1;
@@ -87,8 +87,9 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* ---- waiting ---- */
 
-/* Returns whether the awaited value has been reached. The release word may already contain a later
- * epoch. The slot of a block may contain any earlier number, so its value must be equal. */
+/* Returns whether the watched word has reached the value for which this process waits. The release
+ * word may already contain a later epoch, whereas the word of a broadcast's slot may contain the
+ * number of any earlier broadcast, and must be equal to the value. */
 static bool has_reached(const struct myr_nic_group *group, uint32_t value)
 {
     const uint32_t seen = myr_load_acquire(group->watched);

@@ -32,23 +32,24 @@ void myr_nic_group_remind(struct myr_nic_group *group);
  * while it ran the NIC. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
 
-/* Returns whether the group has failed because a node is missing, or one of its processes has died.
- * If so, `*node` becomes the node's number. If the group is over and this returns false, this
- * node's NIC is unusable. */
+/* Returns whether the group has failed because a node is missing or a process of that node has
+ * died. If so, `*node` becomes the number of that node. If the group is over and this function
+ * returns false, the NIC of the calling process is unusable. */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
-/* Lists up to `most` of the nodes that the group waits for, in its present step or for a block.
- * Returns their number, which is 0 also if processes of this node have not arrived. A node is alive
- * if its NIC answers that its host is late. This function takes the lock of the NIC, so it should
- * be called only after a long wait. */
+/* Lists up to `most` nodes from which the group needs a message in its present step, or the block
+ * of a broadcast. Returns the number of nodes listed, which is also 0 if processes of the calling
+ * node have not arrived. If the NIC of a listed node answers that its host is late, that node is
+ * alive. This function takes the lock of the NIC, so it should be called only after a long wait. */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 
 /* Stops waiting for this node. The group then fails on all nodes that can be reached. */
 void myr_nic_group_fail(struct myr_nic_group *group, uint32_t node);
 
-/* Runs the NIC until `epoch` is complete, or for `timeout_us` (0: no timeout). Returns false if the
- * epoch is not complete, or will never be, because the NIC is broken or a member has died. */
+/* Runs the NIC until `epoch` is complete or `timeout_us` microseconds have passed (0: no timeout).
+ * Returns whether the epoch is complete. If the NIC breaks or a member dies, the epoch will never
+ * be complete, and the function returns false before the timeout. */
 bool myr_nic_group_wait(struct myr_nic_group *group, uint32_t epoch, uint32_t timeout_us);
 
 /* Runs the NIC until the block of the broadcast that this process has begun arrives (nic_bcast.h).

@@ -4,8 +4,8 @@
  * Each message has a reach: a node sends the message only if the distance of the node from the root
  * is less than the reach. The reach is the shortest distance, around the circle of nodes, that a
  * message of the same step covers. In a dissemination barrier the distances are 1, b, b^2 and so
- * on, and the messages form a tree for each root. If the messages of a schedule do not form such
- * trees, there is no plan. The function is pure. */
+ * on, and the messages form a tree for each root. A schedule whose messages do not form such trees
+ * has no plan. */
 #ifndef MYR_SPREAD_H
 #define MYR_SPREAD_H
 

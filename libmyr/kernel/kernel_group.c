@@ -6,8 +6,8 @@
  * then sleeps. One process of the node sleeps on its socket, on which the BPF program wakes it, and
  * then wakes the others.
  *
- * A process that waits for a long time requests the missing messages. While all processes compute,
- * myrd does so on their behalf. */
+ * If a process has waited for a long time, it requests the missing messages. While all processes of
+ * the node compute, myrd does so on their behalf. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -76,9 +76,10 @@ static struct myr_kernel_attachment *attachment_of(const struct myr_nic_group *g
 /* ---- executing ---- */
 
 /* Sends a doorbell. Normally it is addressed to the peer that the socket is connected to, because
- * the route of a multicast is looked up each time (0.45 us). If a doorbell had to be repeated, the
- * neighbour entry of the peer may have expired, in which case packets to it are held back.
- * Therefore the next doorbells are sent by multicast, which needs no neighbour entry. */
+ * sending to a multicast address would add a route lookup each time (0.45 us). However, if the
+ * neighbour entry of the peer has expired, the kernel holds packets to the peer back. Therefore,
+ * once a doorbell had to be repeated, the next doorbells are sent by multicast, which needs no
+ * neighbour entry. */
 static void send_bell(struct myr_kernel_attachment *attachment, const void *bell, size_t bytes)
 {
     const uint32_t detour = atomic_load_explicit(&attachment->detour, memory_order_relaxed);
@@ -141,8 +142,9 @@ static void ask_bcast(struct myr_nic_group *group, uint32_t root, uint32_t numbe
     send_bell(attachment, &bell, sizeof(bell));
 }
 
-/* Rings the doorbell again for the epochs after `done` in which the node has arrived. Their
- * doorbells may have been lost, or may have arrived before the NIC could accept them. */
+/* Rings the doorbell again for all epochs after `done` in which the node has arrived, because the
+ * previous doorbells for them may have been lost, or may have come before the NIC could accept
+ * them. */
 static void repeat_doorbells(const struct myr_nic_group *group, uint32_t done)
 {
     struct myr_kernel_attachment *attachment = attachment_of(group);
@@ -247,8 +249,8 @@ static uint32_t read_failure(const struct myr_kernel_attachment *attachment)
     return myr_load_acquire((myr_word *)&attachment->line->failed);
 }
 
-/* Returns the missing node + 1. Returns 0 if the group has not failed, or has failed because the
- * NIC was removed, for which no node is responsible. */
+/* Returns the number of the missing node + 1 if the group has failed. Returns 0 if it has not
+ * failed, or has failed only because the NIC was removed, so that no node is missing. */
 static uint32_t get_kernel_failure(const struct myr_nic_group *group)
 {
     const uint32_t seen = read_failure(attachment_of(group));
@@ -298,9 +300,9 @@ static void detach(struct myr_kernel_attachment *attachment)
     free(attachment);
 }
 
-/* If the group broadcasts, its closing epoch is the one after the last epoch of which the NIC has
- * been notified. Since doorbells may have been lost, the NIC is notified again of all epochs that
- * are not complete yet. */
+/* If the group broadcasts, the NIC takes the epoch after the last one that it was notified of as
+ * the closing epoch. Since doorbells may have been lost, this function first notifies the NIC again
+ * of all epochs that are not complete yet. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
@@ -327,8 +329,8 @@ static const struct myr_group_ops kernel_ops = {
 
 /* ---- joining ---- */
 
-/* Creates the socket for doorbells. It is connected to this peer, so that packets of other senders
- * do not wake a process that sleeps on the socket. Returns false, with errno, on failure. */
+/* Creates the socket for doorbells. The socket is connected to the given peer, so that packets of
+ * other senders do not wake a process that sleeps on it. Returns false, with errno, on failure. */
 static bool connect_bell(struct mcp_bell *bell, const struct myr_kernel_nic *nic,
                          const struct mcp_kernel_peer *to)
 {
@@ -501,10 +503,10 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
     return status;
 }
 
-/* A process that fails nevertheless joins the record and then leaves it, because the record is
- * freed only when all members have left it. If the process fails before it knows the size of a
- * block, it assumes the maximum, because it may be the process that creates the record for the
- * others. */
+/* A process that cannot join the group nevertheless joins its record and leaves it at once, because
+ * the record is freed only when all members have left it. This process may be the one that creates
+ * the record for the others. If it fails before it knows the size of a block, it therefore assumes
+ * the maximum size. */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

@@ -9,8 +9,9 @@
 #include "libmyr/kernel/kernel_nic.h"
 #include "libmyr/kernel/kernel_words.h"
 
-/* Opens a group. The caller has filled in `question` except for its fields `magic` and `ask`. The
- * caller owns the descriptors in `seen`, and must close each group that was opened. */
+/* Asks the daemon to open a group. The caller has filled in all fields of `question` except `magic`
+ * and `ask`. On success the caller owns the descriptors in `seen`, and must later close the group
+ * with myr_kernel_nic_ask_close(). */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error);

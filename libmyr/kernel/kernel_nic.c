@@ -5,12 +5,13 @@
  * answers to requests that have timed out arrive first, and are skipped. After a malformed answer
  * the connection is shut down, because later answers could not be matched.
  *
- * If the daemon is killed, another one may take over the NIC (kernel_words.h). Clients do not block
- * until then: they try to reconnect with exponential backoff whenever they need the daemon, and
- * their groups continue meanwhile. Only two operations wait for the next daemon, for a limited
- * time: opening a group, and the last disconnect of a client, because the next daemon would
- * otherwise conclude from the absence of the client that it has died. The new connection is
- * duplicated onto the old descriptor, so that other threads may use the descriptor at any time. */
+ * If the daemon is killed, another one may take over the NIC (kernel_words.h). Until then, clients
+ * do not block: their groups continue, and whenever a client needs the daemon, it tries to
+ * reconnect, with exponential backoff. Only two operations wait for the next daemon, for a limited
+ * time. One is opening a group. The other is the last disconnect of a client, because the next
+ * daemon would otherwise conclude from the absence of the client that it has died. The new
+ * connection is duplicated onto the old descriptor, so that other threads may use the descriptor at
+ * any time. */
 #include "libmyr/kernel/kernel_nic.h"
 
 #include <errno.h>
@@ -125,9 +126,9 @@ static enum myr_status exchange_messages(struct myr_kernel_nic *nic,
     return MYR_OK;
 }
 
-/* Sends a request and receives its answer, which has `bytes` and is stored in `answer`. The `count`
- * descriptors that come with it are stored in `maps`, or -1 if they are missing. Called with the
- * lock held. */
+/* Sends a request, and stores the answer, which must have `bytes` bytes, in `answer`. The `count`
+ * descriptors that are attached to the answer are stored in `maps`; missing ones become -1. Called
+ * with the lock held. */
 static enum myr_status request_once(struct myr_kernel_nic *nic,
                                     struct myr_kernel_question *question, enum myr_kernel_ask what,
                                     const struct myr_talk_timeout *timeout, void *answer,
@@ -180,10 +181,10 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
     return there;
 }
 
-/* Sends a request that is answered by a status. Returns false if there is no answer. The timeout
- * for HELLO is short, because the client can try again later. It is longer for the other requests:
- * once the daemon knows the client, it interprets the end of the connection as the death of the
- * client. */
+/* Sends a request that is answered by a status, and returns whether there was an answer. The
+ * timeout for HELLO is short, because the client can try again later. The timeout for other
+ * requests is longer, because after a timeout the client closes the connection, and a daemon that
+ * already knows the client takes this for the death of the client. */
 static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
                            struct myr_kernel_answer *answer)
 {
@@ -200,8 +201,8 @@ static bool same_nic(const struct myr_nic_name *a, const struct myr_nic_name *b)
            0 == memcmp(a->address, b->address, sizeof(a->address));
 }
 
-/* Finds out whether the next daemon, which has answered HELLO, has taken over the NIC and knows
- * this client. Returns false if the daemon stopped answering. */
+/* Determines whether the next daemon, which has already answered HELLO, has taken over the NIC and
+ * knows this client. Returns false if the daemon does not answer any more. */
 static bool resume_client(struct myr_kernel_nic *nic, const struct myr_kernel_answer *hello)
 {
     const struct myr_kernel_question settle = {
@@ -375,8 +376,9 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
-/* All groups have been left, but if the daemon has been replaced meanwhile, the next daemon may not
- * know that. Therefore this function waits for it, for a limited time. */
+/* This process has left all its groups. If the daemon has been replaced meanwhile, the next daemon
+ * may not know this, so this function waits for the next daemon for a limited time, in order to
+ * tell it. */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {
@@ -438,10 +440,10 @@ static void forget_group(struct myr_kernel_nic *nic, uint64_t key)
 }
 
 /* The daemon may be killed after it has opened the group, but before it answers. The next daemon
- * then takes over the group, and this client repeats the request to it. In order that the next
- * daemon does not close the group before that, `opened` is set in advance: a client that has set it
- * reports to the next daemon when it reconnects (resume_client()), and announces with SETTLE which
- * group it is about to open. */
+ * then takes over the group, and this client repeats the request to it. To ensure that the next
+ * daemon does not close the group before that, `opened` is set in advance. This makes the client
+ * report to the next daemon when it reconnects (resume_client()), and the SETTLE message of this
+ * report names the group that the client is about to open. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
@@ -485,8 +487,9 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
     forget_group(nic, key);
-    /* Losing this message is harmless: the next daemon gets a list of the groups that this process
-     * holds, and the group is closed when this process ends. */
+    /* It is harmless if the request to close the group is lost: the next daemon gets a list of the
+     * groups that this process still holds, and at the latest the group is closed when this process
+     * ends. */
     nic->deaf = nic->deaf
                     ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                     : MYR_OK != myr_talk_send_to_daemon(nic->connection, daemon_name, &question,

@@ -3,8 +3,8 @@
  * the daemon myrd --kernel. The daemon opens groups on behalf of processes of any user, and passes
  * to them a descriptor of the page that contains the release.
  *
- * Groups on this NIC are used like those of other kinds (nic_group.h), and no host has to run the
- * NIC. Threads may use groups as in nic_group.h; a single thread opens and closes the NIC. */
+ * Groups on this NIC are used like those of other kinds, and the rules for threads in nic_group.h
+ * apply to them as well. No process has to run the NIC. A single thread opens and closes it. */
 #ifndef MYR_KERNEL_NIC_H
 #define MYR_KERNEL_NIC_H
 

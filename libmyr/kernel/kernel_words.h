@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol between myrd --kernel and its clients over a Unix socket (SOCK_SEQPACKET). The
  * client sends requests, and the daemon answers them in order. When a client closes its connection
- * or dies, it leaves all its groups, and those that it has not closed before fail. Connections
- * beyond the quota of a user are closed without an answer.
+ * or dies, the groups that it has not closed before fail. If a user exceeds the quota of
+ * connections, the daemon closes further ones without an answer.
  *
  * When the daemon exits, its successor may take over its NIC under the same name, with all groups
- * and their holders. A client then connects to the successor and sends HELLO, RETURN with its
- * previous number, HOLD for each group that it still has, and SETTLE. Groups that the client does
- * not report with HOLD are considered left, except for a group that it was about to open, which it
- * requests again. */
+ * and the list of clients that hold them. Each client then connects to the successor and sends
+ * HELLO, RETURN with its previous number, HOLD for each group that it still has, and SETTLE. The
+ * successor considers all groups that the client has not listed by HOLD as left. The only exception
+ * is a group that the client was about to open: SETTLE names it, and the client repeats the request
+ * to open it. */
 #ifndef MYR_KERNEL_WORDS_H
 #define MYR_KERNEL_WORDS_H
 
@@ -53,8 +54,9 @@ struct myr_kernel_answer {
     uint32_t status;         /* enum myr_status */
     struct myr_nic_name nic; /* HELLO */
     char why[240];           /* the error, if not MYR_OK */
-    /* OPEN: the index of the group's release in the page. The answer is sent with descriptors
-     * (SCM_RIGHTS) of the page and, if the group carries data or broadcasts, of its buffer. */
+    /* OPEN: the index of the group's release word in the page that the daemon shares with the
+     * client. The descriptor of this page is attached to the answer (SCM_RIGHTS), and if the group
+     * carries data or broadcasts, so is the descriptor of its buffer. */
     uint32_t line;
     uint32_t zero;
     uint64_t number; /* HELLO: identifies the client, which sends it to the next daemon (RETURN) */
@@ -91,9 +93,9 @@ struct myr_kernel_group_words {
     struct myr_kernel_node node_missing[MYR_KERNEL_NODES];
 };
 
-/* The answer to STATUS. It lists the groups of the requesting user, or all groups for root. The
- * message ends after the last group, because bytes that the client has not read yet occupy memory
- * of the daemon. */
+/* The answer to STATUS. It lists the groups of the requesting user, or all groups if that is root.
+ * Only the used entries of `group` are sent, because an answer occupies memory of the daemon until
+ * the client reads it. */
 struct myr_kernel_report {
     uint32_t magic;
     uint32_t pid; /* of the daemon */

@@ -68,10 +68,10 @@ struct myr_intake {
 /* Opens an inlet in memory that is all 0 or was an inlet before. Returns false if a sender has
  * begun a message to the former port and not ended it, because it may still write into the inlet.
  *
- * A sender may be stopped for a long time, and access the inlet when it was closed meanwhile, or
- * even opened for another port. Therefore the memory of an inlet is never used for anything else,
- * and its tickets continue when it is opened again. Such a sender finds that the key has changed,
- * and marks its slot as void. */
+ * A sender may be stopped for a long time, and then access an inlet that was closed meanwhile, or
+ * even opened again for another port. Therefore the memory of an inlet is never used for anything
+ * else, and its tickets continue when it is opened again. Such a sender finds that the key has
+ * changed, and marks its slot as void. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key);
 void myr_inlet_close(struct myr_inlet *inlet);
 

@@ -3,8 +3,9 @@
  * traffic with other nodes, each call of the progress function runs the NIC; otherwise only some
  * calls do.
  *
- * A call is busy if it has received messages from this node, which does not take a system call. One
- * out of MYR_PACE_BUSY busy calls still polls the network, so that the network is not starved. */
+ * A call of the progress function is busy if it has received messages from processes of the same
+ * node, for which it needs no system call. One out of MYR_PACE_BUSY busy calls polls the network
+ * nevertheless, so that the network is not starved. */
 #ifndef MYR_PACE_H
 #define MYR_PACE_H
 
@@ -49,18 +50,18 @@ bool myr_seldom_due(struct myr_seldom *seldom);
 
 /* How the NIC is drained before it is closed.
  *
- * At this point all processes of the job have received their messages. However, acknowledgements
- * are delayed for piggybacking, and a sender that does not receive one would assume that its
- * message is lost. A process that communicates with other nodes therefore runs its NIC until it has
- * sent its acknowledgements and, if it is busy, until its own sends are acknowledged, with a
- * timeout.
+ * When the processes of a job begin to drain their NICs, all of them have received their messages.
+ * However, acknowledgements are delayed for piggybacking, and a sender that does not receive one
+ * would assume that its message is lost. A process that communicates with other nodes therefore
+ * runs its NIC until it has sent its acknowledgements and, if it is busy, until its own sends are
+ * acknowledged, with a timeout.
  *
- * A process of another job, which was spawned or connected, may receive messages much later.
- * MPI_Finalize is collective over connected processes, so this process waits without a timeout as
- * long as the other process may still receive messages, that is, while its port is open and its NIC
- * has not been silent for MYR_DRAIN_SILENCE seconds. Since a process that has ended can no longer
- * acknowledge retransmissions, this process also runs its NIC longer if there are processes of
- * other jobs on other nodes. */
+ * A process of another job, to which this process was connected by MPI, may receive messages much
+ * later. MPI_Finalize is collective over connected processes, so this process waits without a
+ * timeout as long as the other process may still receive messages, that is, while its port is open
+ * and its NIC has not been silent for MYR_DRAIN_SILENCE seconds. Since a process that has ended can
+ * no longer acknowledge retransmissions, this process also runs its NIC longer if there are
+ * processes of other jobs on other nodes. */
 enum myr_drain_peers {
     MYR_DRAIN_THIS_NODE,   /* all peers are on this node */
     MYR_DRAIN_OTHER_NODES, /* there are peers on other nodes */

@@ -51,8 +51,8 @@ static bool agree_on_secret(const struct myr_port *port, const struct myr_public
     return true;
 }
 
-/* It is not an error if the watch cannot be started. Packets then wait until a process of the node
- * makes calls. */
+/* If the watch cannot be started, this is not an error: packets then wait until a process of the
+ * node makes calls. */
 static void start_watch(struct myr_port *port)
 {
     if (port->watched && NULL == port->watch) {

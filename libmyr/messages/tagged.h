@@ -66,8 +66,8 @@ struct myr_tagged_options {
     uint32_t buffer_bytes; /* size of each; 0 means 32 KiB */
     bool direct;           /* whether to read other processes' memory if possible */
     bool watch;            /* see port.h */
-    /* Connects to a process from which a message has arrived, if there is no connection to it.
-     * Returns NULL if that fails. Called by myr_tagged_progress(). */
+    /* Called by myr_tagged_progress() when a message arrives from a process to which there is no
+     * connection. Connects to this process, or returns NULL if that fails. */
     struct myr_tagged_peer *(*meet)(void *context, uint64_t id);
     /* Reports that messages to this process are permanently lost. */
     void (*lost)(void *context, uint64_t id, enum myr_status status);
@@ -139,8 +139,8 @@ bool myr_tagged_cancel(struct myr_tagged *tagged, struct myr_tagged_request *req
 bool myr_tagged_probe(struct myr_tagged *tagged, const struct mcp_pattern *pattern,
                       struct mcp_envelope *envelope, uint64_t *bytes);
 
-/* Does the same as myr_tagged_probe(), but returns the message, or NULL, and removes it from the
- * matching table. The caller then receives it with myr_tagged_receive_taken(). */
+/* Like myr_tagged_probe(), but also removes the message from the matching table and returns it, or
+ * NULL if there is none. The caller then receives it with myr_tagged_receive_taken(). */
 struct myr_tagged_message;
 struct myr_tagged_message *myr_tagged_take(struct myr_tagged *tagged,
                                            const struct mcp_pattern *pattern,

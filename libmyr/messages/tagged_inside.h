@@ -107,8 +107,9 @@ struct myr_tagged_peer {
     uint32_t unreceived; /* number of these with a message, a request for data, or data */
 };
 
-/* Buffers of one size. A buffer from which the port sends is returned when the send completes. A
- * stored message occupies its buffer until it is received, so stored messages must leave some
+/* A pool of buffers of one size, for messages that the port sends and for messages that are stored.
+ * A buffer that the port sends is returned to the pool when the send completes, whereas a stored
+ * message occupies its buffer until it is received. Stored messages must therefore leave some
  * buffers for the port.
  *
  * A send to a process that makes no MPI calls may take long to complete. To ensure that such sends
@@ -252,8 +253,9 @@ void tagged_send_waiting(struct myr_tagged *t);
 
 /* ---- tagged_receive.c ---- */
 
-/* Delivers a message to a receive that is in no list. Returns true if the receive is complete.
- * `message` may be in a buffer that is reused afterwards. */
+/* Delivers a message to the matching receive, which must not be in any list or table any more.
+ * Returns true if the receive is complete. The buffer that contains `message` may be reused
+ * afterwards. */
 bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
                     const struct myr_tagged_message *message);
 

@@ -400,8 +400,9 @@ static bool send_chunk(struct myr_tagged *t, struct myr_tagged_request *request)
     return true;
 }
 
-/* Sends one fragment of the peer's first pulled request, which moves to the end of the list.
- * Returns false if there is none, or no buffer. */
+/* Sends one fragment of the first request in `pulled`, the list of sends to this peer whose data
+ * were requested. If more fragments remain, the request is moved to the end of the list. Returns
+ * false if the list is empty or no buffer is free. */
 static bool send_chunk_to(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     struct myr_tagged_request *request = peer->pulled.first;
@@ -571,8 +572,8 @@ static bool has_offer(const struct myr_tagged *t, const struct myr_tagged_peer *
 
 /* Returns whether the peer still has to receive anything from this endpoint. Credits are not
  * considered, because a process that has ended needs none. Offers are considered only if the peer
- * is on this node. On another node its port may be closed without this process knowing, because
- * that becomes known only when the port refuses messages. */
+ * is on this node. On another node the port of the peer may be closed already, and this process
+ * learns of that only when the port refuses a message. */
 static bool is_owed(struct myr_tagged *t, const struct myr_tagged_peer *peer)
 {
     const bool owed = 0 != peer->unreceived || NULL != peer->messages.first ||

@@ -160,8 +160,9 @@ uint32_t myr_block_class(size_t bytes)
 
 /* ---- general-purpose memory ---- */
 
-/* The header of a block that is general-purpose memory and not a record. `next` has the same offset
- * in both, because either may become a free block, which is linked by this field. */
+/* The header of a block that is general-purpose memory and not a record. `next` must have the same
+ * offset as in a record, because free blocks are linked by this field, no matter which of the two
+ * they were before. */
 struct front {
     uint64_t zero[4];
     uint32_t next;

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 /* Returns the level to which the kernel's Yama module restricts access to other processes. At level
- * 0 there is no restriction. At level 1 a process must have permitted others to read its memory.
- * Higher levels require capabilities that an ordinary program does not have. */
+ * 0 access is not restricted. At level 1 other processes need the permission of the process whose
+ * memory they access. At higher levels they need capabilities that an ordinary program does not
+ * have. */
 static int yama_scope(void)
 {
     int scope = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading and writing the memory of another process. On one node, the receiver of a large message
- * thus copies it only once, directly from the sender's buffer. In one-sided operations the origin
- * makes this copy.
+ * thus copies it only once, directly from the sender's buffer. In one-sided operations it is the
+ * origin process that copies the data.
  *
  * Both sides decide from the descriptions of both processes whether this is possible, so they agree
  * without communication. */

@@ -62,8 +62,8 @@ static const myr_word *exact_progress(const struct myr_exchange *x, uint32_t ran
     return myr_exchange_passed(x, rank);
 }
 
-/* Finds the process that has passed the fewest rounds. Returns its rank, and stores the last round
- * that it has passed in *passed. */
+/* Returns the rank of the process that has passed the fewest rounds, and sets *passed to the last
+ * round that this process has passed. */
 static uint32_t find_slowest(const struct myr_exchange *x, progress_fn word, uint32_t *passed)
 {
     uint32_t last = x->rank;

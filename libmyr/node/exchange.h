@@ -14,8 +14,8 @@
  * The functions with await in their names are the blocking versions.
  *
  * Only one thread at a time may use an exchange. The functions do not fail: they wait even for a
- * dead process, unless the watch is abandoned (waiter.h). In that case they return immediately, and
- * the payloads that they waited for may be missing. */
+ * dead process, unless the caller's watch abandons the wait (struct myr_watch). In that case they
+ * return immediately, and the payloads that they waited for may be missing. */
 #ifndef MYR_EXCHANGE_H
 #define MYR_EXCHANGE_H
 
@@ -27,9 +27,10 @@
 #include "libmyr/node/waiter.h"
 
 /* The kinds of slots. They differ in the size of a slot and in the window, the number of slots of
- * each process. If a slot has several cache lines, the payload continues behind the first line. The
- * windows are chosen so that the record of a power of two of processes, which also contains a
- * header and a line for `passed` of each process, fills its block. */
+ * each process. If a slot has several cache lines, the payload continues behind the first line.
+ * Memory is allocated in blocks whose sizes are powers of two. The windows are therefore chosen so
+ * that the record for 2^n processes, with its header and a cache line for the `passed` of each
+ * process, fills its block. */
 enum myr_slots {
     MYR_SLOTS_LINE,  /* one cache line (MYR_LINE); in total 2 KiB for each process */
     MYR_SLOTS_WIDE,  /* 4608 bytes; in total 32 KiB */

@@ -3,7 +3,7 @@
  *
  * It is a hash table with open addressing. The first table is in the header of the segment. When a
  * table is three quarters full, its content is moved to a table of twice the size in an allocated
- * block. If no such block is available, the last quarter is used as well.
+ * block. If memory for the new table is lacking, the last quarter of the old one is used as well.
  *
  * Invariants: entries are never removed, so a search ends at the first free entry. Since a process
  * may be killed at any point, `kv_table` refers to a table only when it is complete, and a value is

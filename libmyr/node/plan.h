@@ -9,11 +9,11 @@
  * - counters: each process adds to a leaf counter. The process that completes a leaf adds to the
  *   root, and the process that completes the root releases all.
  *
- * Plans of slots may use the same memory one after the other, because the slots then contain only
- * past epochs. However, all members must have returned from their last barrier with one plan before
- * any member enters a barrier with the next plan. Counters must initially be 0, and are 0 again
- * after each barrier. Therefore a plan of counters may follow another plan of counters in the same
- * memory, but counters must not share memory with slots. */
+ * Several plans of slots may use the same memory one after the other, because all that a later plan
+ * finds in the slots are past epochs. However, all members must have returned from their last
+ * barrier with one plan before any member enters a barrier with the next plan. Counters must
+ * initially be 0, and are 0 again after each barrier. Therefore a plan of counters may follow
+ * another plan of counters in the same memory, but counters must not share memory with slots. */
 #ifndef MYR_PLAN_H
 #define MYR_PLAN_H
 
@@ -46,9 +46,9 @@ size_t myr_plan_flags_bytes(uint32_t size, uint32_t stride);
 bool myr_plan_flags(struct myr_plan *plan, void *slots, uint32_t size, uint32_t rank,
                     uint32_t stride);
 
-/* Messages: one word per message. The words of one receiver are adjacent, and do not share cache
- * lines with those of other receivers. With `release`, a single common word, which rank 0 writes,
- * replaces all messages from lower to higher ranks (the way down a tree). */
+/* Layout with one word for each message. The words of one receiver are adjacent, and do not share
+ * cache lines with those of other receivers. If `release`, all messages from lower to higher ranks
+ * (the way down a tree) are replaced by a single common word, which rank 0 writes. */
 size_t myr_plan_messages_bytes(uint32_t size, uint32_t most_waits);
 bool myr_plan_messages(struct myr_plan *plan, void *slots, uint32_t rank, uint32_t most_waits,
                        bool release, myr_schedule_fn schedule_of, const void *context);

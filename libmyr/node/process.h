@@ -21,8 +21,8 @@ uint64_t myr_process_began(void);
  * and if `began` is not 0. */
 bool myr_process_ended(uint32_t pid, uint64_t began, bool thoroughly);
 
-/* Returns whether the first thread of process `pid` is runnable: false if it sleeps, is stopped or
- * has ended, or if that is unknown (30 us). */
+/* Returns whether the first thread of process `pid` is runnable, which takes 30 us. Returns false
+ * if the thread sleeps, is stopped or has ended, or if its state is unknown. */
 bool myr_process_runs(uint32_t pid);
 
 #endif

@@ -54,10 +54,10 @@ const myr_word *myr_segment_population(const struct myr_segment *segment)
     return &segment->sram->population;
 }
 
-/* The numbers of processes and of the CPUs that they may use, for the whole node, and for the
- * processes that are bound to CPUs of the set `within`. Masks are read without synchronisation, so
- * a process may read a mask while it is being updated. It then counts again, because the owner of
- * the mask increments `population` afterwards. */
+/* The number of processes and the number of CPUs that they may use, both for the whole node and for
+ * the processes that are bound to CPUs of the set `within`. Masks are read without synchronisation,
+ * so a process may read a mask that is just being changed. This is corrected, because the owner of
+ * the mask increments `population` after the change, whereupon the processes count again. */
 struct census {
     uint32_t processes, processors; /* of the whole node */
     uint32_t rivals, own;           /* restricted to `within` */

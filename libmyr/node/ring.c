@@ -70,8 +70,9 @@ static void update_passed(struct myr_ring *ring, uint32_t rank)
     }
 }
 
-/* Waits for each reader in turn, and records how far it has advanced. By then this is usually well
- * beyond the required round, so the readers have to be checked only once in many rounds. */
+/* Waits until each reader has passed the required round, and records how far it has advanced.
+ * Usually the readers are then well beyond this round, so that the writer need not check them again
+ * for many rounds. */
 void myr_ring_await_room(struct myr_ring *ring)
 {
     const uint32_t needed = ring->passed + 1 - MYR_RING_WINDOW;

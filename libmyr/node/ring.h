@@ -59,11 +59,11 @@ void myr_ring_init(struct myr_ring *ring, struct myr_record *record, struct myr_
 void myr_ring_leave(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Allocates the chunks, which take 512 KiB for all processes together. Returns false if there is no
- * memory for them; half of the segment is reserved for records. All processes get the same result,
- * no matter when they call this function.
+ * memory for them in the half of the segment that is not reserved for records. All processes get
+ * the same result, no matter when they call this function.
  *
- * This function never calls the progress engine, which might execute other collectives. Therefore
- * no other call can overtake a non-blocking call that uses it. */
+ * This function does not call the progress engine, because that might execute other collectives,
+ * which would then overtake the non-blocking collective that needs the chunks. */
 bool myr_ring_get_chunks(struct myr_ring *ring, struct myr_segment *segment);
 
 /* Returns the size of the shared memory that a ring uses (bytes). */
@@ -101,8 +101,8 @@ static inline bool myr_ring_room(struct myr_ring *ring)
     return ring->passed - ring->all_passed < MYR_RING_WINDOW || myr_ring_update(ring);
 }
 
-/* Returns the payload of the next round, of MYR_SLOT_BYTES bytes. If its slot is not free yet,
- * waits until it is. From then on the chunk is free as well. */
+/* Waits until the slot of the next round is free, and returns its payload, of MYR_SLOT_BYTES bytes.
+ * The chunk of the slot is then free as well. */
 static inline void *myr_ring_next(struct myr_ring *ring)
 {
     if (ring->passed - ring->all_passed >= MYR_RING_WINDOW) {

@@ -88,8 +88,9 @@ static uint64_t limit_of(int resource)
 
 /* Returns the size that this process's limits permit, at most `limit`.
  *
- * RLIMIT_FSIZE (ulimit -f): for a larger size, ftruncate() would raise SIGXFSZ. Memory within that
- * size can also be committed by a process that has a lower limit than the creator.
+ * The size of the file must not exceed RLIMIT_FSIZE (ulimit -f), because otherwise ftruncate()
+ * would raise SIGXFSZ. Once the file has this size, even a process with a lower limit can commit
+ * memory within it.
  *
  * RLIMIT_AS (ulimit -v): the program itself needs most of a limited address space, so the segment
  * takes only a small part of it. */
@@ -535,8 +536,8 @@ uint32_t myr_segment_pid_of(const struct myr_segment *segment, uint32_t number)
     return NULL == process ? 0 : myr_load_relaxed(&process->pid);
 }
 
-/* An entry is reused only after its owner has left or ended. While it is being overwritten, the
- * result for the former owner may be wrong once. */
+/* An entry of the process table is reused only after its owner has left or ended. If it is read
+ * while the next owner is overwriting it, the result for the former owner may be wrong once. */
 bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool thoroughly)
 {
     const struct myr_sram_process *process = entry_of(segment, number);

@@ -35,11 +35,11 @@ void myr_segment_leave(struct myr_segment *segment);
  * myr_segment_fd()). The segment then owns the descriptor; on failure the descriptor is closed. */
 enum myr_status myr_segment_join_fd(int fd, struct myr_segment **segment, struct myr_error *error);
 
-/* The function that reports a process that was stopped while it held the lock of the segment, or
- * NULL (the default) if this is not to be reported. The lock is held only for microseconds, but
- * SIGSTOP or a debugger may stop a process at this very moment. Until it continues, other processes
- * block in all operations that change the segment, such as joining, or allocating records and
- * memory. After a while one of them passes a message to this function, in any thread. */
+/* Prints a message about a process that was stopped while it held the lock of the segment. NULL,
+ * the default, suppresses the message. Normally the lock is held only for microseconds, but if
+ * SIGSTOP or a debugger stops its holder, other processes block in all operations that change the
+ * segment, such as joining it or allocating records and memory, until the holder continues. After a
+ * while one of the blocked processes calls this function, in any thread. */
 extern void (*myr_segment_print)(const char *line);
 
 /* Returns the descriptor with which other processes can join. It is still owned by the segment. */
@@ -87,7 +87,7 @@ size_t myr_segment_bytes(const struct myr_segment *segment);
 const myr_word *myr_segment_population(const struct myr_segment *segment);
 
 /* Returns whether there are more processes than CPUs, on the node or in the affinity mask of this
- * process. The mask is read again and published to the other processes. */
+ * process. Each call reads the mask again, and publishes it to the other processes of the node. */
 bool myr_segment_oversubscribed(struct myr_segment *segment);
 
 /* Returns the number of CPUs in the union of the attached processes' affinity masks. */
@@ -101,10 +101,10 @@ void *myr_segment_alloc(struct myr_segment *segment, size_t bytes);
 /* Allocates optional memory in the same way, but only from the first half of the segment. */
 void *myr_segment_alloc_if_plenty(struct myr_segment *segment, size_t bytes);
 
-/* Allocates memory that several processes share, each of which calls this function. The first call
- * allocates it, from the first half of the segment, and sets the shared word `at`, which is
- * initially 0, to its offset from myr_segment_base(), or to MYR_NO_MEMORY. A process that is killed
- * during the call does not delay the others. */
+/* Allocates memory that several processes share. Each of them calls this function with the same
+ * shared word `at`, which is initially 0. The first call allocates the memory in the first half of
+ * the segment, and sets the word to the offset of the memory from myr_segment_base(), or to
+ * MYR_NO_MEMORY. A process that is killed during the call does not delay the others. */
 enum { MYR_NO_MEMORY = 1 };
 void myr_segment_alloc_once(struct myr_segment *segment, myr_word *at, size_t bytes);
 

@@ -71,8 +71,8 @@ static bool is_abandoned(struct myr_watch *watch)
     return watch->abandoned;
 }
 
-/* The functions for this phase and the next two return true if the word has reached the epoch, or
- * the watch is abandoned. */
+/* The functions for this phase and the two later phases of a wait return true if the word has
+ * reached the epoch or the wait is abandoned. */
 MYR_HOT static bool poll_word(struct myr_watch *watch, const myr_word *word, uint32_t epoch)
 {
     for (uint32_t i = 1; i <= watch->polls; ++i) {
@@ -108,11 +108,11 @@ static int64_t processor_time_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Returns whether this call of the progress function moved data. Open MPI does not report this, so
- * it is inferred from the CPU time of the call. The answer matters because a process that sleeps
- * while its neighbour sends large messages would receive only one of them per slice. On some
- * machines (sandboxes, emulators) reading the clock alone exceeds the threshold, so the fastest
- * call so far serves as the baseline. */
+/* Calls the progress function, and returns whether this call moved data. The answer matters because
+ * a process that sleeps while its neighbour sends large messages would receive only one of them per
+ * slice. Open MPI does not report whether data were moved, so this is inferred from the CPU time of
+ * the call. Since on some machines (sandboxes, emulators) reading the clock alone exceeds the
+ * threshold, the fastest call so far serves as the baseline. */
 static bool progress_moves(struct myr_waiter *waiter)
 {
     const int64_t start = processor_time_ns();
@@ -146,8 +146,8 @@ static bool progress_until_sleep(struct myr_watch *watch, const myr_word *word, 
 }
 
 /* Calls the progress function for a moment after each slice of sleep. Returns true if data have
- * moved. On slow machines every call may appear to have moved data, so the loop also ends when the
- * word has reached the epoch. */
+ * moved. The loop also ends when the word has reached the epoch, because on slow machines every
+ * call may appear to have moved data. */
 static bool progress_traffic(struct myr_waiter *waiter, const myr_word *word, uint32_t epoch)
 {
     bool moved = false;

@@ -40,9 +40,9 @@ void myr_waiter_init(struct myr_waiter *waiter, struct myr_segment *segment, voi
 /* Returns whether this process shares its CPUs with other processes at present. */
 bool myr_waiter_oversubscribed(struct myr_waiter *waiter);
 
-/* A watch is the state with which a group waits on the words of its record. The few fields that
- * every wait needs are adjacent: a process that shares its CPU finds cold caches and TLBs whenever
- * it is scheduled, so each page that a barrier touches costs time. */
+/* A watch contains all that a group needs in order to wait for words of its record. The few fields
+ * that every wait needs are adjacent, because whenever a process that shares its CPU with others is
+ * scheduled, its caches and TLBs are cold, and each page that a barrier touches costs time. */
 struct myr_watch {
     uint32_t polls;     /* polls before progress is called; updated from time to time */
     uint32_t waits;     /* number of waits that were not over at the first poll */
@@ -69,9 +69,9 @@ static inline void myr_wait(struct myr_watch *watch, myr_word *word, uint32_t ep
 
 void myr_wake_slow(myr_word *word);
 
-/* Wakes the processes that sleep on `word`, which was just stored. There is no fence between the
- * store and reading `sleepers`: in the worst case `sleepers` is read too early, and the sleeping
- * process finds the new value at the end of its slice. */
+/* Wakes the processes that sleep on `word`, which was just stored. There is no fence between this
+ * store and the load of `sleepers`. In the worst case the load is executed too early and misses a
+ * process that falls asleep, which then finds the new value at the end of its slice. */
 static inline void myr_wake(const struct myr_watch *watch, myr_word *word)
 {
     if (__builtin_expect(0 != atomic_load_explicit(watch->sleepers, memory_order_relaxed), 0)) {

@@ -42,9 +42,9 @@ static inline struct myr_key myr_waits_key(uint32_t index, uint32_t number)
     return (struct myr_key){.scope = index, .id = 0x57 /* "W" */, .sequence = number};
 }
 
-/* Publishes a wait that began MYR_LONG_WAIT_US ago; all fields of `wait` except since_ms are set.
- * Returns the entry, or NULL if the wait was not published. In either case the result is to be
- * passed to myr_wait_hide() when the wait ends. */
+/* Publishes a wait that began MYR_LONG_WAIT_US ago. The caller fills in all fields of `wait` except
+ * since_ms, which this function derives. Returns the published entry, or NULL if there is no space.
+ * In either case the caller passes the result to myr_wait_hide() when the wait ends. */
 struct myr_shown_wait *myr_wait_show(struct myr_segment *segment,
                                      const struct myr_shown_wait *wait);
 void myr_wait_hide(struct myr_shown_wait *entry);

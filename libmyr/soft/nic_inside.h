@@ -28,8 +28,8 @@ struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **boar
 bool myr_soft_entered(const struct myr_soft_nic *nic);
 void myr_soft_leave(struct myr_soft_nic *nic);
 
-/* Does the same for an observer, which waits no longer than one run of the control program takes.
- * If the result is NULL, myr_soft_leave() must not be called. */
+/* Like myr_soft_enter(), but for an observer, which waits for the lock no longer than one run of
+ * the control program takes. If the result is NULL, myr_soft_leave() must not be called. */
 struct mcp_nic *myr_soft_enter_to_inspect(struct myr_soft_nic *nic);
 
 /* Returns the error for a NIC that is broken, or for whose lock this process has given up
@@ -100,12 +100,12 @@ const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *
 /* Returns a link's address in such a copy. */
 struct mcp_ip myr_soft_ip_of(const void *copy, mcp_link link);
 
-/* The lingering groups, which no host uses any more, but which still run their closing epoch for
- * their peers. The list contains the offsets of their records in the segment, the oldest first.
- * When the list is full, the oldest group is closed early, and a peer that still needs one of its
- * messages fails. The list is therefore large enough for the groups that a program may free at
- * once, which are some dozens for each communicator that has carried data of several sizes. To be
- * used between enter() and leave(). */
+/* A group lingers when no host uses it any more, but the NIC still runs its closing epoch, whose
+ * messages its peers may need. The list of lingering groups contains the offsets of their records
+ * in the segment, the oldest first. When the list is full, the oldest group is closed early, and a
+ * peer that still needs one of its messages fails. The list is therefore large enough for the
+ * groups that a program may free at once, which are some dozens for each communicator that has
+ * carried data of several sizes. To be used between enter() and leave(). */
 enum { MYR_SOFT_LINGERING = 256 };
 struct myr_soft_lingering {
     uint32_t record[MYR_SOFT_LINGERING];
@@ -113,9 +113,10 @@ struct myr_soft_lingering {
 };
 struct myr_soft_lingering *myr_soft_lingering(struct myr_soft_nic *nic);
 
-/* Used to inspect a group. These functions return the key of the group's record, and the offset
- * (bytes) of the NIC's group in the record's slots. The words of the processes precede it: first
- * the epoch in which each has arrived, then its pid (0 if it has not joined yet, or has left). */
+/* Locate the parts of a group for inspection. The first function returns the key of the group's
+ * record. The second one returns the offset, in bytes, of the NIC's group in the slots of the
+ * record. Before this offset, the slots contain the words of the node's processes: first the epoch
+ * in which each has arrived, then the pid of each (0 if it has not joined yet, or has left). */
 struct myr_key myr_soft_group_record_key(uint64_t key);
 size_t myr_soft_group_before(uint32_t locals);
 const myr_word *myr_soft_group_words(const void *copy);

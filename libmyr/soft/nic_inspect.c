@@ -335,8 +335,9 @@ void myr_soft_view_free(struct myr_soft_view *view)
 
 /* ---- records of single processes ---- */
 
-/* A record that each process publishes: its key by the process's index and number, its size, and a
- * validity check for copies. */
+/* Describes a kind of record that each process of the segment publishes: its key, which depends on
+ * the index and number of the process, its size, and a function that checks whether a copy is
+ * valid. */
 struct published {
     struct myr_key (*key)(uint32_t index, uint32_t number);
     size_t bytes;

@@ -87,12 +87,13 @@ enum myr_status myr_inspect_segment(int fd, struct myr_segment_view *view, struc
 enum myr_status myr_inspect_nic(int fd, struct myr_soft_view *view, struct myr_error *error);
 void myr_soft_view_free(struct myr_soft_view *view);
 
-/* Returns the RDMA NICs of the processes of such a segment: a list of *count, which the caller
- * frees; NULL if there is none. */
+/* Returns a list of the RDMA NICs that the processes of the segment behind `fd` have published, or
+ * NULL if there is none. The list has *count entries, and the caller frees it. */
 struct myr_verbs_shown *myr_inspect_rdma(int fd, uint32_t *count);
 
-/* Returns the long waits of the processes of such a segment: a list of *count, which the caller
- * frees; NULL if there is none. Texts end with '\0', but may contain any other byte. */
+/* Returns a list of the long waits that the processes of the segment behind `fd` have published, or
+ * NULL if there is none. The list has *count entries, and the caller frees it. Its texts end with
+ * '\0', but may contain any other byte. */
 struct myr_shown_waits *myr_inspect_waits(int fd, uint32_t *count);
 
 #endif

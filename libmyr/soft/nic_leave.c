@@ -5,8 +5,9 @@
  * its NIC. Therefore the last process of a node, before it closes the NIC, notifies all NICs that
  * are connected to it.
  *
- * The NIC stays locked meanwhile. A process that opens it therefore waits, and then creates a new
- * NIC with another key, so that a NIC that has taken leave never sends anything again. */
+ * While the last process takes leave, the NIC stays locked. A process that opens the NIC at this
+ * time waits for the lock, and then creates a new NIC with another key. Therefore a NIC that has
+ * taken leave never sends anything again. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <poll.h>

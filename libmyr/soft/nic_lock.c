@@ -21,8 +21,8 @@ enum {
 #define USUAL_WARN_NS (UINT64_C(30) * 1000 * 1000 * 1000)
 #define USUAL_GIVE_UP_NS (UINT64_C(900) * 1000 * 1000 * 1000)
 
-/* The longest interval between two checks that is charged to the holder. A longer interval means
- * that the waiting process itself was stopped, or that the machine was suspended. */
+/* The maximum time between two checks that is counted as time for which the holder was stopped. If
+ * more time has passed, the waiting process itself was stopped, or the machine was suspended. */
 #define CHECK_NS (UINT64_C(1000) * 1000 * 1000)
 
 /* Takes the lock of a broken NIC. */
@@ -141,8 +141,9 @@ static void count_wait(struct myr_soft_nic *nic, uint32_t holder)
     }
 }
 
-/* Checks the progress of the present holder of the lock, which is alive (0: the lock is free). If
- * this is not another process, the holder that was observed before has released the lock. */
+/* Checks whether `holder`, a living process that holds the lock, makes progress. If the lock is
+ * free (`holder` is 0) or is held by this process, the holder that was observed before has released
+ * it. */
 static void check_holder(struct myr_soft_nic *nic, uint32_t holder)
 {
     struct myr_soft_stuck *stuck = &nic->stuck;

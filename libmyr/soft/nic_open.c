@@ -71,8 +71,7 @@ static void unlist_socket(struct myr_soft_nic *nic)
     }
 }
 
-/* Returns whether the process of an entry in the list of holders has left or died, or there is
- * none. */
+/* Returns whether an entry in the list of holders is empty, or its process has left or died. */
 static bool holder_is_gone(const struct myr_soft_nic *nic, uint32_t process)
 {
     return 0 == process || myr_segment_gone(nic->segment, process, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polls the soft NIC: receives packets and runs timers. The callers are waiting processes, so that
- * this is on the path of a barrier, progress functions, and the threads that run a NIC
- * (nic_thread.c). */
+ * Polls the soft NIC: receives packets and runs timers. This code is called by progress functions,
+ * by the threads that run a NIC (nic_thread.c), and by processes that wait, so its execution time
+ * is part of the latency of a barrier. */
 #include "libmyr/soft/nic_parts.h"
 
 #include "os/clock.h"

@@ -2,8 +2,8 @@
 /*
  * Threads that run a NIC; see nic_thread.h.
  *
- * Invariant: such a thread exists only in a process that holds the role of runner or of watch, or
- * that must become the watch as soon as there is none (myr_soft_watch_stay()). */
+ * Invariant: only a process that is the runner or the watch of the NIC, or that must become the
+ * watch as soon as there is none (myr_soft_watch_stay()), has such a thread. */
 #include "libmyr/soft/nic_thread.h"
 
 #include <errno.h>
@@ -146,9 +146,9 @@ static void *keep_watch(void *opaque)
         if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
-            /* If the NIC has not been polled even now, its lock cannot be taken. In this case the
-             * thread must not wait for packets, because those that are not read would wake it all
-             * the time. */
+            /* If even this poll has failed, the lock of the NIC cannot be taken. In this case the
+             * thread must not wait for packets, because it could not read them, and they would wake
+             * it again and again. */
             runs = polls != myr_soft_polls(watch->nic);
         }
         polls = myr_soft_polls(watch->nic);

@@ -129,9 +129,9 @@ static uint32_t poll_nic(struct myr_nic_group *group)
     return myr_soft_poll(group->nic);
 }
 
-/* The timers of the control program request lost messages, so usually nothing has to be done here.
- * However, the NIC accepts only a limited number of outstanding epochs. If the node has arrived in
- * more, they have to be started again when the NIC has completed some. */
+/* Usually nothing has to be done here, because the timers of the control program request lost
+ * messages. However, the NIC accepts only a limited number of outstanding epochs. If the node has
+ * arrived in more epochs, the remaining ones have to be started once the NIC has completed some. */
 static void remind_soft_nic(const struct myr_nic_group *group, uint64_t now_us)
 {
     const struct shared_group *shared = shared_of(group->record);
@@ -261,11 +261,15 @@ static void close_lingering(struct myr_soft_nic *nic)
     } while (NULL != record);
 }
 
-/* Counts a process as having left the group in `record`; the last process closes the group or
- * starts its closing epoch. Called after myr_soft_enter(). Returns the record that the caller must
- * leave, or NULL if there is none. This is the given record or, if its closing epoch was started,
- * the oldest lingering one if there are too many. If the lock could not be taken, the process is
- * not counted and the record is leaked, because the holder of the lock may still use it. */
+/* Counts a process as having left the group in `record`. The last process of the node that leaves
+ * closes the group or, if peers may still need its messages, starts its closing epoch. Called after
+ * myr_soft_enter().
+ *
+ * Returns the record that the caller must leave, or NULL if there is none. Normally this is the
+ * given record. If its closing epoch was started, however, the group lingers, and the caller leaves
+ * the record of the oldest lingering group, provided that there are too many of them. If the lock
+ * could not be taken, the process is not counted and the record is leaked, because the holder of
+ * the lock may still use it. */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {

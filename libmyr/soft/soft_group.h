@@ -8,16 +8,16 @@
 
 /* Joins a group. `schedule_of` returns the schedule of a node. Each member joins once and leaves
  * once. No messages are sent; the NICs of other nodes may or may not have opened the group yet.
- * Returns MYR_ERR_* on failure. If there is no memory, all processes of a node fail in the same
- * way. */
+ * Returns MYR_ERR_* on failure. If memory is exhausted, the call fails in the same way in all
+ * processes of the node. */
 enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft_nic *nic,
                                     struct myr_waiter *waiter,
                                     const struct myr_nic_members *members,
                                     myr_schedule_fn schedule_of, const void *context,
                                     struct myr_error *error);
 
-/* Fails the groups of a process that has died without leaving them, and leaves them on behalf of
- * this process. To be called by the supervisor of the processes that use the NIC. */
+/* Fails the groups that a dead process has not left, and leaves them on its behalf. To be called by
+ * the supervisor of the processes that use the NIC. */
 void myr_soft_groups_reap(struct myr_soft_nic *nic, uint32_t pid);
 
 #endif

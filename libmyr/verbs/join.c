@@ -182,7 +182,7 @@ static enum myr_status hold_links(struct myr_verbs *nic, struct myr_verbs_group 
 }
 
 /* Does the work of the node's first process: fills in the group, registers its memory, creates
- * links, and enters both in the blob. */
+ * links to its peers, and describes the memory and the links in the blob. */
 static enum myr_status make_part(const struct myr_nic_group *group,
                                  const struct myr_nic_members *members,
                                  const struct myr_schedule *schedule, myr_schedule_fn schedule_of,

@@ -15,8 +15,8 @@
 
 enum {
     DEPTH = 128, /* outstanding requests of a queue pair */
-    /* Number of requests, of all queue pairs, after which the completion queue is polled, so that
-     * it does not overflow. */
+    /* Number of requests posted to all queue pairs together after which the completion queue is
+     * polled, so that it does not overflow. */
     COLLECT_EVERY = 64,
     REPORTS = 32, /* maximum number polled in one call */
     INLINE = 96,  /* bytes sent inline: a data message with 64 bytes of data */

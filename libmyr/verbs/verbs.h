@@ -29,8 +29,8 @@
  *   last packet writes, it may reuse the memory (data_messages.c).
  *
  * The code does not assume any order between writes to different words or to different processes.
- * InfiniBand does not guarantee that a process can detect a write by polling its memory, but other
- * software relies on this with many NICs and machines.
+ * It does assume that a process can detect a write by polling its memory. InfiniBand does not
+ * guarantee this, but other software relies on it with many NICs and machines.
  *
  * Connections are reliable, so this code need not retransmit. A process that waits for a long time
  * posts empty writes to the peers that it waits for, from time to time. The NICs of these peers
@@ -141,11 +141,11 @@ struct myr_verbs_peer {
 
 /* The part of a group in this process. A process that does not execute the schedule has no peers.
  *
- * In a group that carries data, each message that a node waits for has two landing places, for even
- * and odd epochs, like the buffers (engine.h). In the same way, the sender has two places for each
- * message that it sends. In a group that broadcasts, the landing places form a window like the
- * slots (bcast.h), and blocks are forwarded directly from them. In both cases no landing place is
- * overwritten before the NIC has finished with it. */
+ * In a group that carries data, a node has two landing places for each message that it waits for,
+ * one for even and one for odd epochs, like the buffers (engine.h). It also has two places for each
+ * message that it sends. In a group that broadcasts, the landing places form a window, like the
+ * slots of the broadcasts (bcast.h), and blocks are forwarded directly from them. In both cases no
+ * place is overwritten before the NIC has finished with it. */
 struct myr_verbs_group {
     struct mcp_group *mcp;
     struct myr_verbs_shared *shared;
@@ -229,16 +229,16 @@ const struct myr_cm_calls *myr_verbs_load_cm(void);
 bool myr_verbs_can_route(const struct myr_verbs_device *device);
 
 /* Resolves the route to a device with this address by librdmacm. `way->mtu` is initially the MTU of
- * both devices, and is reduced to the MTU of the path. Returns 0, or an error number; a failure may
- * take seconds. */
+ * both devices, and is reduced to the MTU of the path. Returns 0 or, possibly after seconds, an
+ * error number. */
 int myr_verbs_route(const struct myr_verbs_device *device, const struct myr_verbs_address *address,
                     struct myr_verbs_way *way);
 
 /* ---- link.c; requires the mutex ---- */
 
-/* Returns the link to a process, which is created if there is none. Returns NULL with a message on
- * failure. The link remains until the NIC closes all links, because other communicators of the job
- * are likely to need it. */
+/* Returns the link to a process, and creates it if it does not exist. On failure returns NULL, with
+ * a message in `error`. The link exists until the NIC closes all links, because other communicators
+ * of the job are likely to need it. */
 struct myr_verbs_link *myr_verbs_link(struct myr_verbs *nic, uint64_t node, uint32_t process,
                                       struct myr_error *error);
 
@@ -248,10 +248,10 @@ enum myr_status myr_verbs_connect(struct myr_verbs *nic, struct myr_verbs_link *
                                   const struct myr_verbs_address *address, uint32_t remote,
                                   struct myr_error *error);
 
-/* Writes to the memory of the other process. Errors are reported later, in `broken`. Up to
- * inline_most bytes are copied before this function returns. Longer data must not change until the
- * request has completed, or until the end of the data is known to have arrived. `local_key` is the
- * key of the local memory; it is not used for a single word. */
+/* Writes to the memory of the process at the other end of the link. Errors are reported later, by
+ * the link's `broken`. Data of up to inline_most bytes are copied before this function returns.
+ * Longer data must not change until the request has completed, or until their end is known to have
+ * arrived. `local_key` is the key of the memory at `from`; it is not used for a single word. */
 void myr_verbs_write(struct myr_verbs *nic, struct myr_verbs_link *link, uint64_t address,
                      uint32_t key, const void *from, uint32_t bytes, uint32_t local_key);
 

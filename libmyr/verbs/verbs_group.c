@@ -5,8 +5,9 @@
  * the first process of the node waits or makes progress, it executes the schedule: the engine
  * processes the messages that have arrived and determines what to send next.
  *
- * A node that finds that another node is missing notifies its peers by writing the number of this
- * node into words at the peers (words.c), which then do the same. */
+ * If a node finds that another node is missing, it notifies its peers by writing the number of the
+ * missing node into words in their memory (words.c). The peers then notify their own peers in the
+ * same way. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -358,8 +359,8 @@ static uint32_t list_missing(struct myr_nic_group *group, struct mcp_missing *li
     return count;
 }
 
-/* A process that does not execute the schedule notifies the process that does, in the same way as
- * other nodes do. */
+/* A process that does not execute the schedule reports the missing node to the process that does,
+ * by writing to a word, as the other nodes do. */
 static void give_up_node(struct myr_nic_group *group, uint32_t node)
 {
     struct myr_verbs *nic = group->nic;
