@@ -92,8 +92,8 @@ enum myr_status myr_nic_bcast_new(const struct myr_nic_members *members,
                                   struct myr_error *error);
 void myr_nic_bcast_free(struct myr_nic_bcast *bcast);
 
-/* Called when the process arrives in a barrier: skips the rest of the current half of the window,
- * or the whole next half if nothing is left of the current one. */
+/* Called when the process arrives in a barrier, which takes an epoch. Skips the rest of the current
+ * half of the window, or the whole next half if nothing is left of the current one. */
 void myr_nic_bcast_leave_half(struct myr_nic_group *group);
 
 /* Called at `now_us` when a process has waited long for a block. */

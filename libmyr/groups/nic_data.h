@@ -82,8 +82,9 @@ enum myr_status myr_nic_data_new(const struct myr_nic_members *members, myr_sche
                                  struct myr_nic_data **data, struct myr_error *error);
 void myr_nic_data_free(struct myr_nic_data *data);
 
-/* Returns the size of the largest block of a group whose NICs have buffers of `buffer_bytes`, and
- * whose user requests `unit_most`. Returns 0 if no block of a useful size fits. */
+/* Returns the maximum size of a block in a group whose NICs have buffers of `buffer_bytes` and
+ * whose user requests blocks of up to `unit_most` bytes. Returns 0 if no block of a useful size
+ * fits. */
 uint32_t myr_nic_data_fit(const struct myr_carry *carry, uint32_t unit_most, uint32_t buffer_bytes);
 
 /* Returns the size of the shared memory for `locals` processes (bytes), which must be initially

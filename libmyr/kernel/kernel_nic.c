@@ -29,8 +29,8 @@
 
 static const char daemon_name[] = "myrd --kernel";
 
-/* Timeouts of all requests except HELLO. When the daemon opens a group, it may wait 2.5 s for a
- * host that does not respond. */
+/* Timeouts of all requests except HELLO. The timeout for opening a group is longer, because the
+ * daemon may then wait up to 2.5 s for a host that does not respond. */
 static const struct myr_talk_timeout for_opening = {5000, 30000}, for_others = {500, 10000};
 
 enum {

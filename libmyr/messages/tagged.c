@@ -139,8 +139,9 @@ static bool resize_table(struct myr_tagged *t, uint32_t receives, uint32_t messa
         return false;
     }
     t->waiting = waiting;
-    /* The table must be zeroed. calloc() obtains large blocks as new mappings, which need not be
-     * cleared. Since it aligns them only to 16 bytes, a cache line is added for the alignment. */
+    /* The table must initially be zero. calloc() is used because it obtains large blocks as new
+     * mappings, which it need not clear. Since it aligns them only to 16 bytes, a cache line is
+     * added for the alignment. */
     void *table = calloc(1, bytes + MYR_LINE);
     if (NULL == table) {
         return false;

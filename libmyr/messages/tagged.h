@@ -218,9 +218,9 @@ bool myr_tagged_expects(const struct myr_tagged *tagged);
  * acknowledged. */
 bool myr_tagged_busy(const struct myr_tagged *tagged);
 
-/* Returns whether there is a peer that still has to receive something from this endpoint, and may
- * be able to (pace.h: draining). Only peers for whose id `matters` returns true are considered.
- * `id` becomes the id of this peer. */
+/* Returns whether any peer still has to receive something from this endpoint and may be able to do
+ * so (see draining in pace.h). If so, `id` becomes the id of this peer. Only peers for whose id
+ * matters() returns true are considered. */
 bool myr_tagged_owes(struct myr_tagged *tagged, bool (*matters)(uint64_t id), uint64_t *id);
 
 #endif

@@ -8,8 +8,9 @@
  * therefore bounded, and nothing is lost, no matter how long a reader sleeps. All processes share
  * one slot (slot.h) per round.
  *
- * For large payloads a ring may have *chunks*, which are larger buffers, one for each slot. A chunk
- * is written before its slot is published, and read before its slot is passed.
+ * For large payloads a ring may have *chunks*, which are larger buffers, one for each slot. The
+ * writer fills a chunk before it publishes the slot, and a reader reads the chunk before it marks
+ * the slot as read.
  *
  * Only one thread at a time may use a ring. The functions do not fail: they also wait for a process
  * that has died. */
@@ -89,8 +90,8 @@ static inline void myr_ring_pass(struct myr_ring *ring)
 
 /* ---- the writer of a round ---- */
 
-/* Waits until the next slot is free, that is, until all readers have passed the last round in this
- * slot. */
+/* Waits until the next slot is free, that is, until all readers have passed the last round that
+ * used this slot. */
 void myr_ring_await_room(struct myr_ring *ring);
 
 /* Loads the readers' progress without waiting, and returns whether the next slot is free now. */

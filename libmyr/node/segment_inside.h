@@ -26,8 +26,8 @@ struct myr_segment {
 /* Timeout for the lock of the session directory (milliseconds); tests change it. */
 extern unsigned myr_dir_lock_ms;
 
-/* Number of sleeps of 50 us and more for which a process waits for the segment's lock before it
- * reports the holder; tests change it. */
+/* A process that waits for the segment's lock reports the holder after this number of sleeps, each
+ * of 50 us or more. Tests change it. */
 extern uint32_t myr_lock_naps;
 
 /* Commits memory for the bytes from `offset` on. */

@@ -2,9 +2,10 @@
 /* Publishes the long waits of a process in the segment, so that `nicbarr status` (nic_inspect.h)
  * can show the user of a hanging job which ranks are waiting, and where.
  *
- * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter waits cost nothing. Only
- * the process itself writes its entries. A reader may get a mixture of an old and a new entry. The
- * memory is allocated at the first long wait; if there is no memory, nothing is published.
+ * A process publishes a wait once it has lasted MYR_LONG_WAIT_US; shorter waits cost nothing. The
+ * process writes its entries without a lock, so a reader may get a mixture of an old and a new
+ * entry. The memory for the entries is allocated at the first long wait; if this fails, nothing is
+ * published.
  *
  * Any thread may publish a wait; at most MYR_WAITS of a process are published at the same time. */
 #ifndef MYR_WAITS_H

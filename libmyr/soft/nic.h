@@ -69,8 +69,9 @@ uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name 
 /* Processes received packets and expired timers. Returns 0 if there were none. */
 uint32_t myr_soft_poll(struct myr_soft_nic *nic);
 
-/* Does the same, but at most once every 20 microseconds for all threads of this process together.
- * This is for progress functions, which are called continuously even if no process waits. */
+/* Like myr_soft_poll(), but polls at most once every 20 microseconds for all threads of this
+ * process together. This is for progress functions, which are called continuously even if no
+ * process waits. */
 uint32_t myr_soft_poll_now_and_then(struct myr_soft_nic *nic);
 
 /* Sleeps until a packet arrives, `word` differs from `seen`, or `timeout_us` have passed; may also

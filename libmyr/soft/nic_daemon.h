@@ -7,8 +7,8 @@
  * share nothing.
  *
  * If the connection to a process ends without a close message, the process has died, and the daemon
- * releases its resources. The NIC does not depend on the daemon: when the daemon exits, waiting
- * processes run the NIC themselves. */
+ * releases the resources of the process. The NIC itself does not depend on the daemon: when the
+ * daemon exits, waiting processes run the NIC themselves. */
 #ifndef MYR_SOFT_DAEMON_H
 #define MYR_SOFT_DAEMON_H
 

@@ -62,7 +62,8 @@ bool myr_soft_become_runner(struct myr_soft_nic *nic, enum myr_soft_runner as);
 void myr_soft_resign_runner(struct myr_soft_nic *nic);
 
 /* Sets a function that is called in each thread of this process that is about to sleep in
- * myr_soft_sleep(). It must not sleep. NULL removes it; when this returns, no call is under way. */
+ * myr_soft_sleep(). The function itself must not sleep. NULL removes it, and waits until no thread
+ * executes it any more. */
 void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context), void *context);
 
 /* Makes this process the watch, which checks from time to time whether any process runs the NIC.

@@ -6,8 +6,8 @@
 #include "libmyr/groups/nic_group.h"
 #include "libmyr/soft/nic.h"
 
-/* Joins a group. `schedule_of` returns the schedule of a node. Each member joins once and leaves
- * once. No messages are sent; the NICs of other nodes may or may not have opened the group yet.
+/* Joins a group; each member joins once and leaves once. `schedule_of` returns the schedule of any
+ * node. Joining sends no messages, so the NICs of other nodes need not have opened the group yet.
  * Returns MYR_ERR_* on failure. If memory is exhausted, the call fails in the same way in all
  * processes of the node. */
 enum myr_status myr_soft_group_join(struct myr_nic_group *group, struct myr_soft_nic *nic,

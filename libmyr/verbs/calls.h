@@ -11,8 +11,8 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* Pairs of the name of the table's entry and the symbol in libibverbs. (Some of the symbols are
- * also macros.) getifaddrs() is a function of libc, which libibverbs depends on; it is in the table
+/* The entries of the table, each with its name and the symbol in libibverbs, which in some cases is
+ * also a macro. getifaddrs() is a function of libc, on which libibverbs depends; it is in the table
  * so that tests can replace it. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \

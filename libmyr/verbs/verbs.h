@@ -13,9 +13,9 @@
  *   verbs_kind.c   all of it as a kind of NIC (nic_kind.h)
  *
  * As in Hoefler's ibbarr (Hoefler et al., "Fast Barrier Synchronization for InfiniBand", section
- * 3), an arrival record is remote memory, and a message is one RDMA write of the epoch into it.
- * There are no receives, and no process waits for a completion. A process that waits polls its own
- * memory.
+ * 3), a message is one RDMA write of the epoch into an arrival record in the memory of the
+ * receiver. No receive requests are posted, and no process waits for a completion: a process that
+ * waits for a message polls its own memory.
  *
  * Only the first process of a node in a group executes the schedule and has queue pairs. The other
  * processes arrive in the memory of the node, and wait for the release there.
@@ -207,8 +207,8 @@ void myr_verbs_device_close(struct myr_verbs_device *device);
 struct ibv_mr *myr_verbs_register(const struct myr_verbs_device *device, void *memory, size_t bytes,
                                   struct myr_error *error);
 
-/* Returns whether the list is invalid because it consists only of separators, and then writes the
- * reason to why[bytes]. */
+/* Returns whether `wanted` is invalid, because it consists only of separators. If so, the reason is
+ * written to why[bytes]. */
 bool myr_verbs_devices_wrong(const char *wanted, char *why, size_t bytes);
 
 void myr_verbs_device_address(const struct myr_verbs_device *device,
