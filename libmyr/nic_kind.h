@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A kind of NIC is a table with everything that the host needs to use such a NIC.
  *
- * A kind implements the execution of schedules between nodes: the soft NIC, the kernel NIC, and
- * others. Each kind has one static table. The user of NICs iterates over a list of such tables, and
- * no other code refers to a kind by name. (The transports of UCX, uct, have the same structure: a
+ * Each kind, such as the soft NIC or the kernel NIC, executes schedules between nodes, and is
+ * described by one static table. Code that uses NICs iterates over a list of these tables, and no
+ * other code refers to a kind by name. (The transports of UCX, uct, have the same structure: a
  * table with capabilities, addresses, and functions to connect.)
  *
  * A process opens a NIC of each available kind, sends the NIC's name (plain data, nic_name.h) to

@@ -3,8 +3,8 @@
  *
  * The release is in a page of kernel memory that is mapped read-only. A doorbell is a UDP packet
  * that the BPF program intercepts. No process has to run the NIC: a waiting process polls the page,
- * then sleeps. One process of the node sleeps on its socket, on which the BPF program wakes it, and
- * then wakes the others.
+ * then sleeps. One process of the node sleeps on its socket, through which the BPF program wakes
+ * it, and this process then wakes the others.
  *
  * If a process has waited for a long time, it requests the missing messages. While all processes of
  * the node compute, myrd does so on their behalf. */

@@ -11,8 +11,8 @@
  * arrive in the order in which they were sent. They are not ordered with respect to messages
  * through the NIC.
  *
- * A sender that is killed between begin and end blocks the inlet, because the slots after its own
- * are no longer delivered. (Open MPI ends such a job.)
+ * A sender that is killed between myr_outlet_begin() and myr_outlet_end() blocks the inlet, because
+ * the slots after its own are no longer delivered. (Open MPI ends such a job.)
  *
  * Only one thread at a time may use an outlet; the same applies to the receiving side of an
  * inlet. */

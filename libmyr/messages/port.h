@@ -145,9 +145,9 @@ bool myr_port_check(struct myr_port *port, struct myr_received *received);
 struct myr_intake myr_port_intake(const struct myr_port *port);
 
 /* Finds a NIC that has not responded to retransmissions for at least `least_s` seconds, although
- * messages of this port to it are outstanding. Either it is unreachable, or no process runs it
- * because all processes of its node compute. Each such silence is reported once per `recipient`, a
- * number that is the same for all processes of a job on this node. */
+ * messages of this port to it are outstanding. Such a NIC is either unreachable, or no process runs
+ * it because all processes of its node compute. Each such silence is reported once per `recipient`,
+ * a number that is the same for all processes of a job on this node. */
 struct myr_unresponsive {
     uint32_t connection; /* as in struct myr_remote */
     uint32_t silence_s;

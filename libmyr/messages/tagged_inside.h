@@ -230,8 +230,8 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
 
 /* Sends the last answer to an offer, with which the receive `request` completes. Returns true if it
  * is complete, because the answer has left or memory is exhausted. Otherwise it completes when the
- * answer leaves. It must not complete earlier, because the sender waits for the answer, and a
- * process whose request is done may end, or wait outside this library. */
+ * answer leaves. It must not complete earlier: as soon as its request is done, a process may end,
+ * or wait outside this library, and would not send the answer for which the sender waits. */
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request);
 

@@ -473,8 +473,8 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
 }
 
 /* Copies the message into a buffer that the receiver can read, and sends its envelope. The request
- * is not done before the envelope has left, because a process whose request is done may end, or
- * wait outside this library. */
+ * is not done before the envelope has left, because as soon as it is done, the process may end, or
+ * wait outside this library, and would not send the envelope. */
 static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
                              struct myr_tagged_request *request, struct tagged_head *head)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A key-value table of 64-bit words that the processes of the job share; see segment.h.
  *
- * It is a hash table with open addressing. The first table is in the header of the segment. When a
- * table is three quarters full, its content is moved to a table of twice the size in an allocated
- * block. If memory for the new table is lacking, the last quarter of the old one is used as well.
+ * The key-value table of a segment is a hash table with open addressing. The first table is in the
+ * header of the segment. When a table is three quarters full, its content is moved to a table of
+ * twice the size in an allocated block. If memory for the new table is lacking, the last quarter of
+ * the old one is used as well.
  *
  * Invariants: entries are never removed, so a search ends at the first free entry. Since a process
  * may be killed at any point, `kv_table` refers to a table only when it is complete, and a value is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The segment's records, in a hash table; see segment.h.
  *
- * Invariants: each record is in exactly one bucket. Once the segment is full, no process creates a
- * record any more, so that all members of a group get the same result. */
+ * Invariants: each record is in exactly one bucket of the hash table. Once the segment is full, no
+ * process creates a record any more, so that all members of a group get the same result. */
 #include "libmyr/node/segment_inside.h"
 
 #include <string.h>

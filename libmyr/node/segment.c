@@ -307,8 +307,8 @@ static enum myr_status find_or_create(struct myr_segment *segment, const char *d
     return status;
 }
 
-/* Returns the entry of this process if it has one, otherwise a free entry, or else the next entry
- * that was never used. Called with the lock held. */
+/* Returns the entry of this process in the process table if it has one, otherwise a free entry, or
+ * else the next entry that was never used. Called with the lock held. */
 static uint32_t find_entry(const struct myr_sram *sram, uint32_t pid, uint64_t began)
 {
     uint32_t found = sram->processes;

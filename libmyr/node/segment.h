@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The shared segment of the node: attaching to it, its records, and the placement of its processes.
  *
- * The memory is a memfd, so nothing is left behind, no matter which process is killed and when.
- * Processes find it by a marker file (the "sign") in the session directory of the job, which
- * contains the path of the first process's descriptor in /proc. The first process removes the file
- * when it leaves; otherwise Open MPI removes the directory with its files. (The marker is not a
- * symbolic link, because Open MPI follows links, and would not remove a dangling one.) The segment
- * does not depend on the size of /dev/shm. It grows by fallocate(), so if a node is short of
- * memory, this call fails, and there is no SIGBUS later.
+ * The memory of a segment is a memfd, so nothing is left behind, no matter which process is killed
+ * and when. Processes find it by a marker file (the "sign") in the session directory of the job,
+ * which contains the path of the first process's descriptor in /proc. The first process removes the
+ * file when it leaves; otherwise Open MPI removes the directory with its files. (The marker is not
+ * a symbolic link, because Open MPI follows links, and would not remove a dangling one.) The
+ * segment does not depend on the size of /dev/shm. It grows by fallocate(), so if a node is short
+ * of memory, this call fails, and there is no SIGBUS later.
  *
  * All functions except join and leave may be called by several threads concurrently. */
 #ifndef MYR_SEGMENT_H
@@ -60,9 +60,9 @@ size_t myr_segment_size(const struct myr_segment *segment);
 /* Returns this process's index in the segment, which is valid until it leaves. */
 uint32_t myr_segment_index(const struct myr_segment *segment);
 
-/* The number of a process identifies it in shared words: 1 to 2^31 - 1, or 0 for no process. In
- * contrast to a pid or an index, a number is not reused in this segment (or only after two million
- * uses of one entry). */
+/* The number of a process, from 1 to 2^31 - 1, identifies the process in shared words; 0 means no
+ * process. In contrast to a pid or an index, a number is not reused in this segment (or only after
+ * two million uses of one entry). */
 uint32_t myr_segment_number(const struct myr_segment *segment);            /* of this process */
 uint32_t myr_segment_number_of(struct myr_segment *segment, uint32_t pid); /* 0 if there is none */
 /* Returns the pid of the process with this number, or 0 if it has left. */

@@ -19,11 +19,11 @@ uint32_t myr_soft_layout(void);
  * the NIC and sends the packets, and must always be called after myr_soft_enter(). These calls must
  * not be nested.
  *
- * The result is NULL in two cases, which myr_soft_entered() distinguishes. If the NIC is broken,
- * its control program must not run any more, but the NIC is still locked, for cleanup. If this
- * process has given up waiting for the lock (struct myr_soft_bounds), the NIC is not locked, and
- * the data that the lock protects must not be written or freed, because the holder of the lock may
- * continue later. */
+ * The result of myr_soft_enter() is NULL in two cases, which myr_soft_entered() distinguishes. If
+ * the NIC is broken, its control program must not run any more, but the NIC is still locked, for
+ * cleanup. If this process has given up waiting for the lock (struct myr_soft_bounds), the NIC is
+ * not locked, and the data that the lock protects must not be written or freed, because the holder
+ * of the lock may continue later. */
 struct mcp_nic *myr_soft_enter(struct myr_soft_nic *nic, struct mcp_board **board);
 bool myr_soft_entered(const struct myr_soft_nic *nic);
 void myr_soft_leave(struct myr_soft_nic *nic);
@@ -69,10 +69,10 @@ void myr_soft_when_sleeping(struct myr_soft_nic *nic, void (*call)(void *context
 /* Makes this process the watch, which checks from time to time whether any process runs the NIC.
  * Returns false if there already is one.
  *
- * The result of myr_soft_polls() changes whenever a process has polled for packets.
- * myr_soft_catch_up() processes received packets and expired timers. It returns false if there may
- * be more; it should then be called again without a pause, because packets of peers may be queued
- * behind packets of unknown senders. */
+ * myr_soft_polls() returns a number that changes whenever a process has polled for packets.
+ * myr_soft_catch_up() processes received packets and expired timers. If it returns false, there may
+ * be more packets, and the caller should call it again without a pause, because packets of peers
+ * may be queued behind packets of unknown senders. */
 bool myr_soft_become_watch(struct myr_soft_nic *nic);
 void myr_soft_resign_watch(struct myr_soft_nic *nic);
 uint32_t myr_soft_polls(const struct myr_soft_nic *nic);
@@ -91,7 +91,7 @@ int myr_soft_socket(const struct myr_soft_nic *nic); /* the NIC keeps ownership 
 /* Releases the resources of a dead process in the NIC. (Groups: myr_soft_groups_reap().) */
 void myr_soft_reap(struct myr_soft_nic *nic, uint32_t pid);
 
-/* For a process that inspects a NIC from outside (nic_inspect.h). The first function returns the
+/* Used by processes that inspect a NIC from outside (nic_inspect.h). The first function returns the
  * key of the NIC's record in the segment, and the second one the number of bytes of this record to
  * copy. The third function decodes the copy, or returns NULL if the copy has another layout. */
 struct myr_key myr_soft_record_key(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Taking leave. A NIC has an entry in a table for each connection to another NIC. If the other NIC
- * belongs to a job that runs longer than this one, it should be able to reuse the entry afterwards:
- * a program that spawns processes on other hosts again and again would otherwise fill the table of
- * its NIC. Therefore the last process of a node, before it closes the NIC, notifies all NICs that
- * are connected to it.
+/* Taking leave. Each NIC has a table with an entry for each NIC that it is connected to. When a job
+ * ends, the NICs of jobs that run longer should be able to reuse the entries of its NICs: a program
+ * that spawns processes on other hosts again and again would otherwise fill the table of its NIC.
+ * Therefore the last process of a node, before it closes the NIC, notifies all NICs that are
+ * connected to it.
  *
  * While the last process takes leave, the NIC stays locked. A process that opens the NIC at this
  * time waits for the lock, and then creates a new NIC with another key. Therefore a NIC that has

@@ -25,9 +25,9 @@ enum {
     NIC_MEMBERS = UINT32_MAX /* never left, so that it exists as long as the segment */
 };
 
-/* How long a process that opens the NIC waits for a stopped process that holds its lock. This may
- * happen with the NIC of a daemon, if the stopped process belongs to another job. The job then uses
- * a NIC of its own. */
+/* The time for which a process that opens a NIC waits if the lock of the NIC is held by a stopped
+ * process. This may happen with the NIC of a daemon, if the stopped process belongs to another job.
+ * After this time, the opening process uses a NIC of its own job. */
 #define OPEN_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 
 /* Permits peers to call pidfd_getfd(). This is necessary if Yama restricts ptrace access to

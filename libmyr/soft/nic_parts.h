@@ -112,8 +112,9 @@ struct myr_soft_nic {
 
 /* ---- nic_lock.c ---- */
 
-/* Take and release the lock, with the process's mutex held. myr_soft_lock() returns false if the
- * process has given up waiting; then there is nothing to release. */
+/* Take and release the lock of the NIC. The calling thread holds the mutex of its process.
+ * myr_soft_lock() returns false if the process has given up waiting for the lock, which must then
+ * not be released. */
 bool myr_soft_lock(struct myr_soft_nic *nic);
 
 /* Returns whether the holder of the lock may run the control program. */
@@ -147,8 +148,9 @@ static inline void myr_soft_flush(struct myr_soft_nic *nic)
     }
 }
 
-/* Checks the holder of the lock. If it has died, this process takes over the lock, and the NIC is
- * broken. If it is alive, its progress is checked. */
+/* Checks the process that holds the lock. If that process has died, the calling process takes over
+ * the lock and marks the NIC as broken. If it is alive, the function checks whether it makes
+ * progress. */
 void myr_soft_check_lock(struct myr_soft_nic *nic);
 
 /* Returns whether the process with this number has left or died. The number must not be 0 or that

@@ -2,8 +2,8 @@
 /*
  * Threads that run a NIC; see nic_thread.h.
  *
- * Invariant: only a process that is the runner or the watch of the NIC, or that must become the
- * watch as soon as there is none (myr_soft_watch_stay()), has such a thread. */
+ * Invariant: a process has a thread of this kind only if it is the runner or the watch of the NIC,
+ * or must become the watch as soon as there is none (myr_soft_watch_stay()). */
 #include "libmyr/soft/nic_thread.h"
 
 #include <errno.h>

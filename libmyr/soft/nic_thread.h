@@ -7,14 +7,14 @@
  * expires. Meanwhile, processes that wait for a barrier sleep on the release. When the process of
  * the thread leaves or dies, waiting processes run the NIC, as they do without a thread.
  *
- * A watch does much less than such a thread. All processes of a node may compute for hours without
- * making a call, and meanwhile lost messages must be retransmitted, and peers must be able to find
- * out that these processes are not dead but late. Therefore a thread of one process of the node,
- * the watch, wakes up periodically. If no process has run the NIC since the last time, the watch
- * runs it until another process does. The watch is not a runner: waiting processes poll as they do
- * without it. When the process of the watch leaves or dies, another process that has requested a
- * watch takes over when it is about to sleep, or within one interval if it keeps a thread for this
- * purpose (myr_soft_watch_stay()). */
+ * A watch does much less than a thread that always runs the NIC. All processes of a node may
+ * compute for hours without making a call, and meanwhile lost messages must be retransmitted, and
+ * peers must be able to find out that these processes are not dead but late. Therefore a thread of
+ * one process of the node, the watch, wakes up periodically. If no process has run the NIC since
+ * the last time, the watch runs it until another process does. The watch is not a runner: waiting
+ * processes poll as they do without it. When the process of the watch leaves or dies, another
+ * process that has requested a watch takes over when it is about to sleep, or within one interval
+ * if it keeps a thread for this purpose (myr_soft_watch_stay()). */
 #ifndef MYR_SOFT_THREAD_H
 #define MYR_SOFT_THREAD_H
 

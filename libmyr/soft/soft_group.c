@@ -204,10 +204,10 @@ static struct mcp_group *group_in(struct myr_record *record)
     return (struct mcp_group *)(record->slots + myr_soft_group_before(record->members));
 }
 
-/* Removes an entry from the list of lingering groups. The hosts of such a group have left, but it
- * still runs the closing epoch for its peers. Once that epoch is complete, the next process that
- * joins or leaves any group removes the entry, and leaves the record after it has released the lock
- * of the NIC. */
+/* Removes an entry from the list of lingering groups, which all processes of the node have left,
+ * but whose closing epoch the NIC still runs for the peers. Once that epoch is complete, the next
+ * process that joins or leaves any group removes the entry, and leaves the record of the group
+ * after it has released the lock of the NIC. */
 static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
                                            struct mcp_board *board, uint32_t index)
 {
@@ -266,8 +266,8 @@ static void close_lingering(struct myr_soft_nic *nic)
  * myr_soft_enter().
  *
  * Returns the record that the caller must leave, or NULL if there is none. Normally this is the
- * given record. If its closing epoch was started, however, the group lingers, and the caller leaves
- * the record of the oldest lingering group, provided that there are too many of them. If the lock
+ * given record. If a closing epoch was started, however, the given record must remain, and the
+ * result is the record of the oldest lingering group if there are too many such groups. If the lock
  * could not be taken, the process is not counted and the record is leaked, because the holder of
  * the lock may still use it. */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
@@ -387,8 +387,9 @@ static enum myr_status open_once(struct myr_nic_group *group, const struct myr_n
     }
 }
 
-/* Records that this process, which has no memory to join, has left, so that the record can be
- * released. If it is the first process, the others fail in the same way. */
+/* Counts this process, which cannot join the group because memory is exhausted, as having left, so
+ * that the record can be released. If this is the first process of the node, the others then fail
+ * in the same way. */
 static void decline_group(struct myr_soft_nic *nic, const struct myr_nic_members *members)
 {
     const struct myr_key key = myr_soft_group_record_key(members->key);

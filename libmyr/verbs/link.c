@@ -2,10 +2,10 @@
 /*
  * Queue pairs to other processes; see verbs.h.
  *
- * Words are sent inline, and so are data messages if the device supports this. Each request
- * generates a completion once the peer has acknowledged it. A process waits for completions only if
- * a queue is full, which is rare, or before it disconnects, because destroying a queue pair would
- * cancel the retransmission of the last words. */
+ * Epochs and other single words are sent as inline data, and so are data messages if the device
+ * supports this. Each request generates a completion once the peer has acknowledged it. A process
+ * waits for completions only if a queue is full, which is rare, or before it disconnects, because
+ * destroying a queue pair would cancel the retransmission of the last words. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a process's RDMA NIC that is published in the segment for `nicbarr status`
- * (nic_inspect.h). Only its owner writes it. This file does not need libibverbs. */
+ * (nic_inspect.h). Only the process itself writes it. This header does not need those of
+ * libibverbs. */
 #ifndef MYR_VERBS_SHOWN_H
 #define MYR_VERBS_SHOWN_H
 

@@ -38,11 +38,12 @@
  *
  * A data message is identical to the packet that a soft NIC would send, with the same header and
  * with a check over all of its bytes (firmware/wire.h). A single write stores it in a buffer of the
- * peer, the landing place. The peer polls the epoch in the header, and then verifies the check; the
- * message has not arrived until the check matches. Therefore the code does not depend on the order
- * in which a NIC delivers the bytes of one write, or of two writes, which InfiniBand does not
- * guarantee to a process that polls memory. The check takes about a nanosecond per two bytes,
- * whereas with soft-RoCE a second write would take as long as the first. */
+ * peer, the landing place. The peer polls the epoch in the header, then verifies the check, and
+ * accepts the message only when the check matches. Therefore it does not matter in which order the
+ * NIC delivers the bytes of the write; InfiniBand does not guarantee any order to a process that
+ * polls memory. The check takes about a nanosecond per two bytes. The alternative, a second write
+ * for the epoch, would depend on the order of the two writes, and with soft-RoCE would take as long
+ * as the first. */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 
@@ -110,11 +111,11 @@ struct myr_verbs_shared {
 /* Words into which other nodes write to report a missing node, one for each group whose schedule
  * this process executes.
  *
- * A node that reports cannot know whether this node has already completed and left the group, and a
- * late write to memory that is no longer registered would break a connection that other groups
- * need. Therefore these words are not in the memory of a group, but are registered as long as the
- * NIC is open. A freed word is eventually reused by another group, with another generation, which
- * is part of the reported value. */
+ * A node that reports a missing node cannot know whether the receiver of the report has already
+ * left the group. If the receiver's memory were no longer registered, such a late write would break
+ * a connection that other groups need. Therefore the words for reports are not in the memory of a
+ * group, but are registered as long as the NIC is open. A freed word is eventually reused by
+ * another group, with another generation, which is part of the reported value. */
 enum { MYR_VERBS_WORDS = 4096, MYR_VERBS_GENERATIONS = 1 << 15 };
 struct myr_verbs_words {
     struct ibv_mr *memory;

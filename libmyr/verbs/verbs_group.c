@@ -176,8 +176,9 @@ static void free_group(struct myr_verbs *nic, struct myr_verbs_group *own)
     free(own);
 }
 
-/* Continues to advance groups that were left, and frees those without outstanding writes. A failed
- * group is kept until the NIC closes all its links, because a peer may write to it until then. */
+/* Continues to advance the groups that this process has left, and frees those without outstanding
+ * writes. A failed group is kept until the NIC closes all its links, because a peer may write to it
+ * until then. */
 static void finish_left_groups(struct myr_verbs *nic)
 {
     struct myr_verbs_group **previous = &nic->left;
