@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nicbarr on machines that are apart: two kernels, Debian 12's and Debian 13's, each with a network card
-# and a wire between them. mpirun starts jobs by ssh and hosts' names. Each barrier is one, and each bit
-# right, by the soft NIC and by the kernels' NICs, theirs over IPv6, too; a cable that is pulled and put back
-# loses nothing; a machine that is gone is named.
+# If this fails, nicbarr does not work between separate machines. Two virtual machines run the kernels of Debian 12 and
+# Debian 13, and a switch connects their network cards. mpirun starts jobs by ssh and host names. With the soft
+# NIC and with the kernel NIC, the latter also over IPv6, barriers and the bits of all results must be correct. A job
+# must continue after the cable was disconnected and connected again, and a message must name a machine that was
+# switched off.
 #
-# With the argument `all` it also tries what clusters have besides (launching.sh), on machines with two processors
-# each, so that two of them receive.
-# (Both take a fifth of the time that they may have: that is there for hangs, and for machines with much else to do.)
-# NICBARR_MACHINES_LONGER=N makes each game N times as long; NICBARR_MACHINES_CARD is the network card, and
-# NICBARR_MACHINES_RELEASES=bookworm,forky are two other releases of Debian, the older first.
+# With the argument `all` the script also tests further conditions of real clusters (launching.sh). The machines then
+# have two processors each, so that both of them receive packets.
+#
+# The time limits are five times as long as the tests usually take, so that a test fails only if it hangs, even on a
+# busy machine. NICBARR_MACHINES_LONGER=N makes each test N times as long. NICBARR_MACHINES_CARD is the model of the
+# network card. NICBARR_MACHINES_RELEASES=bookworm,forky selects two other releases of Debian, the older one first.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 longer=${NICBARR_MACHINES_LONGER:-1}
@@ -25,7 +27,7 @@ if [ "${1-}" != inside ]; then
         --releases "${NICBARR_MACHINES_RELEASES:-bookworm,trixie}" \
         "${watchdog:-$((seconds * longer))}" bash "$0" inside "$@"
 fi
-TMPDIR=$MACHINES_OUT # what both machines see
+TMPDIR=$MACHINES_OUT # a directory that both machines share
 export TMPDIR
 # shellcheck source=tests/component/common.sh
 . "$(dirname "$0")/../component/common.sh"
@@ -39,8 +41,8 @@ patience=$((300 * longer))
 . "$(dirname "$0")/../component/traced_common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 
-# A job with so many processes on each machine, started by the command `as` (none, or one that makes it
-# another user's). Its ledger is memory that both machines see.
+# Runs a job with PER-MACHINE processes on each machine. If `as` is not empty, it is a command that starts mpirun as
+# another user. The ledger is in memory that both machines share.
 as=()
 start() { # PER-MACHINE MPIRUN-ARGUMENT...
     truncate -s 0 "$MACHINES_OUT/ledger"
@@ -61,11 +63,11 @@ on_both() { # WORD...
     "$@" && ssh machine2 "$*"
 }
 by() { # NIC
-    check "barriers by the $1 NIC" played 2 "dissemination:1@$1" "${ledger[@]}"
-    check "communicators of all shapes" played 2 "tree:2@$1" "${shapes[@]}"
-    check "data, bit by bit" runs 1 --mca coll_nicbarr_nic "$1" "${ours[@]}" \
+    check "barriers by the $1 NIC, 2 processes on each machine" played 2 "dissemination:1@$1" "${ledger[@]}"
+    check "barriers on communicators of all shapes" played 2 "tree:2@$1" "${shapes[@]}"
+    check "collectives with data have correct results in all bits" runs 1 --mca coll_nicbarr_nic "$1" "${ours[@]}" \
         --mca coll_nicbarr_algorithm dissemination:1 "${data[@]}"
-    check "the $1 NIC carries it" carried 2 "dissemination:1@$1" Allreduce Allgather Bcast Scatter
+    check "the $1 NIC executes the collectives" carried 2 "dissemination:1@$1" Allreduce Allgather Bcast Scatter
 }
 
 on_both uname -r > "$scratch/out"
@@ -73,68 +75,68 @@ two_kernels() {
     [ "$(sort -u "$scratch/out" | wc -l)" = 2 ] &&
         { [ -n "${NICBARR_MACHINES_RELEASES-}" ] || grep -q '^6\.1\..*6\.12\.' <(paste -s "$scratch/out"); }
 }
-check "two kernels" two_kernels
+check "the machines run different kernels" two_kernels
 caught() { ! NICBARR_TEST_BREAK=3 start 1 -x NICBARR_TEST_BREAK "${ledger[@]}" && said "^FAIL barrier_ledger"; }
-check "a barrier that is none is found" caught
+check "barriers that are omitted on purpose are detected" caught
 
 # ---- the soft NIC
 
 by soft
-check "messages" runs 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
+check "messages of btl/myr are correct" runs 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
 
-# ---- the soft NIC in a daemon of the user's
+# ---- the soft NIC, run by a daemon of the user
 
 users_daemons() { on_both "$builddir/myrd/myrd" --network 10.79.0.0/24; } > "$scratch/out" 2>&1
-check "a user's daemon on both machines" users_daemons
-check "barriers by them" played 2 dissemination:1@soft --mca coll_nicbarr_nic daemon "${ledger[@]}"
-check "data, bit by bit" runs 1 --mca coll_nicbarr_nic daemon "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+check "a user's daemon starts on both machines" users_daemons
+check "barriers by the soft NICs of these daemons" played 2 dissemination:1@soft --mca coll_nicbarr_nic daemon "${ledger[@]}"
+check "collectives with data have correct results in all bits" runs 1 --mca coll_nicbarr_nic daemon "${ours[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
     "${data[@]}" --steps $((20 * longer))
 on_both pkill -x myrd
 
-# ---- the second machine has another setting, and no NIC serves
+# ---- the second machine has different settings, and all processes must fall back to Open MPI
 
 odd() { # VARIABLE=VALUE
     # shellcheck disable=SC2016 # expanded there
     runs 1 bash -c '[ "$(hostname)" != machine2 ] || export "$1"; shift; exec "$@"' bash "$1" "${ledger[@]}"
 }
 own() { said "barriers on .* (2 processes) are left to Open MPI: process $1" && told_once; }
-check "the second machine is without nicbarr" odd OMPI_MCA_coll=^nicbarr
-check "a line says so" own "1 does not have the component"
+check "the second machine lacks the component" odd OMPI_MCA_coll=^nicbarr
+check "a message reports that process 1 lacks the component" own "1 does not have the component"
 mkdir "$scratch/other"
 changed_component "$to_another_format" > "$scratch/other/mca_coll_nicbarr.so"
-check "it has another version" odd "OMPI_MCA_mca_base_component_path=$scratch/other:SYSTEM_DEFAULT"
-# (Neither can read what the other one says, so each says it.)
-check "a line says so" said \
+check "the second machine has a component with a different format" odd "OMPI_MCA_mca_base_component_path=$scratch/other:SYSTEM_DEFAULT"
+# Neither process can read what the other one publishes, so each of them prints the message.
+check "a message reports the different version" said \
     "barriers on .* (2 processes) are left to Open MPI: process [01] does not have the component, has another version"
 
-# ---- the kernels' NICs
+# ---- the kernel NIC
 
 daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.79.0.0/24; } > "$scratch/out" 2>&1
-check "the kernel NIC on both machines" daemons
+check "the daemon of the kernel NIC starts on both machines" daemons
 on_both tc filter show dev eth0 ingress > "$scratch/out" 2>&1
-check "by traffic control in the older kernel alone" said_once "nicbarr-10\.79\.0\.1:"
+check "only the older kernel attaches the program by traffic control (tc)" said_once "nicbarr-10\.79\.0\.1:"
 by kernel
-# (Each machine has a report of its own: in the directory that both see, neither sees the other one's locks.)
-check "chosen by measurement" runs 1 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report /run/report \
+# Each machine writes a report of its own, because file locks in the shared directory do not work between machines.
+check "the algorithm is chosen by tuning" runs 1 --mca coll_nicbarr_tune_after 3 --mca coll_nicbarr_report /run/report \
     "${ledger[@]}"
-check "with a word" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"
+check "a message reports the measurement" said "MPI_Barrier on .*, 2 processes on 2 nodes: .*(measured"
 "$builddir/tools/nicbarr" report /run/report > "$scratch/out" 2>&1
 both() { said "@soft" && said "@kernel"; }
-check "of both kinds of NIC" both
+check "the report contains candidates of both kinds of NIC" both
 
-# ---- who may trace whom
+# ---- restrictions on tracing (Yama's ptrace_scope), on which pidfd_getfd depends
 
-# For processes without CAP_SYS_PTRACE, which root's have.
+# They apply only to processes without CAP_SYS_PTRACE, which processes of root have.
 yama() { on_both eval "echo $1 > /proc/sys/kernel/yama/ptrace_scope"; } > "$scratch/out" 2>&1
 untraced=(setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace)
 only_to_tracers() { yama 1 && played 2 "dissemination:1@soft" "${untraced[@]}" "${ledger[@]}"; }
-check "Yama's ptrace_scope 1: processes share their NIC" only_to_tracers
+check "with ptrace_scope 1 the processes of a node share the soft NIC" only_to_tracers
 to_nobody() {
     yama 2 && runs 2 --mca coll_nicbarr_nic soft "${untraced[@]}" "${ledger[@]}" &&
         said "are left to Open MPI: .*pidfd_getfd is not permitted"
 }
-check "ptrace_scope 2: they do not, and a line says so" to_nobody
-check "as before" yama 0
+check "with ptrace_scope 2 a message reports that they cannot share it" to_nobody
+check "ptrace_scope is reset" yama 0
 
 # ---- a VLAN
 
@@ -142,8 +144,8 @@ vlan() {
     on_both ip link add link eth0 name eth0.5 type vlan id 5 && on_both ip link set eth0.5 up &&
         ip address add 10.80.0.1/24 dev eth0.5 && ssh machine2 ip address add 10.80.0.2/24 dev eth0.5
 } > "$scratch/out" 2>&1
-check "an interface of a VLAN on both machines" vlan
-by_vlan() { # NIC MPIRUN-ARGUMENT...: nothing of Open MPI's own goes there
+check "both machines have an interface on a VLAN" vlan
+by_vlan() { # NIC MPIRUN-ARGUMENT...: Open MPI itself sends nothing through that interface
     local before
     before=$(cat /sys/class/net/eth0.5/statistics/tx_packets)
     played 2 "dissemination:1@$1" --mca btl_tcp_if_include eth0 "${@:2}" "${ledger[@]}" &&
@@ -151,12 +153,12 @@ by_vlan() { # NIC MPIRUN-ARGUMENT...: nothing of Open MPI's own goes there
 }
 check "barriers by the soft NIC on a VLAN" by_vlan soft --mca coll_nicbarr_network 10.80.0.0/24
 vlan_daemons() { on_both "$builddir/myrd/myrd" --kernel --network 10.80.0.0/24 --socket /run/vlan.sock; } > "$scratch/out" 2>&1
-check "the kernel NIC at the VLAN's interface" vlan_daemons
-check "barriers by it" by_vlan kernel -x NICBARR_KERNEL_SOCKET=/run/vlan.sock
+check "the daemon of the kernel NIC starts on the VLAN's interface" vlan_daemons
+check "barriers by the kernel NIC on a VLAN" by_vlan kernel -x NICBARR_KERNEL_SOCKET=/run/vlan.sock
 
 # ---- IPv6
 
-# Open MPI's own has IPv4 there, and no UDP.
+# Open MPI itself uses TCP over IPv4 here, so all UDP datagrams over IPv6 are those of the NICs.
 datagrams() { awk '$1 == "Udp6OutDatagrams" { print $2 }' /proc/net/snmp6; }
 by_6() { # COMMAND...
     local before
@@ -164,13 +166,13 @@ by_6() { # COMMAND...
     "$@" && [ "$(datagrams)" -gt $((before + 100)) ]
 }
 daemons_of_6() { on_both "$builddir/myrd/myrd" --kernel --network fd79::/64 --socket /run/ipv6.sock; } > "$scratch/out" 2>&1
-check "the kernel NIC at IPv6 addresses" daemons_of_6
-check "barriers by it" by_6 played 2 dissemination:1@kernel -x NICBARR_KERNEL_SOCKET=/run/ipv6.sock "${ledger[@]}"
+check "the daemon of the kernel NIC starts with IPv6 addresses" daemons_of_6
+check "barriers by the kernel NIC over IPv6" by_6 played 2 dissemination:1@kernel -x NICBARR_KERNEL_SOCKET=/run/ipv6.sock "${ledger[@]}"
 
 # ---- the second machine's cable
 
-# A job that has barriers until there is a file, and nothing of Open MPI's own between the machines.
-# `job` is its number.
+# Starts a job in the background that calls barriers until a file exists, and waits until all communicators are set up.
+# From then on Open MPI itself sends nothing between the machines. $job is its pid.
 begun() { # NIC MPIRUN-ARGUMENT...
     rm -f "$scratch/end"
     : > "$scratch/out"
@@ -196,23 +198,23 @@ pulled() { # NIC MPIRUN-ARGUMENT...
     wait "$job" && said "^ok" && said "without a response from machine" && said "continues now"
 }
 for nic in soft kernel; do
-    check "a cable is pulled, for a second and until it is said: nothing is lost by the $nic NIC" pulled $nic
+    check "a cable is disconnected for a second, then until a message reports it: the job continues, $nic NIC" pulled $nic
 done
 
 # ---- where the time goes
 
-# (A machine with much else to do plays few barriers in a second.)
+# On a busy machine a trace of one second may contain too few barriers, so longer ones follow.
 traced_on() { # MACHINE
     local ms
     for ms in 1000 3000 10000; do
         ssh "$1" env NICBARR_LIBEXECDIR="$srcdir" "$builddir/tools/nicbarr" trace --for "$ms" eth0 > "$scratch/traced$1" 2>&1 && return
     done
 }
-tell() { # MACHINE: each stage's microseconds
+tell() { # MACHINE: prints the microseconds of each stage
     sed -nE 's/^(.*); interface .*/     (\1:/p; s/^(call|driver|away|interrupt|stack|program|host|all) +([0-9.]+).*/ \1 \2/p' "$scratch/traced$1" |
         paste -s -d '' | sed 's/$/)/'
 }
-traced() { # NIC MPIRUN-ARGUMENT...: both machines' times
+traced() { # NIC MPIRUN-ARGUMENT...: prints and checks the times of both machines
     local machine
     begun "$@"
     for machine in machine1 machine2; do traced_on "$machine"; done
@@ -226,7 +228,7 @@ traced() { # NIC MPIRUN-ARGUMENT...: both machines' times
     said "^machine1, Linux 6\.1\..*, driver .* barriers\.$" && said "^machine2, Linux 6\.12\..*, driver .* barriers\.$"
 }
 for nic in soft kernel; do
-    check "barriers of the $nic NIC are traced on both machines: each stage, and a message a barrier" traced $nic
+    check "traces on both machines show all stages and one message per barrier, $nic NIC" traced $nic
 done
 
 if [ "${2-}" = all ]; then
@@ -234,16 +236,16 @@ if [ "${2-}" = all ]; then
     . "$srcdir/tests/machines/launching.sh"
 fi
 
-# ---- the second machine has no current any more
+# ---- the second machine is switched off
 
-# (mpirun then waits for its own daemon there.)
+# mpirun itself does not end the job, because it waits for its own daemon on that machine.
 begun soft --mca coll_nicbarr_warn 5 --mca coll_nicbarr_timeout 10
 "$MACHINES_MONITOR" 2 quit
 until_said "will not complete"
 while pgrep -x barrier_ledger > /dev/null && kill -0 "$job" 2> /dev/null; do sleep 0.2; done
 pkill -KILL -x mpirun
 wait "$job"
-check "a machine is gone: it is named" said "will not complete: machine2 (rank [01]) does not respond, or its processes have exited"
-ended() { ! said "Forwarding signal"; } # of the watchdog's, that is
-check "the job's other process ends by itself" ended
+check "a message names a machine that was switched off" said "will not complete: machine2 (rank [01]) does not respond, or its processes have exited"
+ended() { ! said "Forwarding signal"; } # mpirun prints this if the watchdog ends the job
+check "the job's remaining process ends by itself" ended
 finish
