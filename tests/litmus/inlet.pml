@@ -4,12 +4,12 @@
  * libmyr/messages/inlet.c, with two senders, SLOTS slots and one receiver. Each sender sends
  * MESSAGES messages.
  *
- * No sender may write a slot that does not belong to its ticket, which would be a data race or
- * another's message. -DCLOSING: the receiver closes the inlet after its first message, and its
- * memory is reused. A sender that finds the inlet closed gives its message to the NIC. Nothing may
- * be written there any more.
+ * To send, a process takes a ticket, which determines its slot. If it wrote another slot, this
+ * would be a data race, or would overwrite a message of the other sender. With -DCLOSING the
+ * receiver closes the inlet after its first message, and the inlet's memory is reused. Afterwards
+ * no sender may write to it; one that finds the inlet closed passes its message to the NIC.
  *
- * Without more definitions the model is as the code. Variants:
+ * Without further definitions the model corresponds to the code. Variants:
  *   -DSEQUENCE=RELAXED order of the store that marks a slot as filled
  *   -DPUBLISH=RELAXED order of the store that publishes `taken`
  *   -DREREAD=RELAXED order of the load by which a sender reads `taken`
@@ -17,8 +17,8 @@
  *   -DNO_TICKETS    senders store the next ticket instead of exchanging it
  *   -DLAST_TICKET   (with CLOSING) the receiver takes the last ticket itself, so that no sender
  *                   gets another one, and waits for the messages of all earlier tickets; ticket
- *                   numbers never recur in this memory. (A way to make closing safe, which cannot
- *                   know of a sender that is killed with a ticket.)
+ *                   numbers never recur in this memory. (This would make closing safe, but the
+ *                   receiver would wait for ever if a sender were killed after it took a ticket.)
  */
 #ifndef SEQUENCE
 #define SEQUENCE RELEASE
@@ -44,9 +44,9 @@
 #define TAKEN 2
 #define SEQUENCE_OF(ticket) (3 + (ticket) % SLOTS)
 #define MESSAGE_OF(ticket) (3 + SLOTS + (ticket) % SLOTS)
-#define CLOSED 64 /* added to the next ticket, so that none is left */
+#define CLOSED 64 /* added to the next ticket, so that no sender can take one */
 
-bool reused; /* the memory is reused */
+bool reused; /* the inlet's memory is in use for something else */
 
 proctype sender(byte p)
 {
@@ -67,7 +67,8 @@ proctype sender(byte p)
         if
         :: ticket >= CLOSED -> break
         :: ticket < CLOSED && ticket >= taken + SLOTS ->
-            /* No room. The NIC would take the message; here the sender tries again later. */
+            /* All slots are full. In the code the message is passed to the NIC; in the model the
+             * sender tries again when something has changed. */
             LAST(TAKEN) > taken || LAST(NEXT) != ticket || LAST(KEY) != key
         :: else ->
 #ifdef NO_TICKETS

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If a process dies with the soft NIC's lock, the others must learn so, and never use the NIC while
- * it is in an undefined state: the model of myr_soft_lock(), myr_soft_unlock(), myr_soft_check_lock()
- * and break_lock_of() in libmyr/soft/nic_parts.h and nic_lock.c, and of myr_segment_gone() in
- * libmyr/node/segment.c.
+ * If a process is killed while it holds the soft NIC's lock, the others must detect this, and must
+ * never use the NIC in its undefined state: the model of myr_soft_lock(), myr_soft_unlock(),
+ * myr_soft_check_lock() and break_lock_of() in libmyr/soft/nic_parts.h and nic_lock.c, and of
+ * myr_segment_gone() in libmyr/node/segment.c.
  *
  * Three processes take the lock, run the control program and release the lock. A and B may be
  * killed meanwhile. B starts when A has ended, and reuses A's entry in the segment's table. A
  * process that finds the lock taken checks whether its holder is alive, and otherwise marks the NIC
  * as broken.
  *
- * A NIC is marked as broken only if a process has left it in an undefined state, and no process
- * runs the control program of such a NIC. No two processes have the lock at a time; what one has
- * written the next one sees. No process waits for ever for a dead one: that shows as an invalid end
- * state.
+ * Invariants: A NIC is marked as broken only if a process has left it in an undefined state, and no
+ * process runs the control program of such a NIC. The lock has one holder at a time, which sees
+ * everything that the previous holder has written. No process waits for ever for a dead one, which
+ * would be an invalid end state.
  *
- * Without more definitions the NIC is marked as broken in the lock itself, by the compare-and-swap
- * that takes it from its dead holder, and process numbers are never reused. The death of a process
- * is known at once; what it has stored need not be visible yet.
- *   -DMARK_FIRST    an earlier design: a word is stored that says so, then the lock is taken
- *   -DPIDS          an earlier design: B has A's number
- *   -DNO_DEATH      no process is killed inside the lock
- *   -DTAKE=ORDER    of the compare-and-swap that takes the lock. With ACQUIRE an observer may see
- *                   the holder in the lock but not yet in the table, and consider it dead. (In C11.
- *                   ARMv8 keeps a store with release before an exchange with acquire.)
+ * Without further definitions the model corresponds to the code: the compare-and-swap that takes
+ * the lock from its dead holder also marks the NIC as broken, in the lock itself, and process
+ * numbers are never reused. The death of a process is visible immediately, but its stores may
+ * become visible later.
+ *   -DMARK_FIRST    an earlier design: the NIC is marked as broken in a word of its own, and then
+ *                   the lock is taken
+ *   -DPIDS          an earlier design: process numbers are PIDs, and B has that of A
+ *   -DNO_DEATH      no process is killed while it holds the lock
+ *   -DTAKE=ORDER    order of the compare-and-swap that takes the lock. With ACQUIRE an observer may
+ *                   find the holder in the lock but not yet in the table, and consider it dead. (In
+ *                   C11; ARMv8 keeps a store with release before an exchange with acquire.)
  */
 #ifndef TAKE
 #define TAKE BOTH
@@ -44,14 +46,14 @@
 
 #define LOCK 0
 #define MARK 1  /* -DMARK_FIRST: the NIC is broken */
-#define STATE 2 /* the control program's */
+#define STATE 2 /* the state of the control program */
 #define ENTRY_OF(number) ((number) == 3 -> 4 : 3)
 #define BROKEN 128
 #define HOLDER (seen & 127)
 
 bool living[4]; /* by number */
-byte inside;    /* how many processes have the lock */
-bool undefined;     /* a process was killed inside */
+byte inside;    /* number of processes that hold the lock */
+bool undefined; /* a process was killed while it held the lock */
 byte ended;
 
 inline enter()
@@ -80,7 +82,7 @@ inline run_control_program()
     leave(0)
 }
 
-/* Is the process dead that had the lock when it was read? */
+/* Check whether the process that held the lock when it was read is dead. */
 inline check_holder()
 {
     gone = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of a machine whose processors see each other's stores late, on which the models in
- * this directory run. run.sh begins with the litmus tests of the literature (shapes.pml), which show
- * that the machine itself is right.
+ * A memory model for the other models in this directory: the memory of a machine on which stores
+ * become visible to other processors late. run.sh first runs the litmus tests of the literature
+ * (shapes.pml), which check this model itself.
  *
  * A model defines PROCESSORS, WORDS, and STORES (one more than the most stores to a word), and
  * includes this file. Its init calls power_on(). A processor p has these operations on a word w,
@@ -19,20 +19,22 @@
  *
  * The orders are C's: RELAXED, ACQUIRE, RELEASE, BOTH (acquire and release), STRICT (seq_cst).
  *
- * -DTSO is x86. Stores go through a queue of the processor, in which its own loads look first.
- * Exchanges and the like, fences and STRICT stores wait until the queue is empty. Orders make no
- * other difference.
+ * With -DTSO the machine is an x86. Each processor has a queue of stores, in which its own loads
+ * look first. Exchanges and other read-modify-write operations, fences and STRICT stores wait until
+ * the queue is empty. The orders make no other difference.
  *
- * Without it the machine is C11's, which permits more than ARMv8 does with what compilers make of
- * C11. A word keeps all of its stores. A processor knows how much of each word it has seen; a load
- * returns any store from there on, so possibly an old one. A store with RELEASE carries what its
- * processor has seen; a processor that loads it with ACQUIRE has seen that as well. Two accesses by
- * use() and fill() that are not ordered are a data race, which is an error.
+ * Without it the machine is that of C11, which permits more than ARMv8 does with code that a
+ * compiler generates from C11. The model keeps all stores to each word, and for each processor the
+ * latest store to each word that it has seen. A load returns this store or any later one, and thus
+ * possibly an old value. A store with RELEASE also records what its processor has seen; a processor
+ * that loads the value with ACQUIRE has then seen that as well. Two accesses by use() and fill()
+ * that are not ordered are a data race, which is an error.
  *
- * The machine lacks two things that ARMv8 does: a later store that becomes visible before an
- * earlier load is performed, and two processors that store to the same two words in opposite
- * orders. Nothing here does the second. The first needs a load that no lock, ACQUIRE or RELEASE
- * keeps in its place; where memory is handed over that would be a data race.
+ * The model lacks two behaviours of ARMv8. First, a store may become visible before an earlier load
+ * is performed. This requires a load that is not ordered by a lock, ACQUIRE or RELEASE; where
+ * memory is passed to another processor, such a load would be a data race. Second, the stores of
+ * two processors to the same two words may become visible in opposite orders; no code that is
+ * modelled here makes such stores.
  */
 #define RELAXED 0
 #define ACQUIRE 1
@@ -43,7 +45,7 @@
 #define RELEASES(order) ((order) & 2)
 #define IS_STRICT(order) ((order) & 4)
 
-byte i_, n_, v_; /* scratch; always 0 between two steps */
+byte i_, n_, v_; /* temporary variables; always 0 between two steps */
 
 #ifdef TSO
 
@@ -162,7 +164,7 @@ inline fence(p)
 
 typedef Write {
     byte value;
-    byte seen[WORDS] /* by the processor that made it, if it was a release */
+    byte seen[WORDS] /* what its processor had seen, if the store was a release */
 }
 
 typedef Word {
@@ -177,7 +179,7 @@ typedef Processor {
 Word word[WORDS];
 Processor cpu[PROCESSORS];
 byte strict[WORDS]; /* the last STRICT store to each word */
-byte fenced[WORDS]; /* what was seen by processors that have had a fence */
+byte fenced[WORDS]; /* what processors had seen when they executed a fence */
 
 #define LAST(w) word[w].write[word[w].last].value
 #define DRAINED(p) true
@@ -187,7 +189,7 @@ inline power_on()
     skip
 }
 
-/* Update what p has seen, as it has acquired the store at index n_ of word w. */
+/* Update what p has seen after it has acquired the store at index n_ of word w. */
 inline learn(p, w)
 {
     i_ = 0;
@@ -203,8 +205,8 @@ inline learn(p, w)
     od
 }
 
-/* A store. `after`: it is the second half of an exchange, and also carries what the store before it
- * did. */
+/* A store. If `after` is set, it is the second half of an exchange, and also passes on what the
+ * previous store to the word recorded. */
 inline append(p, w, order, new, after)
 {
     n_ = word[w].last + 1;
@@ -233,7 +235,7 @@ inline append(p, w, order, new, after)
     n_ = 0
 }
 
-/* The second half of an exchange, which always finds the last store. */
+/* The second half of an exchange, whose first half always reads the last store. */
 inline replace(p, w, order, new)
 {
     if
@@ -286,7 +288,7 @@ inline add(p, w, order, more, old)
     d_step { v_ = LAST(w); replace(p, w, order, v_ + (more)); old = v_; v_ = 0 }
 }
 
-/* A failed one is a load, and may have failed because of an old value. */
+/* A compare-and-exchange that fails is a load, which may have returned an old value. */
 inline compare(p, w, order, want, new, won)
 {
     atomic {
@@ -321,7 +323,8 @@ inline fence(p)
     }
 }
 
-/* A following access must have seen this one, which a store records. */
+/* The access is recorded as a store, so that a later access that has not seen it is detected as a
+ * data race. */
 inline use(p, w, result)
 {
     d_step {

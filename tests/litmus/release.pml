@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A release of the kernel NIC must reach the hosts, sleeping or not: the model of
- * play_group(), publish_release(), wake_sleeper() and MCP_RING_SLEEP in
+ * When the kernel NIC completes a barrier, the release must reach all hosts, whether or not they
+ * sleep: the model of play_group(), publish_release(), wake_sleeper() and MCP_RING_SLEEP in
  * firmware/kernel/program.bpf.c and its headers, and of sleep_on_socket() in
  * libmyr/kernel/kernel_group.c.
  *
- * PLAYERS processors each complete an epoch of one group, under its lock (mcp_group_burst()), and
- * then publish the last complete epoch in the page. When all are through, the page must be right,
- * as nothing comes after them. -DSLEEPER: a host waits for the last epoch. It rings MCP_RING_SLEEP,
- * reads the page once more, and sleeps until a packet wakes it.
+ * Each of PLAYERS processors completes an epoch of one group under the group's lock
+ * (mcp_group_burst()), and then publishes the last complete epoch in the page that hosts read. When
+ * all processors have finished, the page must contain the last epoch, because nobody would correct
+ * it later. With -DSLEEPER a host waits for the last epoch: it rings MCP_RING_SLEEP, reads the page
+ * once more, and sleeps until a packet wakes it.
  *
- * Without more definitions the model is as the program: the page is written under the group's lock.
- *   -DBARE          an earlier design: a store, then `done` is read again, up to READS times
+ * Without further definitions the model corresponds to the program: the page is written under the
+ * group's lock.
+ *   -DBARE          an earlier design: the page is written by a store, which is repeated, up to
+ *                   READS times, if `done` has changed meanwhile
  *   -DEXCHANGE      the same with an atomic exchange instead of the store
- *   -DBY_START      an earlier design: player 0 completes its epoch in a doorbell on the way out,
- *                   and wakes nobody (now the doorbell itself becomes the packet that wakes)
+ *   -DBY_START      an earlier design: processor 0 completes its epoch while it transmits a
+ *                   doorbell, and wakes nobody (now the doorbell itself becomes the packet that
+ *                   wakes the host)
  *   -DSLICE         the sleep has a timeout
  *
- * Assumptions about the kernel, which were not tested: what arm64 makes of an exchange was read
- * (arch/arm64/net/bpf_jit_comp.c), and of x86's compiler an excerpt; bpf_spin_lock() and the futex
- * are from memory. BPF's loads and stores become plain ones of the processor, and are RELAXED here.
- * bpf_spin_lock() is the kernel's arch_spin_lock(), which acquires, and bpf_spin_unlock() releases;
- * no more is required of them. BPF_XCHG is xchg on x86, a full barrier. On arm64 it is swpal where
- * the processor has it, which acquires and releases, otherwise a loop of ldxr and stlxr followed by
- * dmb ish, a full barrier; BOTH is what they have in common. The packet that wakes goes through a
- * socket's lock, which orders; the model only requires that it arrives.
+ * The assumptions about the kernel were not tested. Those about BPF_XCHG come from the source of
+ * the JIT compiler for arm64 (arch/arm64/net/bpf_jit_comp.c) and an excerpt of that for x86; those
+ * about bpf_spin_lock() and the futex have not been compared with the source.
+ *
+ * - Loads and stores of BPF become plain ones of the processor, and are RELAXED here.
+ * - bpf_spin_lock() is the kernel's arch_spin_lock(), which is an acquire, and bpf_spin_unlock() is
+ *   a release. The model requires no more of them.
+ * - BPF_XCHG is xchg on x86, a full barrier. On arm64 it is swpal if the processor has this
+ *   instruction, which is an acquire and a release, and otherwise a loop of ldxr and stlxr followed
+ *   by dmb ish, a full barrier. BOTH is what these have in common.
+ * - The packet that wakes the host passes through a socket's lock, which orders memory accesses.
+ *   The model only requires that the packet arrives.
  */
 #ifndef PLAYERS
 #define PLAYERS 2
@@ -42,12 +50,12 @@
 #endif
 #include "memory.pml"
 
-#define LOCK 0 /* of the group */
+#define LOCK 0 /* the group's lock */
 #define DONE 1
 #define PAGE 2
 #define WAKE 3 /* wake_to: a host sleeps */
 
-byte packets; /* that are to wake the host, and were not received yet */
+byte packets; /* number of packets that will wake the host and were not received yet */
 byte ended;
 
 inline unlock(p)

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The litmus tests of the literature, which check memory.pml itself: what x86 and C11 are known to
- * permit and to forbid. run.sh says which is which. WRITE and READ are the orders of the stores and
- * loads.
- *   -DSB            two processors, each stores its word, then loads the other's: do both read the
- *                   old value? -DFENCE: with a fence in between; -DSWAP: each exchanges instead of
- *                   storing
- *   -DMP            one stores data, then a flag; the other loads the flag, then the data: old
- *                   data?
- *   -DRACE          the same with data that are not atomic, read when the flag is set
- *   -DCORR          one word is stored to; do two consecutive loads of it go back in time?
- *   -DIRIW          two words are stored to; do two readers see them change in opposite orders?
- *   -DCHAIN         a flag is released, then exchanged by another processor, relaxed: are the data
- *                   still visible?
+ * The litmus tests of the literature, which check the memory model (memory.pml) itself: they must
+ * show exactly the behaviour that x86 and C11 are known to permit. run.sh states the expected
+ * results. WRITE and READ are the orders of the stores and loads.
+ *   -DSB            store buffering: each of two processors stores its word, then loads the other
+ *                   one's; an error if both read the old value. -DFENCE: with a fence in between;
+ *                   -DSWAP: with exchanges instead of the stores
+ *   -DMP            message passing: a processor stores data, then a flag; another one loads the
+ *                   flag, then the data; an error if the flag is set and the data are old
+ *   -DRACE          the same with data that are not atomic, and are read only if the flag is set
+ *   -DCORR          a processor stores to a word twice; an error if another one loads the newer
+ *                   value first
+ *   -DIRIW          two processors store to a word each; an error if two readers see the stores in
+ *                   opposite orders
+ *   -DCHAIN         a flag is stored with WRITE, and then exchanged by another processor with
+ *                   RELAXED order; an error if the data before the first store are not visible to a
+ *                   third one
  *
- * SB with STRICT is how libmyr and the firmware avoid missing each other: the arrivals of a node's
- * processes (myr_nic_group_arrive() and myr_group_all_arrived() in nic_group.c), and the receive
- * tokens of a port that is out of them (myr_port_provide() in port.c, mcp_take_token() in rdma.c).
+ * libmyr and the firmware rely on SB with STRICT in two places, where one side must see what the
+ * other one has just stored: the arrivals of a node's processes (myr_nic_group_arrive() and
+ * myr_group_all_arrived() in nic_group.c), and the receive tokens of a port that has run out of
+ * them (myr_port_provide() in port.c, mcp_take_token() in rdma.c).
  */
 #define PROCESSORS 4
 #define WORDS 2

@@ -4,15 +4,16 @@
  * sleep_on_word() and myr_wake() in libmyr/node/waiter.c and waiter.h, of myr_soft_sleep() in
  * libmyr/soft/nic_sleep.c, and of wake_sleepers() in nic_board.c.
  *
- * The sleeper counts itself, reads the word and calls futex. The process that stores the word then
- * reads the number of sleepers, and calls futex if there are any. There is no fence between that
- * store and that load, as each barrier would pay for it. So the load may come before the store is
- * visible, and a wake-up is lost (an invalid end state).
+ * The sleeper increments the number of sleepers, reads the word, and calls futex. The process that
+ * stores the word then reads the number of sleepers, and calls futex if there are any. There is no
+ * fence between its store and its load, because each barrier would incur the cost. Therefore the
+ * load may be performed before the store is visible, in which case the wake-up is lost (an invalid
+ * end state).
  *   -DSLICE         as in the code: a sleep has a timeout, after which the word is visible
- *   -DFENCE         with a fence in between
+ *   -DFENCE         with a fence between the store and the load
  *
- * The model assumes that futex reads the word behind a full fence and under a lock, which the
- * waking process takes as well.
+ * The model assumes that futex reads the word after a full fence and under a lock that the waking
+ * process takes as well.
  */
 #define PROCESSORS 2
 #define WORDS 3

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154,SC2034 # these are the script's
-# Exhaustive searches of models, to be sourced by the scripts that state what must be found (run.sh here and in
-# ../litmus). They set `model` (an absolute path), `optimise` (for the C compiler), and `memory` where 500 MiB
-# are not enough, and finally exit with `failed`. Changes to a temporary directory. Without spin and a C compiler
-# the test is skipped.
+# Functions for exhaustive searches of models by Spin; run.sh in this directory and in ../litmus source this file and
+# state the expected result of each search. They set `model` (an absolute path), `optimise` (an option of the C
+# compiler), and `memory` (in MiB) if a search needs more than 500 MiB, and finally exit with the status $failed. This
+# file changes to a temporary directory, and skips the test if there is no spin or no C compiler.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
@@ -40,14 +40,14 @@ verdict() { # STATUS NAME
     fi
 }
 
-# The unchanged model: no error, and no unreached state.
+# The search must cover all states of the model and find no error.
 holds() { # NAME DEFINITION...
     search "${@:2}" && grep -q 'errors: 0$' out && ! grep -q -e 'not completed' -e 'too small' out
     verdict $? "$1"
 }
 
-# Without a guard: the search must fail in this way.
+# The search of a model with a defect must find the error WHAT.
 missed() { # NAME WHAT DEFINITION...
     search "${@:3}" && grep -q "^pan:1: $2" out
-    verdict $? "$1"
+    verdict $? "detected: $1"
 }
