@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When the kernel NIC completes a barrier, the release must reach all hosts, whether or not they
- * sleep: the model of play_group(), publish_release(), wake_sleeper() and MCP_RING_SLEEP in
+ * sleep: the model of run_group(), publish_release(), wake_sleeper() and MCP_RING_SLEEP in
  * firmware/kernel/program.bpf.c and its headers, and of sleep_on_socket() in
  * libmyr/kernel/kernel_group.c.
  *

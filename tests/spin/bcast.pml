@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts between NICs (firmware/bcast.h) must neither deliver a wrong block nor hang:
- * firmware/bcast.c, collective_bcast.c, mcp_collective_begin_closing() in collective.c, and
- * libmyr/groups/nic_bcast.c, small enough to be searched exhaustively.
+ * Broadcasts between NICs (firmware/bcast.h) must neither deliver a wrong block nor hang: a model
+ * of firmware/bcast.c, collective_bcast.c, mcp_collective_begin_closing() in collective.c, and
+ * libmyr/groups/nic_bcast.c that is small enough to be searched exhaustively.
  *
  * Checked by run.sh. The hosts of NODES nodes call broadcasts with the numbers 1 to LAST, over a
- * window of WINDOW slots. Hosts arrive and sleep as they like. The wire keeps, loses, duplicates
- * and reorders packets as it likes. Blocks are forwarded along a line from the root (-DSTAR: the
- * root sends to all).
+ * window of WINDOW slots. Hosts arrive at any time. The wire may delay, lose, duplicate and reorder
+ * packets. Blocks are forwarded along a line from the root (-DSTAR: the root sends to all).
  *
- * An epoch of the group's barrier is one step here, which may occur at any time after all nodes
- * have entered that epoch, on each node separately. collective.pml shows that barriers do so, also
- * those that others have closed. LATER is not modelled, as it causes no transition. A doorbell may
- * be lost, too: then the root rings again, and has not gone on.
+ * The completion of an epoch of the group's barrier is one step, which may occur at any time after
+ * all nodes have entered that epoch, on each node separately. collective.pml shows that barriers
+ * behave in this way, even if other nodes have closed the group. LATER is not modelled, because it
+ * causes no transition. A doorbell may be lost as well: the root then rings it again before it
+ * continues.
  *
- * The contents of a block are the number with which it was sent. A host reads a block at the last
- * moment, together with the end of its call, so that an earlier overwrite is detected then.
+ * The contents of a block are the number with which it was sent. A host reads a block as late as
+ * possible, at the end of its call, so that an earlier overwrite is detected then.
  *
  * Safety: each host reads each block in order, and no other one; no block is overwritten before all
  * hosts of the node have read it (assertions); no deadlock (no invalid end state). Liveness
- * (-DLIVENESS): unless packets are lost, duplicated or asked for without need infinitely often, all
- * hosts end, and all NICs close the group.
+ * (-DLIVENESS): all hosts end, and all NICs close the group, unless packets are lost, duplicated or
+ * requested without need infinitely often. Variants:
  *   -DTWO           node 1 has two hosts
- *   -DROOT=N        host N is the root of all (0)
+ *   -DROOT=N        host N is the root of all broadcasts (0)
  *   -DMOVES         each broadcast has another root
- *   -DBARRIER=N     after broadcast N hosts arrive in a barrier, which skips the rest of the half
+ *   -DBARRIER=N     after broadcast N hosts arrive in a barrier, which skips the rest of the
+ *                   present half of the window
  *   -DSLEEPS=N      host 1 does not arrive before host 2 has read N broadcasts
- *   -DFAILS=N       the first N hosts may declare the group failed while they wait
- *   -DHASTY         NICs may close the group in the middle of its closing epoch. With these two all
- *                   hosts end, some because their group has failed; none fails without a reason (an
- *                   assertion)
- *   -DLITTER        packets that will change nothing any more stay on the wire
+ *   -DFAILS=N       the first N hosts may declare the group failed while they wait. All hosts must
+ *                   end, some of them because their group has failed; no group may fail without a
+ *                   reason (an assertion)
+ *   -DHASTY         NICs may close the group in the middle of its closing epoch; the same holds
+ *   -DLITTER        packets that can no longer change anything remain on the wire
  *
- * Each guard below can be removed, and run.sh checks that this is detected:
+ * Each of the following definitions removes a safeguard, which run.sh checks to be detected:
  *   -DNO_CREDIT     the root does not wait for its credit
- *   -DNO_LIMIT      and NICs accept blocks for which they have no room
- *   -DCREDIT=3      a credit is one half too many
- *   -DONE_HOST      a node enters an epoch when one of its hosts has read the half
+ *   -DNO_LIMIT      (with NO_CREDIT) NICs accept blocks for which they have no room
+ *   -DCREDIT=3      a credit is too large by half a window
+ *   -DONE_HOST      a node enters an epoch when one of its hosts has read half of the window
  *   -DEARLY         hosts arrive before they have read the last block of the half
  *   -DAGAIN         NICs accept blocks again that had arrived before
- *   -DANY_HELD      an ASK is answered with whatever is in the slot
- *   -DNO_ASK        hosts do not ask for what is missing
- *   -DNO_UP         a NIC that is asked for a block that it lacks does not ask for it itself
+ *   -DANY_HELD      an ASK is answered with any block that is in the slot
+ *   -DNO_ASK        hosts do not request missing blocks
+ *   -DNO_UP         a NIC that receives a request for a block that it lacks does not request it
  *   -DNO_PROXY      NICs accept blocks only when their hosts wait for them
  *   -DNO_CLOSING   the group is closed when its hosts leave it
- *   -DSILENT        a closed group that has failed does not say so when it is asked for a block
- *   -DUNKNOWN       a group that was closed in the middle of its closing epoch does not count as failed
- *   -DUNCONFIRMED   the root goes on although its NIC may not have received the block
- *
- * (The last two are not in the code yet.)
+ *   -DSILENT        a closed group that has failed does not answer requests for blocks with FAIL
+ *   -DUNKNOWN       a group that was closed in the middle of its closing epoch does not count as
+ *                   failed
+ *   -DUNCONFIRMED   the root continues although its NIC may not have received the block
  */
 #ifndef NODES
 #define NODES 3
@@ -101,8 +101,8 @@
 #endif
 #define ALL(what) (what(0) && what(1) && what(2 % NODES)) /* two or three nodes */
 
-/* The number after which a host is when a barrier follows this broadcast: the rest of the half is
- * skipped. */
+/* The last number with which a host is done after this broadcast. If a barrier follows, the rest of
+ * the half of the window is skipped. */
 #define AFTER(number) ((number) == BARRIER -> ((number) / HALF + 1) * HALF : (number))
 
 byte over[HOSTS]; /* the last number with which each host is done */
@@ -112,11 +112,12 @@ byte slot[NODES * WINDOW];
 bool open[NODES], left[NODES], closed[NODES]; /* the group, on each node */
 byte done[NODES];                             /* epochs */
 bool failed[NODES], late_failed[NODES];       /* the open group, and the closed one */
-bool broken;                                  /* a host has declared the group failed, or a NIC has closed it too early */
+bool broken; /* a host has declared the group failed, or a NIC has closed it early */
 
 #define LEAST(a, b) ((a) < (b) -> (a) : (b))
 #define MOST(a, b) ((a) > (b) -> (a) : (b))
-#define READ(p) LEAST(over[p], over[OTHER(p)]) /* by all hosts of the node */
+/* The last number that all hosts of the node have read. */
+#define READ(p) LEAST(over[p], over[OTHER(p)])
 #ifdef EARLY
 #define ARRIVED(h) ((over[h] + 1) / HALF)
 #else
@@ -141,7 +142,7 @@ int fails; /* a FAIL is not about a block, and is identified by its receiver */
 #define ON(set, about) (((set) >> (about)) & 1)
 #define OFF(set, about) set = set & ~(1 << (about))
 
-/* As in collective.pml. */
+/* Marks transitions that happen by chance, as in collective.pml. */
 #ifdef LIVENESS
 bool by_chance;
 #define CHANCE by_chance = true
@@ -151,11 +152,11 @@ bool by_chance;
 #define PLAIN skip
 #endif
 
-/* ---- the NIC; each of these is one step, as the MCP is never interrupted ---- */
+/* ---- the NIC; each operation is one step, because the MCP is never interrupted ---- */
 
-byte i, to, from, number; /* of one step, 0 in between */
+byte i, to, from, number; /* temporary variables of a step; 0 between two steps */
 
-/* Remove packets from the wire that will change nothing whenever they arrive. */
+/* Remove packets from the wire that can no longer change anything. */
 inline tidy()
 {
 #ifndef LITTER
@@ -264,7 +265,7 @@ inline receive_ask(about)
     tidy()
 }
 
-/* All peers are notified. */
+/* Fail the group, and notify all peers. */
 inline fail(p)
 {
     assert(broken);
@@ -290,8 +291,8 @@ inline receive_fail(p)
     fi
 }
 
-/* The barrier, and the end of the group. A node that waits in an epoch that may never complete
- * learns so from its barrier's ASKs. */
+/* The barrier, and the end of the group. If an epoch may never complete, a node that waits in it is
+ * notified when the ASKs of its barrier are answered. */
 #define LOST(p) (failed[p] || late_failed[p])
 #define ANY_LOST (LOST(0) || LOST(1) || LOST(2 % NODES))
 #define MAY_LEARN(p) (open[p] && !failed[p] && !left[p] && STARTED(p) > done[p] && ANY_LOST)
@@ -312,7 +313,7 @@ inline receive_fail(p)
 proctype nic(byte p)
 {
 #ifdef MAY_FAIL
-end: /* it may stay in the closing epoch for ever */
+end: /* the NIC may remain in the closing epoch for ever */
 #endif
     do
     :: d_step { MAY_COMPLETE(p) -> done[p]++; PLAIN }
@@ -407,11 +408,11 @@ end:
     :: d_step { ON(blocks, about) -> OFF(blocks, about); receive_block(about); PLAIN }
     :: d_step { ON(wrong, about) -> OFF(wrong, about); receive_wrong(about); PLAIN }
     :: d_step { ON(asks, about) -> OFF(asks, about); receive_ask(about); PLAIN }
-    /* It arrives, and will arrive again. */
+    /* The packet arrives, and will arrive again. */
     :: d_step { ON(blocks, about) -> receive_block(about); CHANCE }
     :: d_step { ON(wrong, about) -> receive_wrong(about); CHANCE }
     :: d_step { ON(asks, about) -> receive_ask(about); CHANCE }
-    /* It is lost. */
+    /* The packet is lost. */
     :: d_step { ON(blocks, about) -> OFF(blocks, about); CHANCE }
     :: d_step { ON(wrong, about) -> OFF(wrong, about); CHANCE }
     :: d_step { ON(asks, about) -> OFF(asks, about); CHANCE }
@@ -431,7 +432,7 @@ end:
 #endif
 #define STUCK(p) ((open[p] || closed[p]) && IDLE(p) && IDLE(OTHER(p)) && NIC_IDLE(p))
 
-/* A host may ask at any time, without need. */
+/* A waiting host may send requests at any time, even without need. */
 proctype asks_early(byte h)
 {
 end:
@@ -440,7 +441,7 @@ end:
     od
 }
 
-/* All hosts ask when nothing else happens. */
+/* All waiting hosts send requests when nothing else can happen. */
 proctype backoff()
 {
     byte h;

@@ -3,33 +3,34 @@
  * The protocol of collectives between NICs (docs/protocol.md) must neither release a host early nor
  * hang: a model small enough to be searched exhaustively.
  *
- * Checked by run.sh. NODES nodes play EPOCHS barriers by dissemination in each of INCARNATIONS
+ * Checked by run.sh. NODES nodes execute EPOCHS barriers by dissemination in each of INCARNATIONS
  * incarnations of one group (section 3.2 of Buntinas et al.: A and B, then A' and B'). Hosts open
- * and close the group and arrive whenever they like, and in all incarnations but the last they may
- * die at any time. The wire keeps, loses, duplicates and reorders packets as it likes.
+ * and close the group and arrive at any time, and in all incarnations but the last they may die at
+ * any time. The wire may delay, lose, duplicate and reorder packets.
  *
- * Safety: no host is released before all have entered, in the same incarnation (an assertion); no
- * deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost, duplicated or
- * asked for without need infinitely often, all hosts end.
+ * Safety: no host is released before all hosts of the same incarnation have entered (an assertion);
+ * no deadlock (no invalid end state). Liveness (-DLIVENESS): all hosts end, unless packets are
+ * lost, duplicated or requested without need infinitely often.
  *
- * -DFAILS=N lets the first N hosts declare the group failed whenever they wait
- * (mcp_collective_fail()): the host's group fails, its NIC sends FAIL, and the host ends; it may
- * leave the group open for ever. Then all the others end, too, having completed all epochs, or
- * failed. No group fails unless a host of its incarnation has declared so (an assertion). LATER is
- * not modelled: it causes no transition, and only tells a host when to fail the group, which is at
- * any time here. Nor is a host that never arrives, which each of the others detects by its own
- * timeout.
+ * With -DFAILS=N the first N hosts may declare the group failed whenever they wait
+ * (mcp_collective_fail()): the host's group fails, its NIC sends FAIL, and the host ends, perhaps
+ * without closing the group. All other hosts must then end as well, either after all epochs or with
+ * a failure. No group may fail unless a host of its incarnation has declared it failed (an
+ * assertion). LATER is not modelled, because it causes no transition: a host uses it only to decide
+ * when to fail the group, which may be at any time here. A host that never arrives is not modelled
+ * either, because each of the others detects it by a timeout of its own.
  *
- * Where there would be too many states, -DLATE_ASKS lets no host ask before nothing else can
- * happen, -DONCE duplicates nothing, and -DSURE loses nothing but FAILs. Each guard below can be
- * removed, and run.sh checks that this is detected:
+ * Three definitions reduce the number of states: with -DLATE_ASKS hosts send requests only when
+ * nothing else can happen, with -DONCE no packet is duplicated, and with -DSURE no packet except
+ * FAIL is lost. Each of the following definitions removes a safeguard, which run.sh checks to be
+ * detected:
  *   -DSAME_KEY      the next incarnation has the same key
  *   -DNO_LATE       closed groups are not remembered
- *   -DANY_LATE      closed groups say that any epoch is done
- *   -DNO_ASK        hosts do not ask for what is missing
+ *   -DANY_LATE      closed groups answer a request for any epoch with DONE
+ *   -DNO_ASK        hosts do not request missing messages
  *   -DNO_IMPLIED    an arrival of the next epoch does not count for the present one
- *   -DNO_FAIL       an open group that has failed does not say so when it is asked
- *   -DNO_LATE_FAIL  it is not remembered of closed groups that they have failed
+ *   -DNO_FAIL       an open group that has failed does not answer requests with FAIL
+ *   -DNO_LATE_FAIL  the NIC does not remember which closed groups have failed
  */
 #ifndef NODES
 #define NODES 2
@@ -41,7 +42,7 @@
 #define INCARNATIONS 1
 #endif
 #ifndef AHEAD
-#define AHEAD 2 /* most barriers that a host has started at a time */
+#define AHEAD 2 /* maximum number of barriers that a host has outstanding */
 #endif
 #define STEPS (NODES - 1) /* of dissemination among two or three nodes */
 
@@ -62,7 +63,7 @@
 #define SLOT(about) (((about) / EPOCHS) % STEPS)
 #define EPOCH(about) ((about) % EPOCHS + 1)
 #define KEY(about) ((about) / EPOCHS / STEPS / NODES)
-/* The message in slot s comes from the node s + 1 before. */
+/* The message in slot s comes from the node whose number is lower by s + 1 (cyclically). */
 #define SENDER(about) ((RECEIVER(about) + NODES - SLOT(about) - 1) % NODES)
 
 typedef Nic {
@@ -75,7 +76,7 @@ typedef Nic {
     bool sent;
     byte arrival[STEPS];
     byte early[KEYS * STEPS];
-    byte late[KEYS] /* epoch + 1; 0: not known to be closed */
+    byte late[KEYS] /* last epoch + 1 of a closed group; 0: not known to be closed */
 #ifdef FAILS
     bool failed;
     bool late_failed[KEYS]
@@ -108,8 +109,8 @@ int fails; /* a FAIL is not about a message, and is identified by its receiver a
 
 #define WAITS(p) (nic[p].open && nic[p].started > nic[p].done)
 
-/* What the wire does to a packet by chance, and what is asked for without need: an execution in
- * which that occurs infinitely often is not fair, and need not end. */
+/* Marks transitions that happen by chance: faults of the wire, and requests without need. An
+ * execution in which they occur infinitely often is not fair, and need not end. */
 #ifdef LIVENESS
 bool by_chance;
 #define CHANCE by_chance = true
@@ -119,7 +120,7 @@ bool by_chance;
 #define PLAIN skip
 #endif
 
-/* ---- the NIC; each of these is one step, as the MCP is never interrupted ---- */
+/* ---- the NIC; each operation is one step, because the MCP is never interrupted ---- */
 
 byte i, q;
 
@@ -218,8 +219,8 @@ inline receive_ask(p, about)
 }
 
 #ifdef FAILS
-/* The group stops, and all its peers are notified: in these schedules that is all nodes. What it
- * has sent before it still sends again. */
+/* Fail the group: it stops and notifies all its peers, which are all nodes in these schedules. It
+ * still retransmits messages that it has sent before. */
 inline fail(p)
 {
     assert(declared_failed[nic[p].incarnation]);
@@ -392,7 +393,7 @@ end:
         PLAIN
     }
 #ifndef ONCE
-    /* It arrives, and will arrive again. */
+    /* The packet arrives, and will arrive again. */
     :: d_step {
         ON(arrives, about) ->
         receive_arrive(RECEIVER(about), KEY(about), SLOT(about), EPOCH(about));
@@ -410,7 +411,7 @@ end:
     }
 #endif
 #ifndef SURE
-    /* It is lost. */
+    /* The packet is lost. */
     :: d_step { ON(arrives, about) -> OFF(arrives, about); CHANCE }
     :: d_step { ON(asks, about) -> OFF(asks, about); CHANCE }
     :: d_step { ON(dones, about) -> OFF(dones, about); CHANCE }
@@ -443,7 +444,7 @@ end:
 
 /* ---- backoff ---- */
 
-/* Nothing is under way, and no host does anything before it is released. */
+/* The host has finished, or cannot do anything before it is released. */
 #define STUCK(p) (finished[p] || (WAITS(p) && !MAY_START(p) && !MAY_DIE(nic[p].incarnation)))
 
 proctype backoff()
@@ -453,14 +454,14 @@ end:
     do
 #ifndef NO_ASK
 #ifndef LATE_ASKS
-    /* A host may ask at any time, without need. */
+    /* A waiting host may send requests at any time, even without need. */
     :: d_step { WAITS(0) -> ASK(0); CHANCE }
     :: d_step { WAITS(1) -> ASK(1); CHANCE }
 #if NODES > 2
     :: d_step { WAITS(2) -> ASK(2); CHANCE }
 #endif
 #endif
-    /* All hosts ask when nothing else happens. */
+    /* All waiting hosts send requests when nothing else can happen. */
     :: d_step {
         arrives == 0 && asks == 0 && dones == 0 && NO_FAILS && STUCK(0) && STUCK(1) &&
 #if NODES > 2

@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that carry data (docs/protocol.md) must neither deliver a wrong block nor hang:
+ * Groups that carry data (docs/protocol.md) must neither deliver a wrong block nor hang: a model of
  * mcp_group_offer(), mcp_group_claim(), mcp_group_record(), mcp_group_answer() and
- * mcp_group_release() in firmware/engine.c, and mcp_collective_begin_closing(), remember_ending()
- * and receive_foreign() in collective.c, small enough to be searched exhaustively.
+ * mcp_group_release() in firmware/engine.c, and of mcp_collective_begin_closing(),
+ * remember_ending() and receive_foreign() in collective.c, that is small enough to be searched
+ * exhaustively.
  *
- * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then play the closing epoch and close
- * the group. Hosts arrive, open the group and leave it whenever they like. Messages go by
- * dissemination; with -DCHAIN back and forth along a line of three nodes, where a node forwards
- * what it has just received. The wire keeps, loses, duplicates and reorders packets as it likes.
+ * Checked by run.sh. NODES nodes exchange blocks in EPOCHS epochs, then execute the closing epoch
+ * and close the group. Hosts arrive, open the group and leave it at any time. Messages follow the
+ * dissemination schedule; with -DCHAIN they pass back and forth along a line of three nodes, where
+ * a node forwards what it has just received. The wire may delay, lose, duplicate and reorder
+ * packets.
  *
- * The contents of a place in a buffer are the epoch of its block, and a packet is good or bad: all
- * its blocks are of its epoch, or not. A bad one may arrive, but is not accepted.
+ * The model represents a block in a buffer by its epoch. A packet is good if all its blocks belong
+ * to the packet's epoch, and bad otherwise. A bad packet may arrive, but must not be accepted.
  *
- * Safety: when an epoch is complete, and still when the host starts the next one or leaves, its
- * buffer has the blocks of all nodes for that epoch (an assertion); no node receives a FAIL (an
- * assertion); no deadlock (no invalid end state). Liveness (-DLIVENESS): unless packets are lost,
- * duplicated or asked for without need infinitely often, all hosts end, and all NICs close the
- * group.
+ * Safety: when an epoch is complete, its buffer contains the blocks of all nodes for that epoch,
+ * until the host starts the next epoch or leaves (an assertion); no node receives a FAIL (an
+ * assertion); no deadlock (no invalid end state). Liveness (-DLIVENESS): all hosts end, and all
+ * NICs close the group, unless packets are lost, duplicated or requested without need infinitely
+ * often.
  *
- * -DBARE=N: epoch N has no data. -DHASTY lets NICs close the group in the middle of the closing epoch
- * (the soft NIC does so when there are too many, the daemon of the kernel's after a minute). Then
- * groups may fail, and all hosts end, having read the right blocks or failed.
+ * With -DBARE=N epoch N carries no data. With -DHASTY NICs may close the group in the middle of the
+ * closing epoch (the soft NIC does so when it has too many closing groups, and the daemon of the
+ * kernel NIC after a minute). Then groups may fail, and all hosts must end after they have read the
+ * right blocks or failed.
  *
- * An ARRIVE without payload that comes before its group is open counts as lost, and LATER is not
- * modelled, as in collective.pml. Each guard below can be removed, and run.sh checks that this is
- * detected:
+ * An ARRIVE without payload that arrives before its group is open counts as lost, and LATER is not
+ * modelled (see collective.pml). Each of the following definitions removes a safeguard, which
+ * run.sh checks to be detected:
  *   -DONE_BUFFER    even and odd epochs share a buffer
- *   -DAHEAD=2       a host may start an epoch before the one before is complete
- *   -DIMPLIED       an arrival of an epoch counts for the epoch before
+ *   -DAHEAD=2       a host may start an epoch before the previous one is complete
+ *   -DIMPLIED       an arrival of an epoch counts for the previous epoch
  *   -DANSWER_LAST   an ASK is answered with the last message, as in groups without data
- *   -DRELABEL       the same, with the number that was asked for
- *   -DNO_ASK        hosts do not ask for what is missing
+ *   -DRELABEL       the same, but the answer has the number of the requested epoch
+ *   -DNO_ASK        hosts do not request missing messages
  *   -DNO_CLOSING   the group is closed when its hosts leave it
- *   -DANY_DONE      a closed group says that its last epoch is done, although it had data
+ *   -DANY_DONE      a closed group answers requests for its last epoch with DONE, even if this
+ *                   epoch had data
  *   -DNO_LATE       closed groups are not remembered
- *   -DMUTE          a group that was closed in the middle does not say that it has failed
+ *   -DMUTE          a group that was closed in the middle of its closing epoch does not answer with
+ *                   FAIL
  *
- * Packets that will change nothing any more are removed from the wire, which keeps the states few.
- * -DLITTER leaves them there, so that their changes would be detected.
+ * Packets that can no longer change anything are removed from the wire to reduce the number of
+ * states. With -DLITTER they remain there, so that the search would detect it if they did change
+ * something.
  */
 #ifndef NODES
 #define NODES 2
@@ -102,12 +108,12 @@ typedef Nic {
     byte started;
     byte done;
     byte at;   /* completed actions of epoch done + 1 */
-    byte late; /* 1 + the last epoch that a closed group says is done; 0: the group is not closed */
+    byte late; /* 1 + the last epoch for which a closed group answers DONE; 0: it is not closed */
     bool late_failed
 }
 
 Nic nic[NODES];
-byte arrival[MESSAGES]; /* of each message, at its receiver */
+byte arrival[MESSAGES]; /* the last epoch of each message that has arrived at its receiver */
 bool finished[NODES];
 #define ALL(what) (what(0) && what(1) && what(2 % NODES) && what(3 % NODES)) /* up to 4 nodes */
 #define FINISHED(p) finished[p]
@@ -129,8 +135,8 @@ int fails;                      /* a FAIL is not about a message, and is identif
 
 #define WAITS(p) (nic[p].open && nic[p].started > nic[p].done)
 
-/* What the wire does to a packet by chance, and what is asked for without need: an execution in
- * which that occurs infinitely often is not fair, and need not end. */
+/* Marks transitions that happen by chance: faults of the wire, and requests without need. An
+ * execution in which they occur infinitely often is not fair, and need not end. */
 #ifdef LIVENESS
 bool by_chance;
 #define CHANCE by_chance = true
@@ -143,13 +149,13 @@ bool by_chance;
 #define ON(set, about) (((set) >> (about)) & 1)
 #define OFF(set, about) set = set & ~(1 << (about))
 
-/* ---- the NIC; each of these is one step, as the MCP is never interrupted ---- */
+/* ---- the NIC; each operation is one step, because the MCP is never interrupted ---- */
 
-byte i, next, m, epoch, from, to; /* of one step, 0 in between */
+byte i, next, m, epoch, from, to; /* temporary variables of a step; 0 between two steps */
 bool good;
 
-/* Remove packets from the wire that will change nothing whenever they arrive: those of messages
- * that have arrived or epochs that are complete, and those for a closed group. */
+/* Remove packets from the wire that can no longer change anything: those of messages that have
+ * arrived or epochs that are complete, and those for a closed group. */
 inline tidy()
 {
 #ifndef LITTER
@@ -190,7 +196,7 @@ inline forget()
     tidy()
 }
 
-/* Node `p` has all blocks of this epoch. */
+/* Returns whether node `p` has all blocks of this epoch. */
 inline check_blocks(p, epoch_)
 {
     if
@@ -208,7 +214,7 @@ inline check_blocks(p, epoch_)
     fi
 }
 
-/* Is all that message `m_` carries now of this epoch? */
+/* Returns whether all blocks that message `m_` would carry now belong to this epoch. */
 inline check_payload(m_, epoch_)
 {
     good = true;
@@ -342,7 +348,8 @@ inline receive_done(about)
     forget()
 }
 
-/* All peers are notified: in these schedules all nodes, or all but the other end of the line. */
+/* Handle a FAIL: the group fails and notifies all peers, which are all nodes, or in a line all but
+ * the other end. */
 inline receive_fail(p)
 {
     if
@@ -371,7 +378,8 @@ inline receive_fail(p)
 
 /* ---- hosts, and closing ---- */
 
-/* The data go with the group. */
+/* Close the group. Its buffers are freed, so requests for its last epoch are not answered with DONE
+ * if that epoch had data. */
 inline close_group(p)
 {
 #ifndef NO_LATE
@@ -487,7 +495,7 @@ end:
         receive_done(about);
         PLAIN
     }
-    /* It arrives, and will arrive again. */
+    /* The packet arrives, and will arrive again. */
     :: d_step {
         ON(arrives, about) ->
         receive_arrive(about, true);
@@ -508,7 +516,7 @@ end:
         receive_done(about);
         CHANCE
     }
-    /* It is lost. */
+    /* The packet is lost. */
     :: d_step { ON(arrives, about) -> OFF(arrives, about); CHANCE }
     :: d_step { ON(bads, about) -> OFF(bads, about); CHANCE }
     :: d_step { ON(asks, about) -> OFF(asks, about); CHANCE }
@@ -532,10 +540,10 @@ end:
 
 /* ---- backoff ---- */
 
-/* No host does anything before another epoch is complete. */
+/* The host cannot do anything before another epoch is complete. */
 #define STUCK(p) (finished[p] || (WAITS(p) && !MAY_START(p)))
 
-/* A host may ask at any time, without need. */
+/* A waiting host may send requests at any time, even without need. */
 proctype asks_early(byte p)
 {
 end:
@@ -544,7 +552,7 @@ end:
     od
 }
 
-/* All hosts ask when nothing else happens. */
+/* All waiting hosts send requests when nothing else can happen. */
 proctype backoff()
 {
     byte p;

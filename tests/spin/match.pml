@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tagged messages between nodes must be matched as MPI says, and none may be stuck: matching
- * (firmware/match.c) with channels and their credits (libmyr/messages/tagged.c, tagged_send.c,
- * tagged_receive.c), small enough to be searched exhaustively.
+ * Tagged messages between nodes must be matched as MPI requires, and none may be stuck: a model of
+ * matching (firmware/match.c) and of channels with their credits (libmyr/messages/tagged.c,
+ * tagged_send.c, tagged_receive.c) that is small enough to be searched exhaustively.
  *
  * Checked by run.sh. SENDERS endpoints send MESSAGES messages each to one receiver, with tags and
  * kinds (EAGER, or OFFER, PULL and DATA) in all combinations. The receiver posts receives with all
- * patterns: source and tag are given or open. Up to AHEAD of them are outstanding at a time. The
- * wire between two endpoints is a port's, which loses nothing and keeps the order
- * (docs/protocol.md). On one node short messages need no credit, as here if there are as many
- * credits as slots.
+ * patterns: source and tag are each given or a wildcard. Up to AHEAD of them are outstanding at a
+ * time. Endpoints communicate through ports, which lose nothing and keep the order
+ * (docs/protocol.md). Messages within a node, of which short ones need no credit, correspond to the
+ * case that there are as many credits as slots.
  *
- * The receiver posts a receive only if that must get a message: there is one that matches for each
- * outstanding receive and for this one, and before each of those fewer than SLOTS messages of its
- * sender are not received. More than that cannot be unexpected at a receiver, so that the sender is
- * blocked by design.
+ * A sender with SLOTS unexpected messages at the receiver is blocked by design. Therefore the
+ * receiver posts a receive only if that receive must get a message: there must be a matching
+ * message for each outstanding receive and for this one, and each of these messages must be
+ * preceded by fewer than SLOTS messages of its sender that are not received yet.
  *
- * Safety: no message is matched twice, and no receive matches two. A receive gets the first
- * unmatched message of a source that it matches; a message goes to the first posted receive that it
- * matches. At most SLOTS messages of a sender are unexpected at the receiver, at most CREDITS of
- * them with their data. No more credits are returned than there are (assertions). All ends: no
- * message stays at its sender, at the receiver or on the way, and all slots and credits are back or
- * owed (no invalid end state, and assertions there). There are no cycles, so that this is all there
- * is.
+ * Safety (assertions): no message is matched twice, and no receive matches two messages. A receive
+ * gets the first matching message of a source that is not matched yet, and a message goes to the
+ * first posted receive that it matches. At most SLOTS messages of a sender are unexpected at the
+ * receiver, at most CREDITS of them with their data. No more credits are returned than exist.
  *
- * Each guard below can be changed, and run.sh checks that this is detected:
+ * Termination (no invalid end state, and assertions in the end state): no message remains at its
+ * sender, at the receiver or on the way, and all slots and credits have been returned or are owed.
+ * The state space has no cycles, so no check of liveness is needed.
+ *
+ * Each of the following definitions changes a safeguard, which run.sh checks to be detected:
  *   -DHALF          slots are returned when half of all are owed, however many messages are
  *                   unexpected
  *   -DLATE          slots are returned when half of the free ones are owed, but not when another
  *                   message becomes unexpected
  *   -DNO_RETURN     slots are returned with PULLs only
- *   -DNO_SLOTS      a message is sent whether there is a slot or not
- *   -DEARLY         a slot is free when its message arrives instead of when it is received
- *   -DOVERTAKE      a message that finds a slot is sent, whatever waits before it
- *   -DSTAYS         a receive with an open source is not removed from the table
+ *   -DNO_SLOTS      a message is sent whether or not there is a slot
+ *   -DEARLY         a slot becomes free when its message arrives instead of when it is received
+ *   -DOVERTAKE      a message is sent as soon as there is a slot, before earlier ones that wait
+ *   -DSTAYS         a receive from any source is not removed from the table when it is matched
  *   -DEXACT         a receive with a narrower pattern precedes one that was posted before
- *   -DANY_KIND      a message is EAGER whether there is a credit or not
+ *   -DANY_KIND      a message is EAGER whether or not there is a credit
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -60,16 +61,16 @@ mtype = { EAGER, OFFER, PULL, DATA, CREDIT };
 #define NUMBER(s, m) ((s) * MESSAGES + (m))
 #define SOURCE(n) ((n) / MESSAGES)
 
-/* A message, by its number. */
+/* Messages, indexed by their numbers. */
 byte tag[ALL];
 mtype kind[ALL];   /* EAGER or OFFER */
-bool taken[ALL];   /* it is matched */
-bool arrived[ALL]; /* and its data have arrived */
-byte before[ALL];  /* unmatched earlier messages of the sender */
+bool taken[ALL];   /* the message is matched */
+bool arrived[ALL]; /* the message is matched, and its data have arrived */
+byte before[ALL];  /* number of earlier messages of the sender that are not matched */
 
 /* A sender: its struct myr_tagged_peer for the receiver. */
-byte called[SENDERS]; /* messages that its host has sent */
-byte left[SENDERS];   /* of which this many were sent to the wire */
+byte called[SENDERS]; /* number of messages for which the host has called send */
+byte left[SENDERS];   /* number of these that have left for the wire */
 byte slots[SENDERS], credits[SENDERS];
 
 /* The receiver: its struct myr_tagged_peer for each sender. */
@@ -78,10 +79,10 @@ byte owed_slots[SENDERS], owed_credits[SENDERS], waiting[SENDERS], stored[SENDER
 /* Its table: unexpected messages in order, and posted receives in order. */
 byte unexpected[ALL], nunexpected;
 byte source_of[AHEAD], tag_of[AHEAD], nposted;
-bool used[AHEAD]; /* it is matched */
-byte posted; /* receives posted so far: 0 to ALL */
+bool used[AHEAD]; /* the receive is matched */
+byte posted; /* number of receives posted so far: 0 to ALL */
 
-/* The ports. What goes back carries credits and slots. */
+/* The ports. Messages to the sender carry credits and slots. */
 chan there[SENDERS] = [2 * MESSAGES] of { mtype, byte };
 chan back[SENDERS] = [2 * MESSAGES + 1] of { mtype, byte, byte, byte };
 
@@ -94,10 +95,10 @@ chan back[SENDERS] = [2 * MESSAGES + 1] of { mtype, byte, byte, byte };
 #define ROOM(s) (slots[s] > 0)
 #endif
 
-/* ---- the receiver; each of these is one step, as one thread runs an endpoint ---- */
+/* ---- the receiver; each operation is one step, because one thread runs an endpoint ---- */
 
-byte i, j, n, s; /* of one step, 0 in between */
-byte found;      /* 1 and an index; 0: none */
+byte i, j, n, s; /* temporary variables of a step; 0 between two steps */
+byte found;      /* index + 1; 0: none */
 
 inline send_back(kind_, number)
 {
@@ -187,7 +188,7 @@ inline remove_message()
     unexpected[nunexpected] = 0
 }
 
-/* How much a receive leaves open: its class. */
+/* The class of a receive: which of its source and tag are wildcards. */
 #define CLASS(j) ((source_of[j] == OPEN) + 2 * (tag_of[j] == OPEN))
 
 /* Message `n` has arrived. */
@@ -216,7 +217,7 @@ inline arrive()
     :: found > 0 ->
         j = 0;
         do
-        :: j < found - 1 -> /* these were posted before */
+        :: j < found - 1 -> /* receives that were posted before */
             assert(!FITS(source_of[j], tag_of[j], n));
             j++
         :: else -> break
@@ -271,7 +272,8 @@ inline post(source_, tag_)
 
 #define CAN(source_, tag_, n_) \
     ((n_) < ALL && !taken[(n_) % ALL] && before[(n_) % ALL] < SLOTS && FITS(source_, tag_, (n_) % ALL))
-/* A receive with this pattern must get a message, whatever the ones posted before it get. */
+/* Returns whether a receive with this pattern must get a message, whichever messages the receives
+ * posted before it get. */
 #define MUST(source_, tag_) \
     (nposted < AHEAD && \
      CAN(source_, tag_, 0) + CAN(source_, tag_, 1) + CAN(source_, tag_, 2) + CAN(source_, tag_, 3) + \
@@ -354,7 +356,7 @@ proctype sender(byte me)
     byte number, more_credits, more_slots;
 end:
     do
-    /* The host sends a message: a short one, or a long or synchronous one. */
+    /* The host sends a message, either a short one, or one that is long or synchronous. */
     :: d_step {
         called[me] < MESSAGES && credits[me] > 0 ->
         kind[NUMBER(me, called[me])] = EAGER;
