@@ -3,7 +3,7 @@
 # `nethosts --kernel --shell`. $myrd is the daemon's program.
 # shellcheck shell=bash
 
-# The pid of a host's daemon: the one in its network namespace.
+# Prints the pid of a host's daemon, which is the one in the host's network namespace.
 daemon_of() { # HOST
     local network pid
     network=$("$NETHOSTS_RUN" "$1" readlink /proc/self/ns/net)
@@ -12,7 +12,7 @@ daemon_of() { # HOST
     done
 }
 
-# Kill it at once, and start another one after SECONDS to SECONDS + 1.
+# Kills the daemon immediately, and starts another one after SECONDS to SECONDS + 1.
 kill_daemon() { # HOST SECONDS
     local daemon
     daemon=$(daemon_of "$1")

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Play a job whose hosts' daemons of the kernel NIC are killed at moments that its program
-# determines (playing.py). Each kill adds a line to the file NICBARR_KILLED, if that is set.
+# Runs a job while the daemons of the kernel NIC on its hosts are killed and restarted, at random
+# moments that depend only on the contents of the program's file. If NICBARR_KILLED is set, each
+# kill adds a line to this file. playing.py calls this script.
 #
 #     nethosts --kernel --shell HOSTS PER-HOST killing.sh MPIRUN-ARGUMENT... --program FILE ...
 # shellcheck source=tests/programs/daemons.sh
@@ -14,7 +15,7 @@ done
 job=$!
 while sleep "0.0$((RANDOM % 100))" && kill -0 $job 2> /dev/null; do
     host=$((1 + RANDOM % NETHOSTS_HOSTS))
-    # sometimes for so long that new groups are given up
+    # The daemon is sometimes absent for so long that new groups cannot be set up with it.
     kill_daemon $host $((RANDOM % 10 == 0 ? 3 : 0)) || { echo "FAIL no daemon on host $host" && kill $job && exit 1; }
     [ -z "${NICBARR_KILLED-}" ] || echo "host $host" >> "$NICBARR_KILLED"
 done

@@ -1,32 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Random legal MPI programs, in hostile surroundings, each result checked.
+# Runs random legal MPI programs under adverse conditions and checks every result.
 #
 # Usage: tests/programs/run.sh SECONDS [SEED] [OPTION...]
 #   or:  tests/programs/run.sh play [--times N] [--plain] FILE...
 #   or:  tests/programs/run.sh [--tries N] shrink FILE...
 #   or:  tests/programs/run.sh draw FILE SEED [--length N] [--first N] [--flavour JSON] [--ours node|hosts]
 #
-# Plays programs for so long, or until --most of them have failed (1). Each has a
-# seed of its own, from SEED on. A program that fails is written to the directory
-# --keep, a file that `play` takes; with --shrink the least one that still fails
-# is beside it. The last lines say how many programs there were and of what.
-# `draw` writes a program that is to be played by other means (tests/component/drawn_common.sh).
+# The first form generates and runs programs for SECONDS, or until --most of them
+# have failed. Each program has a seed of its own, from SEED on. A program that
+# fails is written to a file in the directory --keep, which `play` runs again; with
+# --shrink the smallest version that still fails is written next to it (`shrink`
+# does this later). The last lines count the programs by their conditions and steps.
+# `draw` only writes a program, which other scripts run (tests/component/drawn_common.sh).
 #
-#     --keep DIRECTORY    where programs that fail go (.); before the other words
-#     --length N       steps of a program (60)
-#     --hosts WHICH    none, some, or soft, loss, kernel, killed: all on several
-#                      hosts (killed: the kernel NIC, whose daemons are killed)
+#     --keep DIRECTORY directory for programs that fail (.); must be the first option
+#     --length N       number of steps of a program (60)
+#     --hosts WHICH    which programs run on several hosts: none, some, or all of them
+#                      with one kind of network: soft, loss, kernel or killed (the
+#                      kernel NIC, whose daemons are killed)
 #     --messages WHICH which programs send messages between all pairs: none, some,
-#                      or btl, mtl, usual: all, carried by btl/myr, mtl/myr or Open
-#                      MPI's usual components
-#     --tame           no odd ranks, no caches, no hostile parameters
-#     --plain          without nicbarr: a failure is the generator's, or Open MPI's
-#     --most N         failures before it ends
-#     --shrink         shrink each failure
-#     --family WORD    other programs for the same seeds
+#                      or all of them by btl/myr (btl), by mtl/myr (mtl) or by Open
+#                      MPI's default components (usual)
+#     --tame           no ranks that differ, no tuning caches, no extreme parameters
+#     --plain          without nicbarr, so that a failure is a bug of the generator or
+#                      of Open MPI
+#     --most N         number of failures after which the run ends (1)
+#     --shrink         shrink each program that fails
+#     --family WORD    generate other programs from the same seeds
 #
-# A program hangs if no process gets further for NICBARR_PATIENCE seconds (60).
+# A program counts as hung if no process makes progress for NICBARR_PATIENCE seconds (60).
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/usage.sh
 . "$here/../../tools/usage.sh"

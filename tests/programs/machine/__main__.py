@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws, plays and shrinks random programs: see run.sh, which calls it."""
+"""Generates, runs and shrinks random programs; run.sh calls it and describes the options."""
 
 import argparse
 import collections
@@ -25,7 +25,7 @@ def report(seed, case, outcome, path):
 
 
 def what_carries(carrier, lot):
-    """What a program with messages may do over this carrier."""
+    """What a program with messages may do if these components carry them."""
     ours = "myr" in carrier.get("btl", "")
     alone = "mtl" in carrier or carrier.get("btl") == "myr,self"
     return {"truncated": "mtl" in carrier, "away": alone, "atomics": ours,
@@ -33,7 +33,7 @@ def what_carries(carrier, lot):
 
 
 def with_possible_spawns(steps, beyond):
-    """The steps with as many spawning ones as this Open MPI can do."""
+    """The steps without the `spawn` steps that this release of Open MPI cannot execute."""
     if RELEASE != 6 or "spawn-twice" in beyond:
         return steps
     spawns = [step for step in steps if step.kind == "spawn"]
@@ -48,7 +48,7 @@ def one_case(seed, options, caches):
     carrier = draw_messages(lot, options)
     if carrier is not None:
         if "pml" in carrier:
-            # Message buffers do not fit.
+            # The buffers of the messages do not fit into a small segment.
             around.mca.pop("coll_nicbarr_memory", None)
             around.odd = [odd for odd in around.odd if odd[1] != "OMPI_MCA_coll_nicbarr_memory"]
         around.mca |= carrier
@@ -74,7 +74,7 @@ def count(case, counts):
 
 
 def run(options):
-    """Plays programs until the time is over; returns 1 if one has failed."""
+    """Runs programs until the time is over, and returns 1 if one has failed."""
     caches, counts = Caches(options.scratch), collections.Counter()
     kinds, failed, played, seed = collections.Counter(), 0, 0, options.seed
     begin = time.monotonic()
@@ -149,7 +149,7 @@ def play_files(options):
     return 1 if failed else 0
 
 
-# The default of --flavour: what each Open MPI can do by itself.
+# The default of --flavour for `draw`: only features that all releases of Open MPI support.
 USUAL = {"collectives": ALL_COLLECTIVES, "hows": "bbi", "idup": False, "places": 8, "churn": True, "inter": False,
          "attr": False, "threads": False, "shifts": True, "layouts": True, "own": False, "large": True,
          "tiny": False, "delays": 0.1, "bursts": 20, "windows": False, "jobs": False} | CARRIED

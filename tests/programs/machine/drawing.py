@@ -21,8 +21,8 @@ ALGORITHMS = ("counter", "flags:64", "tree:2", "dissemination:1", "pairwise", "o
 SHARED = ("allreduce", "reduce", "allgather", "gather")
 
 
-# What carries messages, and parameters with which it reaches its limits.
-# (beside: messages by others, windows by btl/myr)
+# The components that carry messages, and parameters that make them reach their limits. With `beside` other components
+# carry messages, and btl/myr serves windows.
 CARRIERS = {"btl": {"pml": "ob1", "btl": "myr,self"}, "mtl": {"pml": "cm", "mtl": "myr", "osc": "pt2pt,sm,rdma"},
             "beside": {"pml": "ob1", "btl": "self,vader,tcp,myr" if RELEASE == 4 else "self,sm,tcp,myr"}, "usual": {}}
 NARROW = {
@@ -47,7 +47,7 @@ def draw_messages(lot, options):
 
 
 def forced(lot, several):
-    """Parameters that force choices."""
+    """Parameters that force algorithms."""
     mca = {}
     if lot.random() < 0.5:
         mca["coll_nicbarr_algorithm"] = lot.choice(ALGORITHMS[2:] if several else ALGORITHMS)
@@ -61,7 +61,7 @@ def forced(lot, several):
 
 
 def hosts_of(lot, options):
-    """(hosts, processes, network)"""
+    """Draws the number of hosts (0: no nethosts), the number of processes and the network."""
     wanted = options.hosts
     if wanted == "none" or (wanted == "some" and lot.random() < 0.6):
         return 0, lot.choice((2, 2, 3, 4, 4, 5, 8)), "soft"
@@ -91,8 +91,8 @@ def draw_surroundings(lot, options, caches):
         return around
     if lot.random() < 0.1:
         around.mca["coll_nicbarr_memory"] = "1"
-    # A component above nicbarr. (Plain 6.0.0rc2 crashes with this one and with coll/sync, and coll/xhc reduces pairs
-    # with gaps wrongly.)
+    # This enables coll/monitoring, which intercepts the calls of nicbarr. (6.0.0rc2 crashes with it and with coll/sync
+    # even without nicbarr, and its coll/xhc returns wrong reductions of pairs with gaps.)
     if lot.random() < 0.08 and RELEASE == 4:
         around.mca["pml_monitoring_enable"] = "1"
     if lot.random() < 0.3:
@@ -128,7 +128,7 @@ class Caches:
 
 
 def change(cache, lot):
-    """Makes any choice, and often Open MPI's own (the first), the best one, with a random confidence and age."""
+    """Makes a random candidate the best one, often the first, which is Open MPI, with a random confidence and age."""
     for line in cache[1:]:
         for one in line["measurements"][-1:]:
             one["confidence"] = lot.choice((0.99, 0.99, 0.5, 0.0))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plays a program under its conditions: the number of processes, hosts, parameters.
+"""Runs a program under its conditions, such as the numbers of processes and hosts, and parameters.
 
-A case is a file with both: lines that begin with @ are the conditions, the rest are steps (program.py).
+A case is a file with both. Lines that begin with @ are the conditions, and all other lines are steps (program.py):
 
     @np 4                          processes, on one node
-    @hosts 2 2 soft                instead: hosts, processes each, NIC (soft, loss, kernel, or killed: the kernel NIC
-                                   with daemons that are killed and started again)
+    @hosts 2 2 soft                instead: number of hosts, processes on each, and network: soft, loss (the soft NIC
+                                   over a bad network), kernel, or killed (the kernel NIC, whose daemons are killed
+                                   and restarted)
     @mca coll_nicbarr_tune_after 3
-    @odd 1 OMPI_MCA_coll ^nicbarr  the environment of one rank
+    @odd 1 OMPI_MCA_coll ^nicbarr  an environment variable that only rank 1 has
     @cache [...]                   the tuning cache at the start: a list of its lines (JSON)
-    @chosen openmpi                instead: the cache of a first run, in which this choice is made the best, with
-                                   confidence, wherever it was a candidate (caches name the machine)
+    @chosen openmpi                instead: the cache that a first run writes, changed so that this choice is the best
+                                   one with high confidence wherever it was a candidate. (A cache cannot be stored in
+                                   the file, because it contains properties of the machine.)
 """
 
 import copy
@@ -122,7 +124,7 @@ class Outcome:
         return self.kind not in ("ok", "skipped")
 
     def summary(self):
-        """One line about the failure, the same for failures of one kind."""
+        """Describes the failure in one line, which is the same for failures of the same kind."""
         for line in self.text.splitlines():
             if line.startswith("FAIL"):
                 return line
@@ -136,8 +138,8 @@ class Outcome:
 
 
 def without_han(components):
-    """A value of the parameter coll, or none, without coll/han, which serves several hosts since Open MPI 5.0. On these
-    MPI_Allgather of 5.0.7 and MPI_Gather of 6.0.0rc2 give wrong results or hang with it, with and without nicbarr."""
+    """The value of the parameter coll, changed to exclude coll/han, which serves several hosts since Open MPI 5.0. With
+    it MPI_Allgather of 5.0.7 and MPI_Gather of 6.0.0rc2 give wrong results or hang there, even without nicbarr."""
     if RELEASE == 4:
         return components
     return f"{components},han" if components else "^han"
@@ -151,8 +153,8 @@ def mpirun_arguments(around, program, board, cache):
         words += ["--mca", name, value] if value else []
     words += ["--mca", "coll_nicbarr_cache", cache]
     if "pml_monitoring_enable" in mca:
-        # coll/monitoring of 4.1.4 releases pointers that it has not initialized (with any other value of this
-        # variable it crashes in MPI_Comm_free, also without nicbarr). glibc fills memory with zeros then.
+        # coll/monitoring of 4.1.4 releases pointers that it has not initialized. With this value glibc fills allocated
+        # memory with zeros; with any other value the program crashes in MPI_Comm_free, even without nicbarr.
         words += ["-x", "MALLOC_PERTURB_=255"]
     if around.odd:
         words.append(os.path.join(HERE, "odd.sh"))
@@ -178,7 +180,7 @@ def environment(case):
     if case.surroundings.hosts:
         result.pop("OMPI_MCA_btl", None)
     elif "OMPI_MCA_btl" in result and any(step.kind == "spawn" or step.how == "port" for step in case.steps):
-        # Since Open MPI 5.0 processes of several jobs reach each other by tcp only.
+        # Since Open MPI 5.0 processes of different jobs reach each other only by btl/tcp.
         result |= {"OMPI_MCA_btl": result["OMPI_MCA_btl"] + ",tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
     return result
 
@@ -202,8 +204,8 @@ def stop(process):
 
 
 def speed():
-    """The share of a processor that a process gets while others run: at least a fifth, because the
-    scheduler gives each session its share, however many processes others have."""
+    """The share of a processor that a process gets while others run. It is at least a fifth, because the
+    scheduler divides time between sessions, regardless of the number of processes in each."""
     with open("/proc/loadavg") as file:
         running = int(file.read().split()[3].split("/")[0])
     processors = os.cpu_count() or 1
@@ -211,7 +213,7 @@ def speed():
 
 
 def watch(process, board):
-    """Wait until it ends (True) or makes no more progress (False)."""
+    """Waits until the process has ended (returns True) or makes no more progress (returns False)."""
     last, stalled, pause = None, 0.0, 0.02
     while True:
         begin = time.monotonic()
@@ -251,7 +253,7 @@ def verdict(process, ended, text):
 
 
 def with_choice(case):
-    """The case with a cache in which its choice is the best; None if nothing was measured."""
+    """The case with a cache in which the choice @chosen is the best one, or None if nothing was measured."""
     case = copy.deepcopy(case)
     chosen, case.surroundings.chosen = case.surroundings.chosen, None
     first = copy.deepcopy(case)
@@ -275,7 +277,7 @@ def with_choice(case):
 
 
 def play(case, keep=None):
-    """Plays a case; the tuning cache that it leaves is copied to the file `keep`."""
+    """Runs a case, and copies the tuning cache that it leaves to the file `keep`."""
     if case.surroundings.chosen is not None:
         case = with_choice(case)
         if case is None:

@@ -1,30 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random legal MPI programs: which steps there are, when they are legal, and how they are drawn.
 
-A program is a list of steps (player.c plays it, program.h has the format). Legal decides whether a
-step may follow the steps before it. So any part of a legal program can be made legal again by
-leaving out the steps that have become illegal, as the shrinker does.
+A program is a list of steps. player.c executes it, and program.h describes the format. The class Legal
+decides whether a step may follow the previous steps. Therefore any part of a legal program can be made
+legal by removing the steps that have become illegal, as the shrinker does.
 
-These steps are legal in MPI, but not drawn because plain Open MPI fails with them, 4.1 unless another release is named
-(`BROKEN_BELOW` has the words for --with):
+The following steps are legal in MPI, but are not drawn because Open MPI fails with them even without nicbarr; this
+applies to 4.1 unless another release is named. The words select them with --with (`BROKEN_BELOW`):
   idup-nonblocking  MPI_Comm_idup issues MPI_Iallreduce on the parent from within progress, in the
                     same sequence as the program's own non-blocking collectives there.
   idup-inter        MPI_Comm_idup on an intercommunicator hangs at times.
-  free-outstanding  MPI_Comm_free while a non-blocking collective is outstanding: coll/libnbc plays
-                    it on a freed communicator, and crashes.
+  free-outstanding  MPI_Comm_free while a non-blocking collective is outstanding: coll/libnbc
+                    executes it on a freed communicator, and crashes.
   persistent-freed  MPI_Type_free of the type of a persistent collective: the next start crashes.
-  reduce-bottom     MPI_Reduce takes MPI_BOTTOM as a null buffer: the result is lost. So does MPI_Allreduce on an
-                    intercommunicator, which also overwrites the send buffer.
+  reduce-bottom     MPI_Reduce treats MPI_BOTTOM as a null pointer, so that the result is lost. MPI_Allreduce on an
+                    intercommunicator does the same, and also overwrites the send buffer.
   nonblocking-negative  A non-blocking reduction of a type with a negative lower bound writes before
                     its memory.
-  inter-nonblocking  MPI_Ibarrier on an intercommunicator may end before all of the other group have
-                    entered it; many outstanding MPI_Ireduce hang there. (None is nicbarr's.)
+  inter-nonblocking  MPI_Ibarrier on an intercommunicator may end before all processes of the other
+                    group have entered it; many outstanding MPI_Ireduce hang there. (nicbarr does not
+                    serve intercommunicators.)
   create-group-attributes  MPI_Comm_create_group calls the copy callbacks of attributes.
   window-hosts      MPI_Win_allocate fails between hosts with TCP only (osc/pt2pt and osc/rdma).
   window-parts      MPI_Win_allocate by several parts of a communicator at a time fails at times.
-  window-alone      MPI_Win_create_dynamic fails on a communicator of one process, as osc/sm selects itself there.
-  window-uneven     osc/rdma takes the memory of one process for that of another, on a communicator whose
-                    processes are not evenly distributed among three or more nodes (mended in 4.1.5).
+  window-alone      MPI_Win_create_dynamic fails on a communicator of one process, because osc/sm selects
+                    itself there.
+  window-uneven     osc/rdma confuses the memory of two processes, on a communicator whose processes are
+                    not evenly distributed among three or more nodes (corrected in 4.1.5).
   mixed             A part of a pair or structure with gaps is lost if a packet, or a piece of a process's
                     own block, ends within it.
   create-group-idup  MPI_Comm_create_group and an outstanding MPI_Comm_idup deadlock at times, as both
@@ -34,14 +36,15 @@ These steps are legal in MPI, but not drawn because plain Open MPI fails with th
   spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init if Open MPI
                     chooses the hosts.
   disconnect-jobs   MPI_Comm_disconnect hangs for communicators made of one that spans several jobs.
-  jobs-outstanding  MPI_Comm_spawn, MPI_Comm_disconnect and connecting through a port make no progress, which
-                    outstanding messages to a process that is in them may need.
+  jobs-outstanding  MPI_Comm_spawn, MPI_Comm_disconnect and connecting through a port while messages to the
+                    calling process are outstanding, which may need progress: these calls make none.
   spawn-twice       (6.0.0rc2) If a program has called MPI_Comm_spawn several times, collectives among the
                     jobs hang at times, or fail with MPI_ERR_PROC_FAILED although all processes live.
   threads           (6.0.0rc2) If threads of a process communicate at the same time, MPI_Wait and Open MPI's
                     own collectives hang at times.
 
-What nicbarr promises beyond MPI is drawn where nicbarr plays everything (`ours`: node or hosts):
+Some steps rely on guarantees that nicbarr gives beyond MPI. They are drawn only if nicbarr executes all collectives
+(`ours`: node or hosts):
   bits              Sums of rounded numbers are combined in one order.
   kept              Types and operations of small persistent requests may be freed at once, and their
                     communicator before they are started, or while barriers are outstanding.
@@ -83,19 +86,20 @@ TYPES = {
 }
 MIXED = [name for name, (_, ops) in TYPES.items() if ops == LOCATED] + ["a-structure-with-gaps"]
 ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE", "MPI_C_DOUBLE_COMPLEX", "MPI_COMPLEX")
-# The longest reductions that are combined in order: non-blocking or between hosts, and blocking ones on one node;
-# the longest persistent requests that are kept (all bytes), and the most processes with `ours`.
+# For `ours`: the longest reductions that are combined in order, first those that are non-blocking or between hosts and
+# then blocking ones on one node; the longest persistent requests that are kept (all in bytes); and the maximum number
+# of processes.
 IN_ORDER, IN_ORDER_HERE, KEPT, MOST_RANKS = 1024, 1 << 20, 512, 17
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
-# Bytes at which something changes: chunks, blocks, pieces, limits, size classes.
+# Sizes (in bytes) at which the behaviour changes: chunks, blocks, segments, limits and size classes.
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 4592, 16256, 21744, 32768, 65536, 131072, 262144, 1 << 20)
 WINDOW_TYPES = ("MPI_BYTE", "MPI_DOUBLE", "MPI_FLOAT", "MPI_INT", "MPI_INT8_T", "MPI_LONG", "MPI_SHORT", "MPI_UINT64_T")
-# What programs with messages and windows do, as far as their carrier can. ob1 of Open MPI 4.1 writes truncated messages
-# beyond the buffer. Over btl/vader MPI_Accumulate gives wrong results, and MPI_Compare_and_swap crashes. Over
-# btl/vader, messages that a process that is `away` does not receive delay those to others. `blind` processes may not
-# read each other's memory, which btl/vader does not survive.
+# Features of programs with messages and windows that not all components support. ob1 of Open MPI 4.1 writes truncated
+# messages beyond the buffer (`truncated`). With btl/vader MPI_Accumulate gives wrong results, and MPI_Compare_and_swap
+# crashes (`atomics`); messages that a process which makes no calls does not receive delay those to others (`away`); and
+# processes that may not read each other's memory crash (`blind`).
 CARRIED = {"messages": False, "truncated": False, "away": False, "atomics": False, "blind": False}
-# Bytes of a message, and messages of a pair: a step is to take less than a second.
+# Size of a message in bytes, and number of messages of a pair of processes, such that a step takes less than a second.
 MESSAGES = ((0, 400), (200, 400), (1000, 400), (5000, 300), (20000, 60), (70000, 10), (300000, 4))
 
 
@@ -125,9 +129,10 @@ class Legal:
 
     def __init__(self, beyond=()):
         self.beyond = beyond  # of BROKEN_BELOW
-        # "whole": all processes of the job are members. "jobs": its processes are of one job (0), of several
-        # jobs that have connected to create it (1), or it was made of such a communicator (2). "parts": the
-        # place may hold several communicators. "hints": it, or one that it was made of, has restrictions on messages.
+        # The communicator of each place. "whole": all processes of the job are members. "jobs": its processes belong to
+        # one job (0), or to several jobs that have connected to create it (1); or it was derived from such a
+        # communicator (2). "parts": the place may hold several communicators. "hints": it, or one that it was derived
+        # from, has info hints that restrict the use of messages.
         self.places = {0: {"inter": False, "attr": False, "idup": None, "whole": True, "parts": False, "jobs": 0,
                            "hints": False}}
         self.requests = {}  # number: {"c", "kind": i, p, idup, shift or messages, "active"}
@@ -147,8 +152,8 @@ class Legal:
             request = self.requests.get(step.r)
             return request is not None and request["c"] == step.c and request["kind"] in ("i", "shift", "messages")
         if step.kind in ("dup", "split"):
-            # (Open MPI 4.1 assigns numbers to children of communicators with lower numbers first, and waits for
-            # them. Processes that share only some of the parents deadlock.)
+            # Open MPI 4.1 assigns numbers first to children of communicators with lower numbers, and waits for them.
+            # Therefore processes that share only some of the parents would deadlock.
             return step.d % self.threads == step.c % self.threads and self.places[step.c]["whole"]
         if step.kind == "shift":
             return step.r % self.threads == step.c % self.threads
@@ -157,7 +162,7 @@ class Legal:
         return step.kind in ("free", "pause", "exchange")
 
     def take(self, step):
-        """Whether the step is legal now; if so, update the state."""
+        """Returns whether the step is legal now, and updates the state if it is."""
         if self.threads and not self._threaded(step):
             return False
         return getattr(self, "_" + step.kind)(step)
@@ -233,8 +238,8 @@ class Legal:
         return True
 
     def _messages(self, s):
-        """A receive with MPI_ANY_TAG must not get a message of another step, a process must not stay away while others
-        need it, and a process has one buffer for MPI_Bsend."""
+        """Returns whether a step `messages` is legal. A receive with MPI_ANY_TAG must not get a message of another step,
+        no process may stop making MPI calls while others need it, and a process has one buffer for MPI_Bsend."""
         if s.c not in self.places or self.places[s.c]["hints"]:
             return False
         any_tag = "t" in (s.wild or "") or "b" in (s.wild or "")
@@ -389,7 +394,7 @@ class Generator:
         self.ours = ours
 
     def _draw_flavour(self):
-        """What this program does more often than others; many programs do little else."""
+        """Draws what this program does more often than others. Many programs do little else."""
         lot = self.lot
         some = lot.sample(ALL_COLLECTIVES, lot.choice((1, 1, 2, 3, 7)))
         return {
@@ -413,7 +418,7 @@ class Generator:
         }
 
     def draw(self, first=0):
-        """first: how often each collective is called on MPI_COMM_WORLD at the start."""
+        """Draws the steps. At the start each collective is called `first` times on MPI_COMM_WORLD."""
         if self.flavour["blind"]:
             self._add("blind")
         for what in ALL_COLLECTIVES if first else ():
@@ -480,12 +485,12 @@ class Generator:
         lot = self.lot
         if not self.flavour["layouts"] or lot.random() < 0.3:
             return
-        # (Open MPI's own segments differ if counts of one signature differ.)
+        # If ranks pass different counts of one signature, Open MPI's segments of long messages do not match.
         same = "cw" if n * size > 1024 else "xcw"
         whole = "PGNRVA" if n <= 3000 else "PGN"
         if what in REDUCTIONS:
             if words["type"] == MAP:
-                # (Open MPI's own ring frees a wrong address if a bound is negative.)
+                # Open MPI's ring algorithm frees a wrong address if a lower bound is negative.
                 not_for = ("A" if what == "reduce" else "") + ("N" if n * size > 2048 else "")
                 words["send"] = lot.choice([letter for letter in whole if letter not in not_for])
             return
@@ -539,7 +544,8 @@ class Generator:
         self._layouts(words, what, words["n"], size)
 
     def _ours(self, words, what, how):
-        """There is no promise for MPI_Ireduce between hosts, longer vectors, and intercommunicators."""
+        """Adds words that rely on guarantees of nicbarr. There are none for MPI_Ireduce between hosts, longer vectors, and
+        intercommunicators."""
         lot, here = self.lot, self.ours == "node"
         reduces, own = what in REDUCTIONS, words.get("op") in OWN
         bytes_ = words.get("n", 1) * TYPES[words["type"]][0] if "type" in words else 1
@@ -697,7 +703,7 @@ class Generator:
                       n=self.lot.choice((0, 1, 8, 100, 5000, 100000)))
 
     def _draw_messages(self, place=None, late=False):
-        """late: many messages, which a process receives late."""
+        """Draws a step `messages`. If `late` is set, it has many messages, which a process receives late."""
         lot, threaded = self.lot, self.state.threads
         bytes_, times = lot.choice(MESSAGES[2:5] if late else MESSAGES)
         type_ = lot.choice(("MPI_BYTE", "MPI_BYTE", "MPI_INT", "MPI_DOUBLE", "MPI_SHORT"))
@@ -718,7 +724,7 @@ class Generator:
         if self.flavour["away"] and words["how"] == "b" and not threaded and lot.random() < 0.4:
             words |= {"away": lot.choice((2, 3, 4, -3, -4)), "times": times}
         if self.flavour["truncated"] and words["how"] == "b" and lot.random() < 0.3:
-            # (With pml/cm of Open MPI 4.1 persistent receives complete without the error.)
+            # With pml/cm of Open MPI 4.1, persistent receives complete without MPI_ERR_TRUNCATE.
             words |= {"short": 1, "calls": words["calls"].replace("p", "i")}
         if late or lot.random() < 0.4:
             words["slow"] = lot.choice((-2, 0, 1, 2))
@@ -785,6 +791,6 @@ class Generator:
             self._collective(lot.choice("bbi"), place)
 
     def _warm_up(self):
-        """Some calls first, so that choices are made when the program begins."""
+        """Adds some calls, so that algorithms are already chosen when the program continues."""
         for _ in range(self.lot.randint(0, 3)):
             self._collective("b", 0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shrinks a failing case: the fewest steps, processes and conditions.
+"""Shrinks a failing case to fewer steps, processes and conditions.
 
-A candidate fails if one of `tries` runs of it does, as many failures depend on timing. Any failure
-counts, not only one with the same message, as a wrong sum may become a hang. But plain Open MPI
-must be able to play the result, which is checked at the end.
+A smaller case counts as failing if one of `tries` runs fails, because many failures depend on timing. Any
+failure counts, not only one with the same message, because a wrong sum may become a hang. At the end
+__main__.py checks that the result passes with plain Open MPI.
 """
 
 import copy
