@@ -18,9 +18,9 @@ fi
 
 export PMIX_MCA_mca_base_component_path=: # like env.sh
 export OMPI_MCA_mca_base_component_show_load_errors=1
-# The user's own files are neither read nor written.
+# The user's own configuration and cache are neither read nor written.
 export OMPI_MCA_coll_nicbarr_cache=none
-# Tests are short jobs, and are to measure nevertheless.
+# Test jobs are short, so they could not measure anything within the default share of their time.
 export OMPI_MCA_coll_nicbarr_tune_share=100
 # Options for mpirun that make each process read the tuning cache at once instead of in a thread, so that timing does
 # not decide when it is known.
@@ -29,7 +29,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME=$scratch/cache
 
-# The component of the build, not an installed one.
+# Jobs use the component of the build directory instead of an installed one.
 mkdir "$scratch/components"
 ln -s "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so" "$scratch/components/"
 export OMPI_MCA_mca_base_component_path=$scratch/components:SYSTEM_DEFAULT
@@ -38,7 +38,7 @@ programs=$builddir/tests/mpi
 failed=0
 passed=0
 
-# Run a job under a watchdog, which only serves for hangs; its output goes to $scratch/out.
+# Runs a job whose output goes to $scratch/out. The watchdog only ends jobs that hang.
 job() { # PROCESSES [MPIRUN-OPTION...] PROGRAM [ARGUMENT...]
     local processes=$1
     shift
@@ -56,7 +56,7 @@ verdict() { # STATUS NAME
     fi
 }
 
-# check NAME COMMAND...: does the command succeed?
+# check NAME COMMAND...: runs the command, and records whether it succeeds.
 check() {
     local name=$1
     shift
@@ -65,18 +65,18 @@ check() {
 }
 
 said() { grep -q -- "$1" "$scratch/out"; }
-said_before() { # both, in this order
+said_before() { # PATTERN PATTERN: both occur, the first one earlier
     awk -v what="$1" -v other="$2" '!a && $0 ~ what { a = NR } !b && $0 ~ other { b = NR }
         END { exit !(a && b && a < b) }' "$scratch/out"
 }
 said_once() { [ "$(grep -c -- "$1" "$scratch/out")" = 1 ]; }
-# For no communicator is it reported twice that its barriers are left to Open MPI.
+# Succeeds unless the message that barriers are left to Open MPI was printed twice for a communicator.
 told_once() { [ -z "$(grep -o "barriers on .* are left to Open MPI" "$scratch/out" | sort | uniq -d)" ]; }
 silent() { ! said "nicbarr:"; }
 
-# The component, changed by a command of sed, to standard output.
+# Writes the component, changed by a command of sed, to standard output.
 changed_component() { LC_ALL=C sed "$1" "$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so"; }
-# Changes the format that it publishes (NICBARR_HELLO_FORMAT), whatever its number is.
+# The command that changes the component's format of hellos (NICBARR_HELLO_FORMAT), whatever its number is.
 to_another_format='s/.\x00BN/\xee\x00BN/g'
 
 . "$srcdir/tests/rewrite_cache.sh"

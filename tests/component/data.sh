@@ -25,7 +25,7 @@ played_by() { # ALLREDUCE REDUCE BCAST GATHERINGS SCATTER
         "--mca coll_nicbarr_allgather $4 --mca coll_nicbarr_gather $4" \
         "--mca coll_nicbarr_scatter $5"
 }
-# Long vectors, whose parts are combined by different processes: more than a wide slot, a large one, and two of them.
+# Long vectors, of which each process combines a part: they exceed a wide slot, a large slot, and two large slots.
 written long_in_order < <(for n in 514 2719 5000 20000; do
     printf "$n coll how=b c=0 type=MPI_DOUBLE op=MPI_SUM bits=1 n=$n what=%s\n" allreduce \
         "allreduce users=1" "allreduce inplace=1" "reduce root=1"
@@ -37,26 +37,26 @@ read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
 passes() { job "$@" && said "^ok"; }
 
-# ---- nicbarr's from the first call on, in the promised order
+# ---- collectives of nicbarr from the first call on, combined in the guaranteed order
 
 for processes in 1 2 3 4 5 6 7 8 12 16 17; do
-    check "$processes processes, bit by bit" passes "$processes" "${ours[@]}" "${in_order[@]}"
-    check "long vectors" passes "$processes" "${ours[@]}" "${long_in_order[@]}"
-    check "operations of the program" passes "$processes" "${ours[@]}" "${operations[@]}"
-    check "persistent collectives" passes "$processes" "${ours[@]}" "${persistent_kept[@]}"
+    check "random programs, $processes processes: results are correct bit by bit" passes "$processes" "${ours[@]}" "${in_order[@]}"
+    check "long vectors, $processes processes" passes "$processes" "${ours[@]}" "${long_in_order[@]}"
+    check "user-defined operations, $processes processes" passes "$processes" "${ours[@]}" "${operations[@]}"
+    check "persistent collectives, $processes processes" passes "$processes" "${ours[@]}" "${persistent_kept[@]}"
 done
 for processes in 2 3 4 9; do
-    check "$processes processes, threads with separate communicators" passes "$processes" "${ours[@]}" "${threads[@]}"
+    check "$processes processes with threads that use separate communicators" passes "$processes" "${ours[@]}" "${threads[@]}"
 done
-check "operations of the program in threads, protected by a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
-check "... chosen by tuning" passes 4 "${soon[@]}" "${operations[@]}"
+check "user-defined operations in threads, which acquire a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
+check "user-defined operations, algorithms chosen by tuning" passes 4 "${soon[@]}" "${operations[@]}"
 
 # ---- persistent collectives
 
-check "persistent collectives, without a forced choice" passes 4 "${soon[@]}" "${persistent[@]}"
-check "... by Open MPI" passes 3 "${own[@]}" "${persistent[@]}"
-# In each turn it makes some of each collective, starts them and frees them. (Open MPI's own persistent collectives
-# do not survive the freeing of their type and operation.)
+check "persistent collectives, algorithms chosen by tuning" passes 4 "${soon[@]}" "${persistent[@]}"
+check "persistent collectives executed by Open MPI" passes 3 "${own[@]}" "${persistent[@]}"
+# In each turn the program creates some requests of each collective, starts them twice and frees them. With the word
+# `kept=1` it frees their types and operations earlier, which Open MPI's own persistent collectives do not survive.
 made() { # TURNS TIMES WORDS COLLECTIVE...
     local turn what
     for turn in $(seq "$1"); do
@@ -68,26 +68,26 @@ made() { # TURNS TIMES WORDS COLLECTIVE...
 }
 written many_made < <(made 200 2 \
     "type=two-numbers-of-a-user op=composition-of-maps send=G recv=G kept=1" allreduce reduce bcast allgather gather scatter)
-check "... return their memory" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${many_made[@]}"
+check "persistent collectives that are freed return their memory" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 2 "${many_made[@]}"
 written crowd < <(made 20 300 "type=MPI_INT op=MPI_MAX" allreduce)
-check "... without memory for all of them" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${crowd[@]}"
+check "more persistent collectives than fit into the shared memory" passes 4 "${ours[@]}" --mca coll_nicbarr_memory 1 "${crowd[@]}"
 unsaid() { ! said "$1"; }
-check "... but memory for everything else" unsaid "left to Open MPI"
+check "these leave enough memory for all other collectives" unsaid "left to Open MPI"
 
-# ---- chosen by measurement, and Open MPI's own
+# ---- algorithms chosen by tuning, and collectives of Open MPI
 
 for processes in 2 3 4 7; do
-    check "$processes processes, chosen by tuning" passes "$processes" "${soon[@]}" \
+    check "random programs, $processes processes, algorithms chosen by tuning" passes "$processes" "${soon[@]}" \
         --mca coll_nicbarr_verbose 1 "${data[@]}"
     for call in "MPI_Allreduce up to" "MPI_Reduce.* up to" "MPI_Bcast.* up to" "MPI_Bcast.* up to [0-9]\{5,\}" \
         "MPI_Allgather up to" "MPI_Gather.* up to" "MPI_Scatter.* up to" "MPI_Scatter.* up to [0-9]\{5,\}"; do
-        check "$call ... was measured" said "$call .* (measured"
+        check "a message reports the measurement of $call ..., $processes processes" said "$call .* (measured"
     done
 done
-check "threads, chosen by tuning" passes 2 "${soon[@]}" "${any_threads[@]}"
-check "all collectives by Open MPI" passes 4 "${own[@]}" "${data[@]}"
-check "bit by bit, bound to CPUs" passes 5 "${ours[@]}" --bind-to core:overload-allowed "${in_order[@]}"
-check "bit by bit, with a different barrier algorithm" passes 5 "${ours[@]}" --mca coll_nicbarr_algorithm tree:4 "${in_order[@]}"
+check "threads, algorithms chosen by tuning" passes 2 "${soon[@]}" "${any_threads[@]}"
+check "all collectives are left to Open MPI" passes 4 "${own[@]}" "${data[@]}"
+check "processes are bound to CPUs: results are correct bit by bit" passes 5 "${ours[@]}" --bind-to core:overload-allowed "${in_order[@]}"
+check "a different barrier algorithm: results are correct bit by bit" passes 5 "${ours[@]}" --mca coll_nicbarr_algorithm tree:4 "${in_order[@]}"
 
 # ---- erroneous programs
 
@@ -96,7 +96,7 @@ check "a root that sends a different number of bytes than a rank expects" passes
 
 # ---- late processes
 
-# Each rank in turn is stopped for a while, wherever it is.
+# Stops each rank in turn for a while, at an arbitrary point of the program.
 stopped() {
     local until=$scratch/until rank ranks job
     rm -f "$until"
@@ -109,26 +109,26 @@ stopped() {
     for rank in "${ranks[@]}"; do
         kill -STOP "$rank" || return 1
         until grep -q "^State:.*T (stopped)" "/proc/$rank/status"; do sleep 0.01; done
-        sleep 0.2 # lets the others run ahead as far as they may; the test passes without it, too
+        sleep 0.2 # lets the others run ahead as far as possible; the verdict does not depend on it
         kill -CONT "$rank" || return 1
     done
     touch "$until"
     wait "$job" && said "^ok"
 }
-check "a process is stopped and continued" stopped
+check "each process in turn is stopped and continued" stopped
 export MPIRUN="mpirun ${ours[*]}"
 check "processes are killed at arbitrary times" env MODES=data NPS="2 5" bash -c \
     "'$srcdir/tests/mpi/run_killed.sh' '$programs/killed' $((3 * longer)) > '$scratch/out' 2>&1"
 
-# ---- no memory for it
+# ---- too little shared memory for collectives with data
 
 no_room() { # COLLECTIVE
     said_once "nicbarr: $1 on .* is left to Open MPI: .*coll_nicbarr_memory" &&
-        said_once "nicbarr: MPI_[A-Za-z]* on .* is left to Open MPI" && told_once # (that is of barriers)
+        said_once "nicbarr: MPI_[A-Za-z]* on .* is left to Open MPI" && told_once # the latter for barriers
 }
 no_pieces() { said_once "nicbarr: MPI_[BS][a-z]* of more than 512 bytes on .* is left to Open MPI: half of .*coll_nicbarr_memory"; }
 crowded=(--mca coll_nicbarr_memory 1)
-# COUNT communicators, and one of each collective on them.
+# Writes a program that creates COUNT communicators and calls each collective once on each of them.
 dups() { # COUNT
     local i what
     for i in $(seq "$1"); do
@@ -148,14 +148,14 @@ for ways in "MPI_Allreduce exchange openmpi openmpi openmpi openmpi" "MPI_Reduce
     # shellcheck disable=SC2086 # words
     set -- $ways
     # shellcheck disable=SC2046
-    check "not enough memory for all $1" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${many[@]}"
-    check "a message reports the lack of memory once" no_room "$1"
+    check "not enough memory for $1 on all communicators" passes 4 "${crowded[@]}" $(played_by "${@:2}") "${many[@]}"
+    check "one message reports the lack of memory for $1" no_room "$1"
 done
 check "a message reports the lack of memory for large broadcasts" no_pieces
 check "enough memory for large broadcasts on some communicators only" passes 4 --mca coll_nicbarr_memory 6 "${ours[@]}" "${some[@]}"
 check "a message reports the communicators without large broadcasts" no_pieces
 
-# Sums of 2 KiB, of which those on the last communicators find no memory for large slots.
+# Writes a program with sums of 2 KiB on COUNT communicators, the last of which find no memory for large slots.
 sums() { # COUNT
     local i
     for i in $(seq "$1"); do
@@ -165,14 +165,14 @@ sums() { # COUNT
     done
 }
 written many_sums < <(sums 100)
-check "not enough memory for the large slots of all sums" passes 4 --mca coll_nicbarr_memory 4 --mca coll_nicbarr_verbose 1 "${ours[@]}" \
+check "not enough memory for the large slots of sums on all communicators" passes 4 --mca coll_nicbarr_memory 4 --mca coll_nicbarr_verbose 1 "${ours[@]}" \
     "${many_sums[@]}"
 carried() { grep -c "MPI_$1 up to [0-9]* bytes on .*exchange" "$scratch/out"; }
 some_carried() { [ "$(carried Allreduce)" -gt 0 ] && [ "$(carried Allreduce)" -lt 100 ]; }
-check "Open MPI executes the others, because many small slots would be slower" some_carried
-check "contributions to allgathers fit into few small slots" [ "$(carried Allgather)" = 100 ]
+check "nicbarr executes the sums with large slots only, and Open MPI the others" some_carried
+check "nicbarr executes all allgathers, whose contributions fit into few small slots" [ "$(carried Allgather)" = 100 ]
 
-# ---- the test itself: Open MPI's own functions combine in another order
+# ---- the test itself must detect another order of combination, such as that of Open MPI
 
 other_bits() { ! passes 5 "${own[@]}" "${in_order[@]}" && said "FAIL.*the result"; }
 check "a different order of combination is detected" other_bits

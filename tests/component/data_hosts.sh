@@ -29,43 +29,43 @@ handed_on() { carried "$@" Bcast Scatter; } # HOSTS SCHEDULE@NIC
 
 did() { grep -qE "^switch: .* $1 [1-9]" "$scratch/out"; }
 
-# ---- nicbarr's from the first call on
+# ---- collectives of nicbarr from the first call on
 
-# If broadcasts cannot follow the messages of a forced schedule, theirs is measured.
+# If the forced schedule is not suitable for broadcasts, tuning chooses a schedule for them.
 for game in "2 1 pairwise" "3 2 tree:2" "4 1 dissemination:1" "2 3 dissemination:1" "5 1 dissemination:4" \
     "4 2 dissemination:2"; do
     # shellcheck disable=SC2086 # words
     set -- $game
-    check "$1 hosts with $2 processes each, $3, bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
+    check "random programs, $1 hosts with $2 processes each, $3: results are correct bit by bit" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${data[@]}"
     check "the NICs execute the collectives" carried "$1" "$3@soft" Allreduce Reduce Allgather Gather
     case $3 in
-        dissemination*) check "they hand broadcasts on" handed_on "$1" "$3@soft" ;;
-        *) check "they hand broadcasts on" handed_on "$1" "dissemination:[0-9]@soft" ;;
+        dissemination*) check "the NICs forward broadcasts" handed_on "$1" "$3@soft" ;;
+        *) check "the NICs forward broadcasts" handed_on "$1" "dissemination:[0-9]@soft" ;;
     esac
 done
-# One process combines, and the results come back in a broadcast.
+# With `rooted` one process combines all contributions, and a broadcast returns the result.
 rooted=(--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft --mca coll_nicbarr_allreduce rooted
     --mca coll_nicbarr_reduce exchange)
 for game in "2 3" "4 1" "3 2 --loss 10 --duplicate 5 --reorder 10 --seed $seed"; do
     # shellcheck disable=SC2086 # words
     set -- $game
-    check "one process of $1 hosts with $2 each combines ${3+over a bad network}" on_hosts "${@:3}" "$1" "$2" \
+    check "one process combines for all, $1 hosts with $2 processes each${3+, over a bad network}" on_hosts "${@:3}" "$1" "$2" \
         "${rooted[@]}" "${data[@]}"
-    check "the NICs broadcast the result to all" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
-    check "... of persistent ones" on_hosts "${@:3}" "$1" "$2" "${rooted[@]}" --mca coll_nicbarr_bcast ring \
+    check "a NIC broadcast returns the results of MPI_Allreduce" said "MPI_Allreduce up to .* on $1 nodes: rooted:$(($1 - 1))@soft (parameter"
+    check "one process combines for all, persistent collectives" on_hosts "${@:3}" "$1" "$2" "${rooted[@]}" --mca coll_nicbarr_bcast ring \
         "${persistent[@]}"
 done
 for kind in "" --persistent; do
     # shellcheck disable=SC2086 # nothing or a word
-    check "the result of MPI_Iallreduce is returned by a broadcast ${kind:+($kind)}" on_hosts 2 2 "${rooted[@]}" \
+    check "a NIC broadcast returns the results of MPI_Iallreduce${kind:+ ($kind)}" on_hosts 2 2 "${rooted[@]}" \
         "$programs/pvars" --iallreduce --done $kind
 done
-# Types of any layout, which may differ between processes.
-check "operations of the program" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${operations[@]}"
-check "... combined by one process" on_hosts 3 1 "${rooted[@]}" "${operations[@]}"
-check "MPI_Ibcast" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
-check "MPI_Bcast_init" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
+# The types have any layout, which may differ between processes.
+check "user-defined operations" on_hosts 2 3 "${ours[@]}" --mca coll_nicbarr_algorithm pairwise "${operations[@]}"
+check "user-defined operations, one process combines for all" on_hosts 3 1 "${rooted[@]}" "${operations[@]}"
+check "the NICs execute MPI_Ibcast" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --done
+check "the NICs execute persistent broadcasts" on_hosts 2 2 "${ours[@]}" "$programs/pvars" --ibcast --persistent --done
 # Rank 0 makes no call of MPI until the others have finished.
 computing() { # NETHOSTS-ARGUMENT...
     rm -rf "$scratch/directory"
@@ -84,9 +84,9 @@ for game in "2 1 pairwise" "3 2 dissemination:1"; do
     check "persistent collectives, $1 hosts with $2 processes each, $3" on_hosts "$1" "$2" "${ours[@]}" \
         --mca coll_nicbarr_algorithm "$3" "${persistent[@]}"
 done
-check "persistent collectives, chosen by tuning" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "${any_persistent[@]}"
-check "the choice is made immediately" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
-check "chosen by tuning" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
+check "persistent collectives, algorithms chosen by tuning" on_hosts 2 1 --mca coll_nicbarr_verbose 1 "${any_persistent[@]}"
+check "the algorithm of a persistent collective is measured when it is created" said "MPI_Allreduce up to .*, 2 processes on 2 nodes: .* (measured, "
+check "random programs, algorithms chosen by tuning" on_hosts 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 \
     --mca coll_nicbarr_report "$scratch/report" "${any[@]}"
 for call in MPI_Allreduce MPI_Allgather MPI_Bcast MPI_Scatter; do
     check "a message reports the measurement of $call" said "$call.* up to .*, 3 processes on 3 nodes: .* (measured, "
@@ -99,7 +99,7 @@ to_roots() { # OPERATION OPTION...
 }
 unsaid() { ! said "$1"; }
 for operation in Reduce Gather; do
-    check "MPI_$operation with a rotating root" to_roots "${operation,}"
+    check "MPI_$operation with a root that changes" to_roots "${operation,}"
     if is_open_mpi 5; then # nicbarr_may_replace_rooted()
         check "MPI_$operation is left to Open MPI 5.0" unsaid "MPI_$operation "
     else
@@ -108,9 +108,9 @@ for operation in Reduce Gather; do
     check "MPI_$operation with a fixed root" to_roots "${operation,}" --root 1
     check "MPI_$operation is left to Open MPI" unsaid "MPI_$operation "
 done
-check "a small budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
+check "a program with a small tuning budget" on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 0 \
     --mca coll_nicbarr_tune_budget 1 "$programs/short_job" --allreduces 5000
-check "tuning continues until the class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
+check "tuning with a small budget continues until the size class is decided" said_before "MPI_Allreduce up to 8 bytes on MPI_COMM_WORLD, .*measured, " \
     "MPI_Barrier on MPI_COMM_WORLD"
 with_cache() { # with a large budget, so that the cache is written
     on_hosts 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 5 --mca coll_nicbarr_tune_budget 2000 \
@@ -129,13 +129,13 @@ check "a later job reads that cache" with_cache "$cache.own" --mca coll_nicbarr_
 check "the later job uses Open MPI and reports it" said "MPI_Bcast.* up to .*: openmpi (cache"
 readable() { "$builddir/tools/nicbarr" report "$scratch/report" > "$scratch/text"; }
 check "nicbarr report can read the report" readable
-# The choice is eventually measured again, whatever the cache contains.
+# Whichever choice the cache contains, the job eventually measures it again.
 watched() { # FROM CHOICE NETHOSTS-ARGUMENT...
     rewrite_cache "$1" "$1.watched" 0.99 "$2"
     on_hosts "${@:3}" "${at_once[@]}" --mca coll_nicbarr_cache "$1.watched" --mca coll_nicbarr_report "$scratch/report" \
         "$programs/watched" --data --seed "$seed" --watchdog "$patience_of_programs" "${limits[@]}"
 }
-check "a shape is measured" on_hosts 2 2 --mca coll_nicbarr_cache "$cache.shape" --mca coll_nicbarr_tune_budget 500 \
+check "a job writes the measurements of a shape to a cache" on_hosts 2 2 --mca coll_nicbarr_cache "$cache.shape" --mca coll_nicbarr_tune_budget 500 \
     "$programs/watched" --data --calls 200 --most 0 --seed "$seed"
 rm "$scratch/report"
 limits=(--least 1)
@@ -147,10 +147,10 @@ for choice in openmpi slowest; do
 done
 check "a choice is remeasured in spite of packet loss" watched "$cache.shape" openmpi --loss 5 --reorder 5 --duplicate 5 2 2
 limits=(--calls 800 --most 0)
-check "without watching nothing is remeasured" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
+check "with coll_nicbarr_tune_watch 0 nothing is remeasured" watched "$cache.shape" openmpi 2 2 --mca coll_nicbarr_tune_watch 0
 
-# ---- one host's interface takes short packets only: barriers pass, long blocks do not
-# With the switch, because the kernel's bridge lets one of some hundred long packets through.
+# ---- the interface of one host accepts short packets only, so that barriers pass and long blocks do not
+# The hosts are connected by the switch of nethosts, because the kernel's bridge lets a few of the long packets through.
 
 cat > "$scratch/short.sh" << 'EOS'
 #!/bin/bash
@@ -159,12 +159,13 @@ exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 draw() { "$srcdir/tests/programs/run.sh" draw "$scratch/short" "$seed" --length 100; }
 check "a program that also works with Open MPI alone is generated" draw
-check "one host accepts short packets only" on_hosts --switch --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
+check "a random program while one host accepts short packets only" on_hosts --switch --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" \
     --mca coll_nicbarr_tune_after 0 "$builddir/tests/programs/player" --program "$scratch/short"
 short_loop=(--mca coll_nicbarr_tune_after 0 "$programs/short_job" --allreduces 200)
 check "a size class is tested with its longest packets" on_hosts --switch --shell 3 1 bash "$scratch/short.sh" "${soft[@]}" "${short_loop[@]}"
-check "the class is left to Open MPI" said "packets do not get through between all nodes"
-# The 12th barrier finds that no data get through, and its choice, Open MPI's own, is provisional with a portion due.
+check "the size class is left to Open MPI" said "packets do not get through between all nodes"
+# The 12th barrier, which is Open MPI's own by a provisional choice, is about to continue its measurement when it finds
+# that no data get through.
 written both < <(printf "1 %s\n" "coll what=barrier how=b c=0 times=11" \
     "coll what=allreduce how=i r=0 c=0 type=MPI_DOUBLE op=MPI_SUM n=128 times=1" "wait r=0" \
     "coll what=barrier how=b c=0 times=30")
@@ -173,7 +174,7 @@ check "a barrier is declined when it is about to be measured" on_hosts --switch 
 check "a measurement was provisional before" said "openmpi (measured, provisional"
 check "the barrier is left to Open MPI" said "barriers on MPI_COMM_WORLD (2 processes) are left to Open MPI"
 
-# ---- played by the kernels, where BPF programs are allowed
+# ---- collectives executed by the kernel NIC, where BPF programs are allowed
 
 by_kernels() { # NETHOSTS-ARGUMENT...
     on_hosts --kernel "$@" "${ours[@]/#soft/kernel}" "${data[@]}"
@@ -185,39 +186,39 @@ else
     for game in "2 3 pairwise" "3 2 tree:2" "5 1 dissemination:1"; do
         # shellcheck disable=SC2086 # words
         set -- $game
-        check "kernels of $1 hosts with $2 processes each, $3" by_kernels "$1" "$2" \
+        check "the kernel NIC, $1 hosts with $2 processes each, $3: results are correct bit by bit" by_kernels "$1" "$2" \
             --mca coll_nicbarr_algorithm "$3"
         check "the kernels execute the collectives" carried "$1" "$3@kernel" Allreduce Reduce Allgather Gather
         check "the kernels forward broadcasts" handed_on "$1" "dissemination:[0-9]@kernel"
     done
-    check "the kernel makes progress while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
+    check "the kernel NIC progresses collectives while a process computes" computing --kernel 3 1 "${ours[@]/#soft/kernel}" \
         --mca coll_nicbarr_algorithm dissemination:1 "$programs/asynchronous" --allreduce
-    check "one process combines" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
-    check "a message reports what the kernels execute" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
-    # The interfaces cannot send the packets of the longer classes. Open MPI's own functions serve these, which need not
-    # combine rounded numbers in our order, so that the program may not expect it.
+    check "the kernel NIC, one process combines for all" on_hosts --kernel 4 1 "${rooted[@]/#soft/kernel}" "${data[@]}"
+    check "a message reports that the kernel NIC executes MPI_Allreduce" said "MPI_Allreduce up to .* on 4 nodes: rooted:3@kernel (parameter"
+    # The interfaces cannot send the packets of the larger size classes, which are therefore left to Open MPI. Open MPI
+    # may combine rounded numbers in another order, so the program must not rely on nicbarr's order.
     written short_and_long < <(cat "$scratch/any.program"
         printf '1000%d coll what=allreduce how=b c=0 type=MPI_INT op=MPI_MAX n=%d times=10\n' 1 2 2 256)
-    check "kernels whose interfaces have a small MTU" on_hosts --kernel --mtu 600 3 1 "${ours[@]/#soft/kernel}" \
+    check "the kernel NIC on interfaces with a small MTU" on_hosts --kernel --mtu 600 3 1 "${ours[@]/#soft/kernel}" \
         --mca coll_nicbarr_algorithm dissemination:1 "${short_and_long[@]}"
     check "the kernels execute collectives whose packets fit" said "MPI_Allreduce up to 8 bytes on .* on 3 nodes: dissemination:1@kernel"
-    check "the kernels refuse the others" \
+    check "a message reports that other packets exceed the MTU" \
         said "without the kernel NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 600"
     for fault in "lost --loss 10" "repaired --duplicate 10 --reorder 20 --corrupt 10"; do
         # shellcheck disable=SC2086 # words
         set -- $fault
         what=$1
         shift
-        check "kernels, $*" by_kernels --seed "$seed" "$@" 3 1 --mca coll_nicbarr_algorithm dissemination:1
+        check "the kernel NIC over a bad network: $*" by_kernels --seed "$seed" "$@" 3 1 --mca coll_nicbarr_algorithm dissemination:1
         check "some packets were $what" did "$what"
     done
 fi
 
-# ---- the same bits wherever the processes are
+# ---- results have the same bits in every placement of the processes
 
 for layout in "1 6" "2 3" "6 1"; do
     # shellcheck disable=SC2086 # two words
-    check "6 processes, hosts and processes of each: $layout" on_hosts $layout "${ours[@]}" "${data[@]}"
+    check "sums of 6 processes have the guaranteed bits, HOSTS PER-HOST $layout" on_hosts $layout "${ours[@]}" "${data[@]}"
 done
 
 # ---- a bad network
@@ -227,7 +228,7 @@ for fault in "lost --loss 10" "duplicated --duplicate 10 --reorder 20 --loss 5" 
     set -- $fault
     what=$1
     shift
-    check "$*" on_hosts --seed "$seed" "$@" 3 1 "${ours[@]}" "${data[@]}"
+    check "the soft NIC over a bad network: $*" on_hosts --seed "$seed" "$@" 3 1 "${ours[@]}" "${data[@]}"
     check "some packets were $what" did "$what"
 done
 
@@ -235,11 +236,11 @@ done
 
 check "a root that sends a different number of bytes than a rank expects" on_hosts 3 2 "${ours[@]}" "${mismatched[@]}"
 
-# ---- a host that is cut off, and one that was never there
+# ---- a host that is cut off during the job or from its start
 
-# (A program that goes on after the error may then wait in a call of Open MPI's own, whose messages are
-# cut off, too. So the job is ended when the line is there.)
-cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
+# A program that continues after the error may wait in a function of Open MPI, whose messages are cut off as well.
+# Therefore the job is ended when the message has been printed.
+cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: succeeds if a message reports that WHAT fails
     local job line="$1 [0-9]* on .* will not complete: .* does not respond, or its processes have exited"
     : > "$scratch/out"
     on_hosts --cut "$2" --cut-after "$3" 3 1 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3 "${@:4}" &
@@ -252,20 +253,21 @@ cut_off() { # WHAT HOSTS PACKETS MPIRUN-OPTION...: its error is told
     wait "$job"
     said "$line"
 }
-# All groups are set up within the first packets; nicbarr's turns alone send more.
+# All groups are set up within fewer packets than PACKETS, and the benchmark sends more than that.
 allreduces=("$builddir/bench/nicbarr_bench" allreduce -m 8:8 -c 100000)
 bcasts=("$builddir/bench/nicbarr_bench" bcast -m 8:8 -c 100000)
-check "a reduction that cannot be completed" cut_off reduction 1-2 3000 "${reductions[@]}" "${allreduces[@]}"
-# All but broadcasts are Open MPI's own here; otherwise the cut may come in a call between them.
-check "a broadcast that cannot be completed" cut_off broadcast 1-2 3000 "${soft[@]}" --mca coll_nicbarr_bcast ring \
+check "a host is cut off: a message reports that a reduction fails" cut_off reduction 1-2 3000 "${reductions[@]}" "${allreduces[@]}"
+# All collectives except broadcasts are left to Open MPI here, because otherwise the host might be cut off in another
+# one.
+check "a host is cut off: a message reports that a broadcast fails" cut_off broadcast 1-2 3000 "${soft[@]}" --mca coll_nicbarr_bcast ring \
     --mca coll_nicbarr_allreduce openmpi --mca coll_nicbarr_algorithm openmpi "${bcasts[@]}"
-# The first host combines. The packets between the others are the credits of its broadcasts.
+# The first host combines for all. The other hosts send each other only the credits for its broadcasts.
 for hosts in 1-2 2-3; do
-    check "one process combines, and hosts $hosts are cut off from each other" \
+    check "one process combines for all, and hosts $hosts are cut off from each other: a message reports it" \
         cut_off "\(reduction\|broadcast\)" "$hosts" 3000 "${rooted[@]}" "${allreduces[@]}"
 done
-check "packets are not delivered" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
+check "two hosts never receive each other's packets: the job works" on_hosts --cut 1-2 2 1 --mca coll_nicbarr_tune_after 5 \
     "${any[@]}"
 told() { said "are left to Open MPI: .*packets do not get through" && told_once; }
-check "a message reports that packets are not delivered" told
+check "a message reports that their packets do not get through" told
 finish

@@ -12,13 +12,13 @@ fi
 seed=${NICBARR_SEED:-${seed:-$(($(date +%s) % 100000))}}
 echo "NICBARR_SEED=$seed"
 
-# 5.0's launcher sometimes hangs with several hosts on a busy machine, before it starts the programs or after
-# they have ended (open-mpi/ompi issue 12939, also without nicbarr). Our programs print their name first and
-# ok last, which tells such a hang from ours.
+# With several hosts on a busy machine, the launcher of Open MPI 5.0 sometimes hangs before it starts the programs or
+# after they have ended (open-mpi/ompi issue 12939, even without nicbarr). The test programs print their name first and
+# "ok" last, so that such a hang can be distinguished from one of nicbarr.
 launches=5 patience=120
 ! is_open_mpi 4 || launches=1 patience=${watchdog:-300}
 
-# A program of tests/mpi succeeds. Its output and nicbarr's go to $scratch/out.
+# Runs a program of tests/mpi, which must succeed. The output of the job goes to $scratch/out.
 on_hosts() { # NETHOSTS-ARGUMENT...
     local launch status
     for launch in $(seq $launches); do
@@ -34,13 +34,14 @@ on_hosts() { # NETHOSTS-ARGUMENT...
     return 1
 }
 
-served() { # the NICs play barriers of all of these processes
+served() { # HOSTS PROCESSES: whether NICs executed barriers of a communicator of this size
     said "MPI_Barrier on .*, $2 processes on $1 nodes: [^o]"
 }
 
-# The report of a job on several hosts is $scratch/report. Each communicator measured across hosts must have
-# round trips of all players, to one node and to more, and predictions for everything that they play.
-predicted() { # PLAYERS
+# Checks $scratch/report, the report of a job on several hosts. For each communicator that was measured across hosts it
+# must contain the round-trip times of each of these kinds of NIC, to one node and to several, and a prediction for each
+# candidate on these NICs.
+predicted() { # KINDS-OF-NICS
     python3 - "$1" "$scratch/report" << 'PYTHON'
 import json, sys
 players = set()

@@ -8,7 +8,8 @@
 command -v python3 > /dev/null || { echo "skip: no python3 to read JSON with"; exit 77; }
 export nicbarr=$builddir/tools/nicbarr
 
-# Hosts share /proc, so the status on each shows the segments of all. The NIC's address identifies ours.
+# The hosts share /proc, so the status on each host shows the segments of all hosts. The script therefore selects the
+# host's NIC by its address.
 cat > "$scratch/looks.py" << 'EOP'
 import json, sys
 kind, host = sys.argv[1], int(sys.argv[2])
@@ -26,7 +27,7 @@ for nic in nics:
 EOP
 export looks=$scratch/looks.py
 
-# Until each host waits for another one, up to the host with the stopped process.
+# Stops a process, and waits until the status shows the host of this process as late.
 cat > "$scratch/stops.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_MPIRUN" "$@" &
@@ -53,7 +54,7 @@ touch "$enough"
 wait $job
 EOS
 chmod +x "$scratch/stops.sh"
-# Each process prints its pid.
+# Each process writes its pid to a file.
 cat > "$scratch/says.sh" << 'EOS'
 #!/bin/bash
 echo $$ > "$pids/$OMPI_COMM_WORLD_RANK"
@@ -63,7 +64,7 @@ chmod +x "$scratch/says.sh"
 mkdir "$scratch/pids"
 export pids=$scratch/pids enough=$scratch/enough stops_out=$scratch/out
 
-# Nothing is measured; otherwise the process may be stopped while the others are in Open MPI's own barrier.
+# Tuning is disabled, because otherwise the process might be stopped while the others wait in Open MPI's own barrier.
 waits_for() { # KIND NETHOSTS-OPTION...
     export kind=$1
     shift
@@ -73,15 +74,15 @@ waits_for() { # KIND NETHOSTS-OPTION...
         "$programs/barrier_ledger" --iterations 100 --until "$enough" \
         --ledger "$scratch/ledger" --seed "$seed"
 }
-check "a process is stopped, and the job goes on later" waits_for soft
-check "a host waits for another" said "a host waits for another"
-check "it is the right one" said "it is the right one"
-check "there the process is named" said "there the process is named"
-check "and in words" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], last response"
+check "a process is stopped for a while, and the job then completes (soft NIC)" waits_for soft
+check "nicbarr status shows that a host waits for another one" said "a host waits for another"
+check "nicbarr status names the host of the stopped process" said "it is the right one"
+check "on that host nicbarr status names the stopped process" said "there the process is named"
+check "the text of nicbarr status names the missing node and the duration" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], last response"
 "$nethosts" --kernel --shell 2 true > "$scratch/kernel" 2>&1
 if [ $? != 77 ]; then
-    check "the same with the kernel NIC" waits_for kernel --kernel
-    check "the right one" said "it is the right one"
-    check "and in words" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], last response"
+    check "a process is stopped for a while, and the job then completes (kernel NIC)" waits_for kernel --kernel
+    check "with the kernel NIC, nicbarr status names the host of the stopped process" said "it is the right one"
+    check "the text of nicbarr status names the missing node and the duration" said "waiting .* waits in epoch .* for [0-9.]* s: node [0-9]* (10.77.0.[123], last response"
 fi
 finish
