@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, programs of the MPI ABI run without nicbarr, or get wrong results with it. The programs are linked by
-# mpicc_abi with libmpi_abi, which exists since Open MPI 6.0. If MPICH is installed, it runs the same binaries.
+# If this fails, programs that are built for the MPI ABI run without nicbarr, or get wrong results with it. The programs
+# are linked by mpicc_abi with libmpi_abi, which exists since Open MPI 6.0. If MPICH is installed, it runs the same
+# binaries.
 . "$(dirname "$0")/common.sh"
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"
 
-# (Debian's Open MPI has what the wrapper of this name needs, and not the name itself.)
+# Debian's Open MPI has everything that the compiler wrapper mpicc_abi needs, but not the link of this name.
 ln -s "$(realpath "$(command -v mpicc)")" "$scratch/mpicc_abi"
 dir=$("$scratch/mpicc_abi" --showme:libdirs 2> /dev/null)
 [ -e "${dir%% *}/libmpi_abi.so" ] || { echo "skip: this Open MPI has no libmpi_abi"; exit 77; }
 
-# Both libraries have the same SONAME, and where both are installed, either may be what /usr/lib has by this name.
+# Open MPI's and MPICH's libraries have the same SONAME. If both are installed, the name in /usr/lib may denote either.
 of_mpich=$(find "/usr/lib/$(gcc -print-multiarch)" -maxdepth 1 -name 'libmpi_abi_mpich.so.1*' | head -n 1)
 mkdir "$scratch/openmpi" "$scratch/mpich"
 ln -s "$(realpath "${dir%% *}/libmpi_abi.so")" "$scratch/openmpi/libmpi_abi.so.1"
@@ -34,7 +35,7 @@ with_mpich() { # PROCESSES PROGRAM...
 }
 
 check "barrier_ledger is built" builds barrier_ledger tests/mpi/barrier_ledger.c
-check "player is built" builds player "$srcdir"/tests/programs/*.c -Itests/mpi
+check "the player of random programs is built" builds player "$srcdir"/tests/programs/*.c -Itests/mpi
 ledger=("$scratch/barrier_ledger" --iterations 1000 --seed "$seed")
 for number in 1 2 3; do
     "$srcdir/tests/programs/run.sh" draw "$scratch/$number.program" $((seed + number)) --first 10 || exit

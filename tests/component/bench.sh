@@ -12,7 +12,7 @@ bench() { # ARGUMENT...
     job ${processes:-3} "$program" "$@" $short --json "$json"
 }
 head_is() { [ "$(grep '^#  ' "$scratch/out" | tr -s ' ')" = "$1" ]; }
-# A and B have one line each per size ("" without sizes), with COLUMNS columns and this END.
+# Checks that A and B have one line each per size ("" without sizes), with COLUMNS columns and this END.
 lines() { # COLUMNS END SIZE...
     local name size
     for name in A B; do
@@ -33,53 +33,53 @@ tells() { # PYTHON-EXPRESSION
 }
 
 # Barriers have no sizes and no results.
-check "barrier" bench
+check "nicbarr_bench barrier runs" bench
 check "nicbarr_bench prints only its header" said "^# nicbarr_bench barrier, "
-check "the columns are right" head_is "# Avg Latency(us)"
-check "the lines are complete" lines 1 "" ""
+check "the header names the right columns" head_is "# Avg Latency(us)"
+check "each size has its line with all columns" lines 1 "" ""
 check "the quartiles are printed" quartiles A ""
 check "the ratio is printed" quartiles B/A ""
 check "the JSON is right" tells 'r["mode"] == "barrier" and r["b_over_a"]["median"] > 0 and "validation" not in r["a"]'
-check "ibarrier" bench ibarrier -t 2
-check "the columns are right" head_is "# Overall(us) Compute(us) Pure Comm.(us) Overlap(%)"
-check "the lines are complete" lines 4 "" ""
+check "nicbarr_bench ibarrier runs" bench ibarrier -t 2
+check "the header names the right columns" head_is "# Overall(us) Compute(us) Pure Comm.(us) Overlap(%)"
+check "each size has its line with all columns" lines 4 "" ""
 
-check "dup" bench dup -f
-check "the columns are right" head_is "# Avg Latency(us) Min Latency(us) Max Latency(us) Iterations Validation"
-check "the lines are complete" lines 4 " +Pass" ""
+check "nicbarr_bench dup runs" bench dup -f
+check "the header names the right columns" head_is "# Avg Latency(us) Min Latency(us) Max Latency(us) Iterations Validation"
+check "each size has its line with all columns" lines 4 " +Pass" ""
 check "the JSON is right" tells 'r["a"]["validation"] == r["b"]["validation"] == "pass"'
 
 end=" +Pass +[0-9.]+"
 for operation in allreduce reduce bcast allgather gather scatter; do
-    check "$operation" bench $operation
-    check "the columns are right" head_is "# Size Avg Latency(us) Validation B/A"
-    check "the lines are complete" lines 1 "$end" 4 8 64 512 1024 4096
+    check "nicbarr_bench $operation runs" bench $operation
+    check "the header names the right columns" head_is "# Size Avg Latency(us) Validation B/A"
+    check "each size has its line with all columns" lines 1 "$end" 4 8 64 512 1024 4096
     check "the quartiles are printed for each size" quartiles B/A 4 8 64 512 1024 4096
     check "the JSON is right" tells '[s["bytes"] for s in r["sizes"]] == [4, 8, 64, 512, 1024, 4096] and
         all(s["a"]["validation"] == "pass" and s["b_over_a"]["median"] > 0 for s in r["sizes"])'
 done
-check "iallreduce" bench iallreduce -m 20:50
-check "the columns are right" head_is "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%) Validation B/A"
-check "the lines are complete" lines 4 "$end" 20 40
+check "nicbarr_bench iallreduce runs" bench iallreduce -m 20:50
+check "the header names the right columns" head_is "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%) Validation B/A"
+check "each size has its line with all columns" lines 4 "$end" 20 40
 for operation in ibcast iallgather igather iscatter; do
-    check "$operation" bench $operation -m 8:8 --root 1
-    check "the lines are complete" lines 4 "$end" 8
+    check "nicbarr_bench $operation runs" bench $operation -m 8:8 --root 1
+    check "each size has its line with all columns" lines 4 "$end" 8
 done
 for operation in allreduce_init reduce_init bcast_init allgather_init gather_init scatter_init; do
-    check "$operation" bench $operation -m 4:8 --root 2
-    check "the lines are complete" lines 1 "$end" 4 8
+    check "nicbarr_bench $operation runs" bench $operation -m 4:8 --root 2
+    check "each size has its line with all columns" lines 1 "$end" 4 8
 done
-check "messages of single bytes" bench bcast -m 1:2 --no-validation
+check "broadcasts of single bytes are measured" bench bcast -m 1:2 --no-validation
 check "results are not checked on request" lines 2 "" 1 2
 processes=2 # on two processors, raw barriers of three would wait for time slices
 check "a barrier is measured beside allreduces, with the raw limit" bench allreduce -m 4 --beside barrier --raw
-check "the barrier has its lines" quartiles barrier 4
+check "the quartiles of the barrier are printed" quartiles barrier 4
 check "the ratio to the barrier is printed" quartiles A/barrier 4
 check "the JSON contains the barrier" tells 'r["beside_mode"] == "barrier" and
     all(s["a_over_beside"]["median"] > 0 and s["a_over_raw"]["median"] > 0 for s in r["sizes"])'
 unset processes
 check "messages are measured beside a barrier" bench --beside bcast -m 4
-check "the messages have sizes" lines 2 "" 4
+check "the lines of the broadcasts contain the size" lines 2 "" 4
 
 # Wrong results are reported with the side that produced them. (B makes its duplicates by MPI_Comm_dup_with_info,
 # which the library leaves alone.)
@@ -109,7 +109,7 @@ bad() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
 }
-check "an unknown operation" bad "'scan' is not barrier, " scan
-check "an unknown operation for --beside" bad "'scan' is not barrier, " --beside scan
-check "sizes that are not multiples of a float" bad "'2:8' is not .* multiple of 4" allreduce -m 2:8
+check "an unknown operation is refused" bad "'scan' is not barrier, " scan
+check "an unknown operation for --beside is refused" bad "'scan' is not barrier, " --beside scan
+check "sizes that are not multiples of a float are refused" bad "'2:8' is not .* multiple of 4" allreduce -m 2:8
 finish

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes that are bound unevenly: preloaded into a program, this binds ranks 0 and 1 to the same
- * processor, and the others to 63 further ones, as far as the program can see. So ranks 0 and 1 are
- * oversubscribed and the others are not, on a machine with any number of processors. tuning.sh runs
- * jobs with it.
+ * Preloaded into a program, this library makes the program believe that ranks 0 and 1 are bound to
+ * the same processor, and the other ranks to 63 further ones. Thus ranks 0 and 1 are oversubscribed
+ * and the others are not, on a machine with any number of processors. tuning.sh runs jobs with it.
  */
 #include <sched.h>
 #include <stdlib.h>

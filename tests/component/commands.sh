@@ -15,9 +15,9 @@
 unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby OMPI_MCA_coll_nicbarr_cache
 mkdir "$scratch/bin"
 export PATH=$scratch/bin:$builddir/tools:$srcdir/testbeds/hosts:$PATH
-# The figures do not matter: a few chunks, after enough barriers to be measured.
+# The measured times do not matter, so measurements are short; there are just enough barriers for tuning.
 printf '#!/bin/sh\nexec %s "$@" -c 3 -i 2 -x 40\n' "$builddir/bench/nicbarr_bench" > "$scratch/bin/nicbarr_bench"
-# nicbarr tune measures one thing, once. nicsim uses the data of the source tree.
+# nicbarr tune measures only one collective, once. nicsim uses the data of the source tree.
 cat > "$scratch/bin/nicbarr" << END
 #!/bin/sh
 [ "\$1" != tune ] || set -- "\$@" --times 1 --only barrier --budget 20
@@ -28,17 +28,17 @@ chmod +x "$scratch"/bin/*
 export NICBARR_LIBEXECDIR=$srcdir
 mkdir "$scratch/here"
 cd "$scratch/here" || exit 1
-# Enough barriers that every communicator gets some, whatever the seed.
+# With so many barriers every communicator has some, whatever the seed.
 printf '#!/bin/sh\nexec %s --iterations 2000\n' "$programs/barrier_ledger" > a.out
 printf '#!/bin/sh\n$NETHOSTS_MPIRUN ./a.out\n' > measure.sh # what a page calls "a command of yours"
 chmod +x a.out measure.sh
 
-# Which hosts can nethosts make here? (Without root, none.)
+# Determine which kinds of hosts nethosts can create here. (Without root, none.)
 hosts=no kernels=no
 ! { unshare --net true && nethosts --shell 2 true; } > /dev/null 2>&1 || hosts=yes
 ! nethosts --kernel --shell 2 true > /dev/null 2>&1 || kernels=yes
 
-# The reason for leaving a command out, or nothing.
+# Prints the reason why a command is skipped, or nothing if it is to run.
 reason() { # COMMAND
     case $1 in
         ./demo.sh* | ./test.sh* | .ci/run | ./setup.sh* | ". ./env.sh") echo "it is the way to here" ;;
@@ -59,7 +59,7 @@ reason() { # COMMAND
         nft* | firewall-cmd* | *pkill* | *setpriv*) echo "it changes the system" ;;
         "mpirun ..."* | "export OMPI_MCA_mca_base"*) echo "it is a part of a command" ;;
         "barriers on MPI_COMM_WORLD"* | *"through between all nodes"* | *"MTUs differ?"*) echo "it is what a job says" ;;
-        nethosts*) # which needs rights
+        nethosts*) # which needs privileges
             [[ $1 != *--ipv6* ]] || is_open_mpi 4 || echo "it is for Open MPI 4.1"
             [[ $hosts == yes && ($kernels == yes || $1 != *--kernel*) ]] || echo "such hosts cannot be made here" ;;
     esac
@@ -87,6 +87,6 @@ for page in $pages; do
         fi
     done < <(commands "$srcdir/$page")
 done
-check "the pages contain commands" [ "$passed" -gt 20 ]
-check "the cache in the directory of the test is used" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl" ]
+check "more than 20 commands were found and work" [ "$passed" -gt 20 ]
+check "the commands wrote the tuning cache in the directory of the test" [ -s "$XDG_CACHE_HOME/nicbarr/tuning.jsonl" ]
 finish

@@ -9,32 +9,34 @@ echo "NICBARR_SEED=$seed"
 . "$(dirname "$0")/odd_common.sh"
 program=$programs/barrier_ledger
 works() { job "$@" && said "^ok"; }
-why() { check "$1: said once" said_once "are left to Open MPI: .*$2"; }
+why() { check "one message gives the reason: $1" said_once "are left to Open MPI: .*$2"; }
 
 odd() { works 4 "$scratch/odd.sh" "$@" "$program"; }
 
-check "one process with other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
+check "a job of which one process has other parameters" odd OMPI_MCA_coll_nicbarr_tune_after=7
 why "other parameters" "process [0-3] has other coll_nicbarr parameters"
-check "one process without the component" odd OMPI_MCA_coll=^nicbarr
+check "a job of which one process lacks the component" odd OMPI_MCA_coll=^nicbarr
 why "without the component" "process 2 does not have the component"
-# Another version (VERSION), and another format of what processes publish (NICBARR_HELLO_FORMAT).
+# A component with another version number (VERSION), which is compatible, and one with another format of the hellos
+# (NICBARR_HELLO_FORMAT), which is not.
 version=$(cat "$srcdir/VERSION")
-changed() { # a directory with a component that differs in this
+changed() { # NAME SED-COMMAND: writes a component with this change to the directory NAME
     mkdir "$scratch/$1"
     changed_component "$2" > "$scratch/$1/mca_coll_nicbarr.so"
-    check "$1: differs" eval "! cmp -s '$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so' '$scratch/$1/mca_coll_nicbarr.so'"
+    check "the component with a different $1 is created" eval "! cmp -s '$builddir/coll_nicbarr/.libs/mca_coll_nicbarr.so' '$scratch/$1/mca_coll_nicbarr.so'"
 }
 changed version "s/${version//./\\.}/${version//[0-9]/9}/g"
 changed format "$to_another_format"
-OMPI_MCA_coll_nicbarr_verbose=1 check "one process with another version" odd "OMPI_MCA_mca_base_component_path=$scratch/version:SYSTEM_DEFAULT"
-check "a different version executes barriers" said "one node: .*(measured"
-check "one process with another format" odd "OMPI_MCA_mca_base_component_path=$scratch/format:SYSTEM_DEFAULT"
+OMPI_MCA_coll_nicbarr_verbose=1 check "a job of which one process has a component with another version number" odd "OMPI_MCA_mca_base_component_path=$scratch/version:SYSTEM_DEFAULT"
+check "nicbarr executes the barriers in spite of the different version" said "one node: .*(measured"
+check "a job of which one process has a component with another format" odd "OMPI_MCA_mca_base_component_path=$scratch/format:SYSTEM_DEFAULT"
 why "another format" "process [0-3] does not have the component, has another version of it"
-# The first of all communicators that the program makes with either function.
-odd_rank=0 check "the first of two without it" works 2 "$scratch/odd.sh" OMPI_MCA_coll=^nicbarr \
+# Rank 0, which lacks the component here, is the first member of the communicators that the program creates, by
+# MPI_Comm_dup or MPI_Comm_split.
+odd_rank=0 check "a job of 2 processes of which rank 0 lacks the component" works 2 "$scratch/odd.sh" OMPI_MCA_coll=^nicbarr \
     "$programs/soak" --cycles 300
-why "the first of two without it" "process 0 does not have the component"
-# A process with its own /proc, as in another container.
+why "rank 0 lacks the component" "process 0 does not have the component"
+# One process has a /proc of its own, as in another container.
 if unshare --pid --fork --propagation unchanged --mount-proc true 2> /dev/null; then
     cat > "$scratch/container.sh" << 'EOF'
 #!/bin/bash
@@ -43,29 +45,30 @@ if unshare --pid --fork --propagation unchanged --mount-proc true 2> /dev/null; 
 exec "$@"
 EOF
     chmod +x "$scratch/container.sh"
-    check "one process in another container" \
+    check "a job of which one process is in another container" \
         works 4 "$scratch/container.sh" "$program" --ledger "$scratch/ledger"
     check "a message names the process in the other container" said "are left to Open MPI: process"
 else
     echo "skip another container: no right to unshare"
 fi
 
-# An Open MPI whose structures differ from those that the component was built with.
+# An Open MPI whose structures differ from those in the headers with which the component was built.
 others=$builddir/tests/component/.libs/other_structures.so
-check "an Open MPI with different structures" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
+check "a job with an Open MPI whose structures differ" works 2 -x LD_PRELOAD="$others" --mca coll_nicbarr_verbose 1 "$program"
 check "a message reports the different structures" said "nicbarr: not used: built for Open MPI .*has other structures"
 ! said "MPI_Barrier on"
 verdict $? "another release's structures: no barrier is nicbarr's"
 
-# So little address space that Open MPI works, but cannot reserve 256 MiB more. Either that process creates the shared
-# memory, which is smaller then, or it cannot map it.
+# One process has so little address space that Open MPI works, but cannot reserve 256 MiB more. If this process creates
+# the shared memory, it is smaller; otherwise the process cannot map it.
 for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
     OMPI_MCA_coll=^nicbarr odd "$address_space" && break
 done
-check "one process with little address space" odd "$address_space"
+check "a job of which one process has little address space" odd "$address_space"
 
-# Each allocation fails once, on one of the processes: either they all fall back to Open MPI, or the job ends with a
-# message. The second communicator, which was set up before the first one was tuned, adopts that one's choice.
+# Each allocation of the component fails once, in one of the processes. Then either all processes must fall back to Open
+# MPI, or the job must end with a message. The second communicator is set up before the first one is tuned, so it adopts
+# the first one's choice.
 written scarce < <(printf '%s\n' "1 dup c=0 d=1" "2 coll what=barrier how=b times=2 c=1" \
     "3 coll what=barrier how=b times=60 c=0" "4 coll what=barrier how=b times=20 c=1" \
     "5 coll what=allreduce type=MPI_DOUBLE op=MPI_SUM n=4 how=b times=20 c=1")
@@ -79,17 +82,16 @@ while ends_or_works "$number" && said "an allocation fails"; do
     number=$((number + 1))
 done
 ! said "an allocation fails" && [ "$number" -gt 20 ]
-verdict $? "each allocation of one process fails: number $number"
-check "calls are compared, and the first allocation fails" ends_or_works 0 --mca coll_nicbarr_check 1
-check "... and the third one, in a call" ends_or_works 2 --mca coll_nicbarr_check 1
+verdict $? "each allocation of one process fails once, up to number $number: the job works or ends with a message"
+check "with coll_nicbarr_check, the first allocation fails" ends_or_works 0 --mca coll_nicbarr_check 1
+check "with coll_nicbarr_check, the third allocation fails, during a call" ends_or_works 2 --mca coll_nicbarr_check 1
 
-# No memory left: further communicators keep Open MPI's own functions, on all members.
+# When the shared memory is exhausted, all members of further communicators must use Open MPI's functions.
 written many < <(for i in {1..600}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
 check "hundreds of communicators in 1 MiB of shared memory" works 4 --mca coll_nicbarr_memory 1 "${many[@]}"
 why "1 MiB" "shared memory is used up"
 
-# /dev/shm does not matter, whether full, missing or tiny. (Open MPI's own transport must be kept from using
-# it.)
+# nicbarr does not use /dev/shm, which may be full or missing. (Open MPI's own transport must not use it here either.)
 for options in size=4k mode=000; do
     cat > "$scratch/shm.sh" << EOF
 mount --make-rprivate /dev/shm 2> /dev/null
@@ -108,12 +110,12 @@ EOF
     check "nicbarr executes the barriers nevertheless" said "one node: .*(measured"
 done
 
-# The kernel NIC plays between nodes only.
-check "an algorithm for the kernel NIC on one node" works 4 --mca coll_nicbarr_algorithm tree:4@kernel \
+# The kernel NIC executes barriers only between nodes.
+check "a job on one node with an algorithm for the kernel NIC" works 4 --mca coll_nicbarr_algorithm tree:4@kernel \
     "$program"
 why "an algorithm for the kernel NIC" "coll_nicbarr_algorithm is tree:4@kernel, but on one node"
 
-# Communicators that are not on one node are left alone without a line.
+# Communicators that nicbarr never serves are left to Open MPI without a message.
 drawn_barriers shapes 400
 check "intercommunicators and other communicators" works 4 "${shapes[@]}"
 check "no message is printed" silent

@@ -21,7 +21,8 @@ doctor() { # exits with STATUS and writes JSON
     timeout -k 5 "${watchdog:-300}" "$@" > "$scratch/out" 2> "$scratch/err"
     [ $? = "$wanted" ] && read_back
 }
-# The JSON is complete, and its counts agree with its findings. Only findings that are not "ok" propose an action.
+# Checks that the JSON is complete, that its counts agree with its findings, and that only findings that are not "ok"
+# propose an action.
 read_back() { holds 'whole["format"] == "nicbarr doctor 1" and len(all_of_them) > 0' && holds '
     all(set(f) == {"host", "what", "state", "seen", "do"} and f["what"] and f["seen"] for f in all_of_them) and
     all(f["state"] in ("ok", "note", "problem") and (f["do"] is None) == (f["state"] == "ok") for f in all_of_them) and
@@ -46,7 +47,7 @@ check "the missing cache can be created" holds 'state("tuning cache") == {"ok"} 
 check "the cache was not created" [ ! -e "$XDG_CACHE_HOME" ]
 can_load=$(holds 'state("kernel as NIC") == {"ok"}' && echo yes)
 
-# ---- processes without rights; a file that is no cache
+# ---- processes without privileges; a cache file with invalid contents
 
 mkdir -p "$XDG_CACHE_HOME/nicbarr"
 echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
@@ -54,15 +55,15 @@ echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 if [ $? = 77 ]; then
     echo "skip: no filter of system calls can be had here"
 else
-    check "no pidfd_getfd, no BPF, little locked memory, a bad cache" \
+    check "no pidfd_getfd, no BPF, little locked memory, an invalid cache" \
         doctor 1 prlimit --memlock=65536 "$without" bpf,pidfd_getfd nicbarr doctor --json
     check "these problems are reported" holds 'sorted(problems) == ["NIC soft", "tuning cache"]'
     check "the finding names pidfd_getfd" holds '"pidfd_getfd is not permitted" in seen("NIC soft")'
     check "the finding names the cache and the reason" holds '"tuning.jsonl is not used" in seen("tuning cache") and "not a tuning cache" in seen("tuning cache")'
     check "the limit of locked memory is noted" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
     check "the lack of BPF is noted" holds 'state("kernel as NIC") == {"note"}'
-    [ -z "$can_load" ] || check "and why" holds '"no permission to load BPF programs" in seen("kernel as NIC")'
-    check "no pidfd_open" doctor 1 "$without" pidfd_open nicbarr doctor --json
+    [ -z "$can_load" ] || check "the note gives the reason for the lack of BPF" holds '"no permission to load BPF programs" in seen("kernel as NIC")'
+    check "pidfd_open is not permitted" doctor 1 "$without" pidfd_open nicbarr doctor --json
     check "the finding names pidfd_open" holds '"pidfd_open or pidfd_getfd is not permitted" in seen("NIC soft")'
 fi
 check "the bad cache is unchanged" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
@@ -134,9 +135,9 @@ misused() { # ARGUMENT...
     nicbarr doctor "$@" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "^nicbarr doctor: "
 }
-check "an unexpected argument" misused all
-check "a single host" misused --hosts here
-check "the same host twice" misused --hosts a,b,a
+check "an unexpected argument is refused" misused all
+check "--hosts with a single host is refused" misused --hosts here
+check "--hosts with the same host twice is refused" misused --hosts a,b,a
 
 # ---- between hosts
 
@@ -149,7 +150,7 @@ here=$srcdir/testbeds/hosts
 exec "$NETHOSTS_RUN" 1 nicbarr doctor --json --hosts "$(sed 's/:[0-9]*//g' <<< "$list")" -- "${launcher[@]}"
 EOS
 export srcdir
-between() { # each launch may hang with Open MPI 5.0
+between() { # repeated, because each launch may hang with Open MPI 5.0
     local launch wanted=$1
     shift
     for launch in $(seq "$launches"); do

@@ -11,8 +11,8 @@ experiment() { # NAME [ARGUMENT...]
     job 3 "$program" "$@" --budget 0.05 --csv "$scratch/$1.csv"
 }
 
-# The table has ROWS rows and the named columns: numbers over 0, unless marked (- any number, ? also nan,
-# = text).
+# Checks that a table has ROWS rows and the named columns. Values must be numbers above 0, unless the name of the column
+# begins with - (any number), ? (may be nan) or = (text).
 table() { # NAME EXPERIMENT ROWS COLUMN...
     awk -F , -v keys="$keys" -v experiment="$2" -v rows="$3" -v columns="${*:4}" '
         function fail(why) { print FILENAME ": " why; bad = 1 }
@@ -52,32 +52,32 @@ sides="a_us a_q1 a_q3 b_us b_q1 b_q3"
 factor="factor factor_q1 factor_q3"
 differs="-difference_us -difference_q1 -difference_q3"
 
-check "latency" experiment latency --seed 4711
+check "the experiment latency runs" experiment latency --seed 4711
 check "the seed is printed" said "^# seed: 4711$"
 # shellcheck disable=SC2086 # lists of words
 {
-    check "latency.csv" table latency latency 2 processes $sides $factor
-    check "overhead" experiment overhead
-    check "overhead.csv" table overhead overhead 2 processes library_us library_q1 library_q3 \
+    check "the CSV file of latency has the right columns and rows" table latency latency 2 processes $sides $factor
+    check "the experiment overhead runs" experiment overhead
+    check "the CSV file of overhead has the right columns and rows" table overhead overhead 2 processes library_us library_q1 library_q3 \
         mpi_us mpi_q1 mpi_q3 -overhead_us -overhead_q1 -overhead_q3
-    check "overhead of a tree" experiment overhead --algorithm tree:2
-    check "granularity" experiment granularity
-    check "granularity.csv" table granularity granularity 15 work_us $sides
-    check "efficiency.csv" table efficiency granularity 4 efficiency '?a_work_us' '?b_work_us'
-    check "arrival" experiment arrival
-    check "arrival.csv" table arrival arrival 35 work_us -variation_percent $sides $differs
-    check "applications" experiment applications
-    check "applications.csv" table applications applications 3 =application compute_us $sides \
+    check "the experiment overhead runs with a tree" experiment overhead --algorithm tree:2
+    check "the experiment granularity runs" experiment granularity
+    check "the CSV file of granularity has the right columns and rows" table granularity granularity 15 work_us $sides
+    check "the CSV file of efficiency has the right columns and rows" table efficiency granularity 4 efficiency '?a_work_us' '?b_work_us'
+    check "the experiment arrival runs" experiment arrival
+    check "the CSV file of arrival has the right columns and rows" table arrival arrival 35 work_us -variation_percent $sides $differs
+    check "the experiment applications runs" experiment applications
+    check "the CSV file of applications has the right columns and rows" table applications applications 3 =application compute_us $sides \
         $factor a_efficiency b_efficiency
-    check "bcast" experiment bcast
-    check "bcast.csv" table bcast bcast 17 bytes $sides $factor
-    check "rtt" experiment rtt
-    check "rtt.csv" table rtt rtt 2 peers rtt_min_us rtt_us rtt_q1 rtt_q3 -model_us
-    check "fuzzy" experiment fuzzy
-    check "fuzzy.csv" table fuzzy fuzzy 10 work_us work_alone_us $sides blocking_us
+    check "the experiment bcast runs" experiment bcast
+    check "the CSV file of bcast has the right columns and rows" table bcast bcast 17 bytes $sides $factor
+    check "the experiment rtt runs" experiment rtt
+    check "the CSV file of rtt has the right columns and rows" table rtt rtt 2 peers rtt_min_us rtt_us rtt_q1 rtt_q3 -model_us
+    check "the experiment fuzzy runs" experiment fuzzy
+    check "the CSV file of fuzzy has the right columns and rows" table fuzzy fuzzy 10 work_us work_alone_us $sides blocking_us
 }
 
-# Chosen sides, which may be equal.
+# Both sides of the comparison can be chosen, and may be equal.
 check "both sides use Open MPI" experiment latency -a ^nicbarr -b ^nicbarr
 check "both sides are named" said "^# a: ^nicbarr$"
 
@@ -86,25 +86,25 @@ wrong() { # LINE ARGUMENT...
     "$program" "${@:2}" > "$scratch/out" 2>&1
     [ $? = 64 ] && said "$1" && [ "$(wc -l < "$scratch/out")" = 1 ]
 }
-check "no experiment is named" wrong "which experiment"
-check "an unknown experiment" wrong "'nonsense' is not an experiment" nonsense
-check "two experiments" wrong "'rtt' is not expected" latency rtt
-check "an unknown option" wrong "nonsense" latency --nonsense
+check "a missing name of an experiment is refused" wrong "which experiment"
+check "an unknown experiment is refused" wrong "'nonsense' is not an experiment" nonsense
+check "two experiments are refused" wrong "'rtt' is not expected" latency rtt
+check "an unknown option is refused" wrong "nonsense" latency --nonsense
 for value in x -1 0 1e9 ""; do
-    check "--budget '$value'" wrong "is not a number of seconds" latency --budget "$value"
+    check "--budget '$value' is refused" wrong "is not a number of seconds" latency --budget "$value"
 done
 for value in x -1 4294967296; do
-    check "--seed '$value'" wrong "is not a seed" latency --seed "$value"
+    check "--seed '$value' is refused" wrong "is not a seed" latency --seed "$value"
 done
 for value in nonsense flags:4 openmpi tree:4@kernel; do
-    check "--algorithm $value" wrong "is not an algorithm made of messages" overhead --algorithm "$value"
+    check "--algorithm $value is refused" wrong "is not an algorithm made of messages" overhead --algorithm "$value"
 done
 helps() { "$program" --help > "$scratch/out" 2>&1 && said "fuzzy  " && said "--budget SECONDS"; }
-check "--help" helps
+check "--help describes the experiments" helps
 cannot_write() {
     ! job 2 "$program" latency --budget 0.05 --csv /proc/nonexistent/latency.csv && said_once "cannot write /proc/nonexistent"
 }
-check "a file that cannot be written" cannot_write
+check "a file that cannot be written is reported" cannot_write
 alone() { ! job 1 "$program" latency --budget 0.05 && said_once "one process: nothing to measure"; }
-check "one process" alone
+check "a job with one process is refused" alone
 finish

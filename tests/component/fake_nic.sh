@@ -15,15 +15,15 @@ plays() { # NAME HOSTS PER-HOST ARGUMENT...
     mkdir "$NICBARR_FAKE"
     check "$1 on $2 hosts with $3 processes each" on_hosts "${@:2:2}" -x NICBARR_FAKE \
         --mca coll_nicbarr_verbose 1 "${@:4}" --seed "$seed"
-    check "its memory is used" test -n "$(ls "$NICBARR_FAKE")"
+    check "the memory of the fake NIC is used" test -n "$(ls "$NICBARR_FAKE")"
 }
 ledger="$programs/barrier_ledger --iterations 600 --ledger $scratch/ledger"
 
-# Every process has its own NIC, and so is a node.
+# Every process has a fake NIC of its own, and therefore is a node.
 for algorithm in pairwise dissemination:1 tree:2@fake; do
     # shellcheck disable=SC2086 # words
     plays $algorithm 3 2 --mca coll_nicbarr_algorithm $algorithm $ledger
-    check "the fake NIC executes it" said "MPI_Barrier on .* nodes: ${algorithm%@fake}@fake (parameter)"
+    check "the fake NIC executes barriers by $algorithm" said "MPI_Barrier on .* nodes: ${algorithm%@fake}@fake (parameter)"
 done
 plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "${shapes[@]}"
 # shellcheck disable=SC2086 # words
@@ -31,7 +31,8 @@ plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "the fake NIC is measured" said "3 nodes: .*(measured"
 check "a prediction is reported" predicted fake
 
-# A failed allocation proves nothing about packets: the next communicator is served.
+# If a NIC fails to allocate memory for a group, the network must not be suspected, and the next communicator must use
+# the NIC.
 export NICBARR_FAKE_REFUSALS=1
 for algorithm in tree:2 auto; do
     by=measured
@@ -46,7 +47,7 @@ for algorithm in tree:2 auto; do
 done
 unset NICBARR_FAKE_REFUSALS
 
-# A process without the NIC: all return to Open MPI's barrier.
+# If one process has no such NIC, all processes must use Open MPI's barrier.
 unset NICBARR_FAKE
 # shellcheck disable=SC2086 # words
 check "the memory of the fake NIC is missing" on_hosts 2 1 --mca coll_nicbarr_verbose 1 \
