@@ -32,32 +32,32 @@ on_three_through() { # NETHOSTS-OPTION...
 
 # ---- no IPv4
 
-check "barriers" on_three
+check "barriers on three hosts with IPv6 only" on_three
 check "the NICs execute the barriers" said "$plays"
-check "the network is given by its address" on_three --mca coll_nicbarr_network 10.0.0.0/8,fd77::/64
+check "barriers with a list of networks, of which one exists" on_three --mca coll_nicbarr_network 10.0.0.0/8,fd77::/64
 check "the NICs execute these barriers" said "$plays"
 for other in fd78::/64 10.0.0.0/8 fe80::/10; do
-    check "another network, $other" on_three --mca coll_nicbarr_network $other
+    check "barriers with $other, which is not the hosts' network" on_three --mca coll_nicbarr_network $other
     check "a message reports that the network does not exist" said "there is no network to use (no address of this machine is in $other)"
     check "the NICs do not execute barriers" unsaid "$plays"
 done
 check "packets are lost, duplicated, reordered and corrupted" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
 check "the NICs execute barriers nevertheless" said "$plays"
 check "the switch has injected many faults" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
-check "data, bit by bit" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
+check "collectives with data over IPv6 have correct results in all bits" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
     --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
 check "the NICs execute the collectives" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@soft"
-check "messages of btl/myr" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
-check "messages of mtl/myr" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "${messages[@]}"
+check "messages of btl/myr over IPv6" on_hosts --ipv6 3 1 --mca pml ob1 --mca btl myr,self "${messages[@]}"
+check "messages of mtl/myr over IPv6" on_hosts --ipv6 3 1 --mca pml cm --mca mtl myr "${messages[@]}"
 cat > "$scratch/fragments.sh" << 'EOS'
 #!/bin/bash
 "$NETHOSTS_MPIRUN" "$@" && "$NETHOSTS_RUN" 1 grep Ip6FragCreates /proc/net/snmp6
 EOS
-check "the same with a smaller MTU" on_hosts --ipv6 --mtu 1400 --shell 2 1 bash "$scratch/fragments.sh" \
+check "messages of btl/myr over IPv6 with a smaller MTU" on_hosts --ipv6 --mtu 1400 --shell 2 1 bash "$scratch/fragments.sh" \
     --mca pml ob1 --mca btl myr,self "${messages[@]}"
 check "no packet is fragmented" said "^Ip6FragCreates[[:space:]]*0$"
 
-# ---- the raw limit, over either family
+# ---- the benchmark of UDP round trips, over either family
 
 cat > "$scratch/round_trip.sh" << 'EOS'
 #!/bin/bash
@@ -73,7 +73,7 @@ for family in --ipv6 --switch; do
     check "blocking is measured" said "^blocking .*[1-9]"
 done
 
-# ---- tools and daemons there
+# ---- tools and daemons on hosts with IPv6 only
 
 export NICBARR_LIBEXECDIR=$scratch/libexec
 mkdir -p "$NICBARR_LIBEXECDIR/tools/probe"
@@ -93,7 +93,7 @@ done
 "$NETHOSTS_RUN" 1 "$builddir/tools/nicbarr" doctor || [ $? = 1 ]
 "$NETHOSTS_MPIRUN" --mca coll_nicbarr_nic daemon "${@}"
 EOS
-check "a daemon on each host" on_hosts --ipv6 --shell 2 2 bash "$scratch/tools.sh" --mca coll_nicbarr_verbose 1 \
+check "a job on hosts with a daemon each" on_hosts --ipv6 --shell 2 2 bash "$scratch/tools.sh" --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
 check "nicbarr status shows the address of the daemon" said "soft, fd77::2/64 port 7312"
 check "the JSON contains the prefix" said '"prefix":[[:space:]]*64'
@@ -101,9 +101,9 @@ check "the metrics contain the address" said 'nic="\[fd77::2\]:7312"'
 check "nicbarr doctor shows the address" said "at fd77::1 UDP port 7312"
 check "the NIC of the daemon executes the barriers of a job" said "$plays"
 
-# ---- the kernel NIC there
+# ---- the kernel NIC over IPv6
 
-"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1 # (over IPv4: where that can be, this must)
+"$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1 # over IPv4: if this works, IPv6 must work as well
 kernels=$?
 [ $kernels != 77 ] || echo "not played by the kernels: $(cat "$scratch/out")"
 by_kernels() { # NETHOSTS-ARGUMENT...
@@ -162,25 +162,25 @@ if [ $kernels != 77 ]; then
         --seed "$seed" 3 2 "${kernel[@]}" "${ledger[@]}"
     check "the kernels execute barriers nevertheless" said "$plays_there"
     check "the switch has injected many faults" said "^switch: .* lost [1-9].* repaired [1-9]"
-    check "data of the kernel NIC, bit by bit" by_kernels 3 1 "${kernel[@]}" --mca coll_nicbarr_allreduce exchange \
+    check "collectives with data by the kernel NIC have correct results in all bits" by_kernels 3 1 "${kernel[@]}" --mca coll_nicbarr_allreduce exchange \
         --mca coll_nicbarr_bcast ring "${data[@]}"
     check "the kernels execute the collectives" said "MPI_Allreduce up to .* on 3 nodes: dissemination:1@kernel"
     check "the kernels forward broadcasts" said "MPI_Bcast up to .* on 3 nodes: dissemination:1@kernel"
-    check "the same with the smallest MTU of IPv6" by_kernels --mtu 1280 3 1 "${kernel[@]}" \
+    check "the kernel NIC with the smallest MTU of IPv6" by_kernels --mtu 1280 3 1 "${kernel[@]}" \
         --mca coll_nicbarr_allreduce exchange --mca coll_nicbarr_bcast ring "${data[@]}"
-    check "reductions that need longer packets" too_long
-    check "the kernels refuse longer packets" \
+    check "reductions that need longer packets than this MTU work" too_long
+    check "a message reports that packets exceed the MTU" \
         said "without the kernel NIC: myrd refuses: packets of [0-9]* bytes do not fit into the interface's MTU of 1280"
-    check "packets from outside the job" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
-    check "the barriers are not affected" said "$plays_there"
-    check "the packets are counted" said "[1-9][0-9]* *dropped_foreign"
+    check "barriers while a host outside the job sends packets" by_kernels --shell 3 2 bash "$scratch/stranger.sh" "${kernel[@]}" "${ledger[@]}"
+    check "the NICs execute the barriers in spite of these packets" said "$plays_there"
+    check "the NICs count these packets as dropped_foreign" said "[1-9][0-9]* *dropped_foreign"
     check "nicbarr status shows the address of the kernel NIC" said "kernel, fd77::1/64 port 7077"
-    check "the daemon of one host uses IPv4, the other IPv6" on_hosts --ipv6 --shell 2 1 bash "$scratch/families.sh" \
+    check "a job whose daemons use IPv4 on one host and IPv6 on the other" on_hosts --ipv6 --shell 2 1 bash "$scratch/families.sh" \
         "${kernel[@]}" --mca coll_nicbarr_nic kernel "${ledger[@]}"
     check "the NICs are not used, and a message gives the remedy" said "give all myrd --kernel of a network the same --network"
 fi
 
-# ---- a container bridge has IPv4, with the same address on all hosts
+# ---- each host has a container bridge with IPv4, whose address is the same on all hosts
 
 cat > "$scratch/bridge.sh" << 'EOS'
 #!/bin/bash
@@ -190,11 +190,11 @@ for host in 1 2 3; do
 done
 exec "$NETHOSTS_MPIRUN" "$@"
 EOS
-check "a bridge with IPv4 on each host" on_hosts --ipv6 --shell 3 2 bash "$scratch/bridge.sh" "${soft[@]}" \
+check "a job on hosts with such a bridge" on_hosts --ipv6 --shell 3 2 bash "$scratch/bridge.sh" "${soft[@]}" \
     --mca coll_nicbarr_algorithm dissemination:1 "${ledger[@]}"
 check "the bridge does not prevent the use of IPv6" said "$plays"
 
-# ---- some hosts have both families
+# ---- some hosts have both IPv4 and IPv6
 
 cat > "$scratch/mixed.sh" << 'EOS'
 #!/bin/bash
@@ -207,7 +207,7 @@ for host in 2 3; do
 done
 exec "$NETHOSTS_MPIRUN" "$@"
 EOS
-mixed() { # `first` gives the first host a single family
+mixed() { # options in `first` determine the only family of the first host
     on_hosts "${first[@]}" --shell 3 2 bash "$scratch/mixed.sh" "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
         "$@" "${ledger[@]}"
 }

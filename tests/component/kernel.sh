@@ -14,16 +14,16 @@ fi
 
 player=@kernel
 thousands_outstanding
-played "2 hosts" "$ledger" 2 1
-played "3 hosts with 2 processes each" "$ledger" 3 2
-played "5 hosts" "$shapes" 5 1
-played "4 hosts with 2 processes each" "$shapes" 4 2
-played "threads" "$threads" 3 2
-played "thousands outstanding" "${thousands[*]}" 2 2
-played "MPI_Ibarrier alone" "$programs/pvars --nic kernel --done --ibarrier" 2 2
-played "persistent barriers alone" "$programs/pvars --nic kernel --done --persistent" 2 2
+played "barriers on 2 hosts" "$ledger" 2 1
+played "barriers on 3 hosts with 2 processes each" "$ledger" 3 2
+played "communicators of all shapes on 5 hosts" "$shapes" 5 1
+played "communicators of all shapes on 4 hosts with 2 processes each" "$shapes" 4 2
+played "barriers of several threads" "$threads" 3 2
+played "thousands of outstanding MPI_Ibarrier" "${thousands[*]}" 2 2
+played "a program with MPI_Ibarrier only" "$programs/pvars --nic kernel --done --ibarrier" 2 2
+played "a program with persistent barriers only" "$programs/pvars --nic kernel --done --persistent" 2 2
 # shellcheck disable=SC2086 # words
-check "hosts without a bridge" on_hosts --kernel --redirect 4 1 --mca coll_nicbarr_verbose 1 \
+check "barriers between hosts that the kernel connects without a bridge" on_hosts --kernel --redirect 4 1 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger
 check "the NICs execute the barriers" said "MPI_Barrier on .* nodes: dissemination:1@kernel"
 
@@ -42,7 +42,7 @@ for program in "$ledger" "$shapes"; do
     check "some packets were lost" did lost
 done
 
-# ---- a cable is pulled for a while, as communicators come and go
+# ---- a cable is disconnected for a while, as communicators are created and freed
 
 export nicbarr=$builddir/tools/nicbarr plugged=$scratch/plugged
 cat > "$scratch/unplugs.sh" << 'EOS'
@@ -58,13 +58,14 @@ touch "$plugged"
 wait $job
 EOS
 chmod +x "$scratch/unplugs.sh"
-check "a host is unplugged for 11 s: the job goes on" on_hosts --kernel --shell 2 2 "$scratch/unplugs.sh" \
+check "a host is disconnected for 11 s: the job continues" on_hosts --kernel --shell 2 2 "$scratch/unplugs.sh" \
     --mca coll_nicbarr_algorithm dissemination:1@kernel "${of_shapes[@]}" --until "$plugged"
-check "the host was unplugged during the job" said unplugged
+check "the host was disconnected during the job" said unplugged
 
-# ---- hardware addresses cannot be resolved any more: barriers need none
+# ---- hardware addresses can no longer be resolved, which barriers do not need
 
-# Host 1 forgets host 2's address and gets no answer, and host 2 does not ask for host 1's.
+# Host 1 loses host 2's hardware address and gets no reply to its ARP requests. Host 2 has a permanent entry for host 1,
+# so it sends none.
 cat > "$scratch/unresolved.sh" << 'EOS'
 #!/bin/bash
 barriers() { "$NETHOSTS_RUN" 1 "$nicbarr" status --json | sed "s/.*\"barriers\":\([0-9]*\),.*\"interface\".*/\1/"; }
@@ -107,9 +108,9 @@ check "a message explains how to start a daemon" said "nicbarr: .*myrd"
 check "only the soft NIC is allowed" on_hosts --kernel 3 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_nic soft $ledger
 check "the kernel NIC is not used" unsaid "@kernel"
 
-# ---- a firewall blocks one kind of NIC: the other one goes on
+# ---- a firewall blocks one kind of NIC, and the other one is used
 
-# Detecting that takes seconds, so no communicator does it twice, whatever is measured on it.
+# Detecting a firewall takes seconds, so it must happen only once for each communicator, whatever is measured on it.
 found_out_once() {
     said "is measured without $1" && [ -z "$(grep -o "nicbarr: .* is measured without [^:]*" "$scratch/out" | sort | uniq -d)" ]
 }
@@ -119,10 +120,10 @@ walled() { # PORT MPIRUN-ARGUMENT...
     on_hosts --kernel --cut 1-2 --port "$1" 2 1 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_tune_after 3 \
         --mca coll_nicbarr_report "$scratch/report" "${@:2}" $ledger
 }
-check "a firewall blocks the kernel NIC" walled 7077
+check "a job whose kernel NIC is blocked by a firewall" walled 7077
 check "a message reports the firewall, once for each communicator" found_out_once "the kernel NIC: no myrd --kernel answers at 10.77.0.[12], UDP port 7077"
 check "the soft NIC is measured" predicted soft
-check "a firewall blocks the soft NIC" walled 7312 --mca coll_nicbarr_port 7312
+check "a job whose soft NIC is blocked by a firewall" walled 7312 --mca coll_nicbarr_port 7312
 check "a message reports the firewall, once for each communicator" found_out_once "the soft NIC: .*firewall"
 check "the kernel NIC is measured" predicted kernel
 
@@ -157,11 +158,11 @@ check "a message gives the reason" said "are left to Open MPI: .*myrd --kernel (
 check "the message is printed once for each communicator" told_once
 check "the NICs do not execute barriers" unsaid "nodes: .*@kernel"
 go=$scratch/go
-ledger="$ledger --hold $go" check "stopped in MPI_Init, and not later: they are used" stopped \
+ledger="$ledger --hold $go" check "daemons that are stopped only during MPI_Init are used" stopped \
     --mca coll_nicbarr_algorithm pairwise@kernel
 check "the kernel NIC executes the barriers" said "nodes: pairwise@kernel"
 
-# ---- the daemon goes away
+# ---- the daemon ends during a job
 
 cat > "$scratch/dies.sh" << 'EOS'
 #!/bin/bash
@@ -183,7 +184,7 @@ breaks() { # NETHOSTS-ARGUMENT... MPIRUN-ARGUMENT...
 # (Killed daemons: tests/component/myrd_restart.sh.)
 check "the daemon is terminated during a job: the job ends with a message" breaks --kernel --shell 2 1 "$scratch/dies.sh"
 
-# ---- the NICs' interfaces are renamed or removed: separate cables, so that mpirun keeps its own
+# ---- the NICs' interfaces are renamed or moved; they have separate cables, so that mpirun's connections remain
 
 export myrd=$builddir/myrd/myrd
 cat > "$scratch/cable.sh" << 'EOS'
@@ -207,8 +208,8 @@ eval "$beside"
 wait $job
 EOS
 chmod +x "$scratch/cable.sh"
-# A group that is set up later needs the interface by its name. At most 15 of the groups that are closed later were
-# open before (--alive).
+# A group that is set up after the renaming finds the interface by its name. The job therefore continues until 20 more
+# groups have been closed, some of which were set up after the renaming.
 # shellcheck disable=SC2016 # expanded there
 check "the interface is renamed during a job: the job continues" on_hosts --shell 2 1 "$scratch/cable.sh" '
         until_closed 5

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, jobs fill the directory for temporary files. A job must leave nothing there, however it ends, as long as
-# mpirun can still clean up. Where mpirun itself was killed, Open MPI's own directory stays, with or without nicbarr,
+# If this fails, jobs fill the directory for temporary files. A job must leave nothing there, however it ends, as long
+# as mpirun can still clean up. Where mpirun itself was killed, Open MPI's own directory stays, with or without nicbarr,
 # and nicbarr may add only one file to it.
 . "$(dirname "$0")/common.sh"
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
@@ -14,7 +14,7 @@ empty() {
     [ -z "$(ls -A "$TMPDIR")" ]
 }
 
-# A job amid its barriers is told to end by NAME; afterwards it and its processes must be gone.
+# `begin` starts a job and waits until it executes barriers; `over` waits until the job and its processes have ended.
 begin() {
     : > "$scratch/out" # without the output of the last job
     mpirun -np 3 "${endless[@]}" > "$scratch/out" 2>&1 &
@@ -52,7 +52,7 @@ alone() { # ENVIRONMENT...
     mkdir "$dir"
     env TMPDIR="$dir" "$@" "$programs/barrier_ledger" --iterations 100 --ledger "$scratch/ledger" \
         > "$scratch/out" 2>&1 || return 1
-    while pgrep -x orted > /dev/null && [ -n "$(ls -A "$dir")" ]; do sleep 0.05; done # it cleans up after the program's end
+    while pgrep -x orted > /dev/null && [ -n "$(ls -A "$dir")" ]; do sleep 0.05; done # orted cleans up after the program
     find "$dir" -mindepth 1 -printf '%P\n' | sed 's/[0-9][0-9]*/N/g' | sort > "$scratch/left"
     rm -rf "$dir"
 }
@@ -60,7 +60,7 @@ check "a process without mpirun and without nicbarr" alone OMPI_MCA_coll=^nicbar
 mv "$scratch/left" "$scratch/left_by_openmpi"
 check "a process without mpirun" alone
 check "nicbarr leaves no additional files behind" diff "$scratch/left_by_openmpi" "$scratch/left"
-aborts() { # (mpirun's own words about it may get lost when several processes abort at once)
+aborts() { # mpirun's message is not checked, because it may be lost when several processes abort at once
     ! NICBARR_TEST_BREAK=1 job 3 "$programs/barrier_ledger" --ledger "$scratch/ledger" &&
         said "^FAIL barrier_ledger"
 }
@@ -74,7 +74,7 @@ check "a job whose mpirun is terminated" ended TERM mpirun
 check "the job leaves no files behind" empty
 
 check "mpirun and all processes are killed" ended KILL mpirun 0 1 2
-one_file() { # besides Open MPI's own, which stay without nicbarr, too
+one_file() { # apart from files of Open MPI, which remain without nicbarr as well
     find "$TMPDIR" -mindepth 1 >> "$scratch/out"
     [ "$(find "$TMPDIR" -name '*nicbarr*' -printf '%y %s\n' | awk '$1 == "f" && $2 < 64' | wc -l)" = 1 ] &&
         [ "$(find "$TMPDIR" -name '*nicbarr*' | wc -l)" = 1 ]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a bad network or slow processes break barriers or hang jobs. Packets of the NICs are lost or damaged,
-# and processes are slow or stopped; according to the ledger of the programs, each barrier must nevertheless be correct,
-# and each job must end.
+# If this fails, a bad network or slow processes break barriers or hang jobs. While packets of the NICs are lost or
+# damaged, or processes are slow or stopped, each barrier must be correct according to the ledger of the programs, and
+# each job must end.
 #
 # NICBARR_TEST_STOP is the number of seconds for which a process is stopped (5).
 . "$(dirname "$0")/common.sh"
@@ -36,8 +36,8 @@ check "tuning over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 
 
 # ---- slow and stopped processes
 
-# stopping.sh VICTIM TIMES STOPPED RUNNING ARGUMENT...: stops process VICTIM of the job TIMES times, for STOPPED
-# seconds each, with RUNNING seconds in between. The job goes on until that is over.
+# stopping.sh VICTIM TIMES STOPPED RUNNING ARGUMENT...: runs a job, and stops its process VICTIM TIMES times, for
+# STOPPED seconds each, with RUNNING seconds in between. The job continues until this is finished.
 cat > "$scratch/stopping.sh" << 'EOS'
 #!/bin/bash
 victim=$1 times=$2 stopped=$3 running=$4
@@ -51,7 +51,7 @@ members() {
         [ "$(readlink "$process/exe")" = "$program" ] && echo "${process#/proc/}"
     done
 }
-until grep -q ": np " "$output"; do sleep 0.1; done # it plays barriers now
+until grep -q ": np " "$output"; do sleep 0.1; done # the program has started
 pid=$(members | sort -n | sed -n "${victim}p")
 for i in $(seq "$times"); do
     kill -STOP "$pid" || break
@@ -73,7 +73,7 @@ for victim in 1 4; do
         "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed"
     check "the process was stopped during the job" said "stop number 1 is over"
 done
-check "a process is slow" on_hosts --shell 3 2 "$scratch/stopping.sh" 3 30 0.05 0.05 \
+check "a process is stopped repeatedly for short times" on_hosts --shell 3 2 "$scratch/stopping.sh" 3 30 0.05 0.05 \
     --mca coll_nicbarr_algorithm pairwise \
     "$programs/barrier_ledger" --until "$over" --ledger "$scratch/ledger" --seed "$seed"
 check "the process was stopped repeatedly" said "stop number 30 is over"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If a node is lost during tuning, processes must wait for it only once, and not once for each remaining candidate. The
-# switch drops all packets of the NICs after the first few thousand. Each wait that takes longer than coll_nicbarr_warn
-# is reported, so the test counts these messages.
+# If this fails, a job whose network is lost during tuning waits once for each remaining candidate instead of only once.
+# The switch drops all packets of the NICs after the first few thousand. A message reports each wait that takes longer
+# than coll_nicbarr_warn, and the test counts these messages.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
-# The third barrier begins a contest that may take a minute, which is many more packets.
-lost() { # the job ends, by an error
+# The third barrier begins a tuning run that may take a minute, and sends many more packets than that.
+lost() { # the job must end with an error
     timeout -k 5 "$patience" "$nethosts" --cut 1-2 --cut-after 5000 2 1 \
         --mca coll_nicbarr_nic soft --mca coll_nicbarr_tune_after 2 --mca coll_nicbarr_cache none \
         --mca coll_nicbarr_tune_budget 60000 --mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 4 \

@@ -3,8 +3,8 @@
 # If this fails, a job hangs after an event on the machine: the clock is set, CPUs or memory are removed, files cannot
 # be accessed, or processes are in different namespaces. In each case the job must continue, or all members must fall
 # back to the barrier of Open MPI with one message. Events that this machine does not support are skipped with a
-# message. (An earlier job's packets: strangers.sh. Cables, silent hosts, stopped processes: overdue.sh. Signals:
-# faults.sh. Little shared memory: resources.sh. Daemons: myrd.sh, kernel.sh.)
+# message. Other scripts test packets of an earlier job (strangers.sh), disconnected cables, silent hosts and stopped
+# processes (overdue.sh), signals (faults.sh), little shared memory (declining.sh), and daemons (myrd.sh, kernel.sh).
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 until=$scratch/until
@@ -13,12 +13,13 @@ short=("${ledger[@]}" --iterations 300)
 loud=(--mca coll_nicbarr_verbose 1)
 
 played() { said "^ok" && said "MPI_Barrier on .* processes" && ! said "are left to Open MPI"; }
-# Processes that share no memory do not know which communicators others have reported.
+# The message may be printed once for each communicator: processes that share no memory cannot know for which other
+# communicators it has been printed.
 fell_back() { said "^ok" && said "are left to Open MPI: " && told_once; }
 either() { played || fell_back; }
 runs() { job 3 "${loud[@]}" "$@" && either; }
 
-# A job in the background that plays barriers until it is told to end; $ranks are its processes.
+# Starts a job in the background that calls barriers until the file $until exists; $ranks are the pids of its processes.
 begin() {
     rm -f "$until"
     : > "$scratch/out"
@@ -28,12 +29,12 @@ begin() {
     mapfile -t ranks < <(pgrep -P "$job" -x barrier_ledger)
     [ ${#ranks[@]} = 3 ]
 }
-over() { # barriers of all members end it, so they still work
+over() { # ends the job, which needs barriers of all members and so proves that they still work
     sleep 0.2
     touch "$until"
     wait "$job" && played
 }
-# ---- the clock is set, by an hour, repeatedly
+# ---- the clock is repeatedly set back and forth by an hour
 
 jumps=$builddir/tests/component/.libs/clock_jumps.so
 check "the library that sets the clock is built" test -e "$jumps"
@@ -42,7 +43,7 @@ check "the clock is set during a job on several hosts" on_hosts 2 2 -x LD_PRELOA
     --mca coll_nicbarr_algorithm tree:2 "${short[@]}"
 check "the NICs execute barriers nevertheless" played
 
-# ---- processors are taken away and returned
+# ---- processors are removed and restored
 
 last=$(taskset -pc $$ | sed 's/.*[^0-9]//')
 bind() { # LIST
@@ -54,9 +55,9 @@ bound_anew() {
     all=$(taskset -pc $$ | sed 's/.*: //')
     begin --bind-to none && bind "$last" && over && begin --bind-to none && bind "$last" && sleep 0.1 && bind "$all" && over
 }
-check "all processes are bound to one CPU, and released again" bound_anew
+check "all processes are bound to one CPU during a job, and later to all CPUs" bound_anew
 
-# A control group for this script, in v1 or v2.
+# Creates a control group for this script, of version 1 or 2.
 group=
 make_group() { # CONTROLLER
     local root=/sys/fs/cgroup/$1
@@ -88,9 +89,9 @@ else
     echo "skip: no control group of processors can be made here"
 fi
 
-# ---- memory is taken away
+# ---- a process cannot allocate more memory
 
-# One process gets no further memory. It is killed or does without; no process hangs.
+# The process may be killed, or may continue without the memory, but no process may hang.
 in_group() { # PROGRAM...: the last rank is in the group
     cat > "$scratch/enter.sh" << 'EOS'
 [ "${OMPI_COMM_WORLD_RANK-${PMIX_RANK-0}}" != 2 ] || echo $$ > "$group/cgroup.procs"
@@ -112,8 +113,8 @@ little() {
     [ "$status" != 0 ] || either
 }
 if make_group memory; then
-    check "a process is in a separate memory cgroup" enough
-    check "with too little memory the job works or ends" little
+    check "a job of which one process is in a separate memory cgroup" enough
+    check "a process has too little memory: the job works or ends" little
     end_group
 else
     echo "skip: no control group of memory can be made here"
@@ -132,17 +133,16 @@ read_only() {
     [ $? = 77 ] || either
 }
 if unshare --mount true 2> /dev/null; then
-    check "/tmp is read-only" read_only
+    check "a job while /tmp is read-only" read_only
 else
     echo "skip: no namespace of mounts can be made here"
 fi
 
-# ---- processes have different numbers
+# ---- processes of a node are in different namespaces
 
-# (Two jobs with one session directory, as in containers with one hostname and one /tmp: Open MPI itself confuses their
-# shared memory. segment_test.c tests nicbarr's part.)
-# The ranks of one node, each in its own namespace. Open MPI's own shared memory relies on process numbers, so it is
-# not used.
+# (Two jobs with the same session directory, as in containers with the same hostname and /tmp, are not tested here,
+# because Open MPI itself confuses their shared memory. segment_test.c tests nicbarr's part.) Runs a job whose ranks are
+# each in a namespace of their own. It does not use Open MPI's own shared memory, which relies on process numbers.
 apart() { # UNSHARE-OPTION...
     timeout -k 5 "${watchdog:-300}" mpirun -np 3 --mca btl tcp,self --mca btl_tcp_if_include lo \
         "${loud[@]}" unshare "$@" "${ledger[@]}" --iterations 300 > "$scratch/out" 2>&1 && either
@@ -160,8 +160,8 @@ else
     echo "skip: no namespaces of processes can be made here"
 fi
 
-# A program that its user may execute but not read: Linux lets no process inspect its processes, not even the user's
-# own (like Yama's ptrace_scope 2 and 3).
+# Runs a program that its user may execute but not read. Linux does not allow other processes to inspect such a process,
+# not even those of the same user (as with Yama's ptrace_scope 2 and 3).
 closed_book() {
     local dir=$scratch/closed
     chmod 711 "$scratch"
@@ -175,7 +175,7 @@ closed_book() {
     either
 }
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2> /dev/null; then
-    check "processes may not be traced" closed_book
+    check "a job whose processes may not be inspected by each other" closed_book
 else
     echo "skip: only root can be another user"
 fi

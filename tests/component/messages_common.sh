@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the test scripts for the components that carry a job's messages, which set $component and $myr (its
-# options for mpirun). To be sourced after common.sh.
+# Shared by the test scripts of the components that carry messages, btl/myr and mtl/myr. The scripts set $component to
+# the component's name and $myr to the options of mpirun that select it. To be sourced after common.sh.
 # shellcheck shell=bash disable=SC2154
 ln -s "$builddir/${component}/.libs/mca_$component.so" "$scratch/components/"
 nethosts=$srcdir/testbeds/hosts/nethosts
@@ -17,10 +17,10 @@ over_myr() { # PROCESSES PROGRAM...
     ok "$processes" $myr "$@"
 }
 
-# By default as many processes as a large node has.
+# Runs as many processes as a large node has.
 many_over_myr() { over_myr 128 --mca coll ^nicbarr "$programs/barrier_ledger" --iterations 3; }
 
-# With barriers by nicbarr, and by others.
+# Programs for jobs whose barriers are executed by nicbarr or by other components.
 seed=${NICBARR_SEED:-$(($(date +%s) % 100000))}
 echo "NICBARR_SEED=$seed"
 # shellcheck source=tests/component/drawn_common.sh
@@ -40,10 +40,10 @@ barriers_over_myr() {
     for coll in $some ^nicbarr; do
         for program in "barrier_ledger --iterations 500" "soak --cycles 500"; do
             # shellcheck disable=SC2086 # a program with its options
-            check "$program, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
+            check "$program passes over messages of this component, coll $coll" over_myr 4 --mca coll $coll "$programs"/$program
         done
-        check "communicators of all shapes, coll $coll" over_myr 4 --mca coll "$coll" "${shapes[@]}"
-        check "threads, coll $coll" over_myr 4 --mca coll "$coll" "${in_threads[@]}"
+        check "barriers on communicators of all shapes, coll $coll" over_myr 4 --mca coll "$coll" "${shapes[@]}"
+        check "messages of several threads, coll $coll" over_myr 4 --mca coll "$coll" "${in_threads[@]}"
     done
 }
 
@@ -52,13 +52,13 @@ killed_over_myr() { # RUNS
         > '$scratch/out' 2>&1"
 }
 
-# Can hosts be made? If not, print a line.
+# Succeeds if hosts can be created, and otherwise prints a message.
 there_are_hosts() {
     is_open_mpi 4 && "$nethosts" 2 true > /dev/null 2>&1 && return
     echo "skip hosts: nethosts needs root and 4.1's launcher"
     return 1
 }
-on_hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST PROGRAM...: $myr is put between
+on_hosts() { # [NETHOSTS-OPTION...] HOSTS PER-HOST PROGRAM...: runs the program with the options $myr
     local hosts=()
     while [[ $1 == --* ]]; do
         hosts+=("$1" "$2")
@@ -90,12 +90,12 @@ away_on_hosts() { # HOSTS PROGRAM-OPTION...
 late_on_one_node() {
     local bytes
     for bytes in 200 1000 5000 20000; do
-        check "messages of $bytes bytes whose senders have ended" over_myr 1 "$programs/late_receiver" --bytes $bytes \
+        check "messages of $bytes bytes arrive after their senders have ended" over_myr 1 "$programs/late_receiver" --bytes $bytes \
             --messages 200
-        check "the senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 600 \
+        check "messages of $bytes bytes arrive after their senders have disconnected" over_myr 1 "$programs/late_receiver" --bytes $bytes --messages 600 \
             --spawned 3 --disconnect
         check "a receiver that makes no calls delays no others, $bytes bytes" away 3 --bytes $bytes
-        check "8 receivers that make no calls" away 10 --bytes $bytes
+        check "8 receivers that make no calls delay no others, $bytes bytes" away 10 --bytes $bytes
     done
 }
 late_from_host() { # NETHOSTS-OPTION-OR-"" MPIRUN-OPTION... -- PROGRAM-OPTION...: senders on the second host
@@ -113,23 +113,24 @@ late_on_hosts() {
     local coll
     check "a receiver that makes no calls delays no others, 3 hosts" away_on_hosts 3
     for coll in ^nicbarr ^monitoring; do
-        check "messages of other hosts' processes that have ended, coll $coll" late_from_host "--loss 20" \
+        check "messages from another host arrive after their senders have ended, coll $coll" late_from_host "--loss 20" \
             --mca coll $coll --
-        check "the processes have disconnected before, coll $coll" late_from_host "--loss 20" --mca coll $coll -- \
+        check "messages from another host arrive after their senders have disconnected, coll $coll" late_from_host "--loss 20" --mca coll $coll -- \
             --disconnect
     done
     check "the connections to processes that have ended can be reused" late_from_host "--loss 20" \
         --mca coll ^nicbarr -- --disconnect --rounds 3 --late 0 --messages 10 --then "$scratch/no_peers.sh"
 }
-# Waits until the NIC of this host's processes has learned that all others to which it was connected are closed.
+# Waits until the NIC of this host has been notified that all other NICs to which it was connected are closed.
 cat > "$scratch/no_peers.sh" << EOS
 #!/bin/sh
 until "$builddir/tools/nicbarr" status --json | grep -q '"peers": *0\\>'; do sleep 0.1; done
 EOS
 chmod +x "$scratch/no_peers.sh"
 
-# Two hosts play barriers over messages. The second one is unplugged until a process reports that the other host is
-# silent. That may be a process on the unplugged host, so each process writes to a file. Then the job goes on.
+# Two hosts execute barriers over messages. The second one is disconnected until a process reports that the other host
+# does not respond. Since this may be the process on the disconnected host, each process writes its output to a file.
+# Then the job continues.
 cat > "$scratch/unplugs.sh" << 'EOS'
 #!/bin/bash
 until_all_began() { until [ -e "$dir/pid.0" ] && [ -e "$dir/pid.1" ]; do sleep 0.05; done; }
@@ -162,15 +163,15 @@ says_who() { # on each host at most once
 }
 
 messages_on_hosts() {
-    check "a host is unplugged: the job goes on" unplugged --mca "${component}_warn" 2
-    check "a message reports that the sender waits" said "^goes on waiting"
-    check "a message names the host" says_who
-    check "2 hosts" on_hosts 2 1 "${messages[@]}"
-    check "3 hosts with 2 processes each" on_hosts 3 2 "${messages[@]}"
-    check "threads, 2 hosts with 2 processes each" on_hosts 2 2 "${in_threads[@]}"
-    check "spawned processes on another host" starting_others 2 --hosts 10.77.0.2 \
+    check "a host is disconnected for a while: the job continues" unplugged --mca "${component}_warn" 2
+    check "the job waits while the host is disconnected" said "^goes on waiting"
+    check "a message names the host that does not respond" says_who
+    check "messages between 2 hosts" on_hosts 2 1 "${messages[@]}"
+    check "messages between 3 hosts with 2 processes each" on_hosts 3 2 "${messages[@]}"
+    check "messages of several threads, 2 hosts with 2 processes each" on_hosts 2 2 "${in_threads[@]}"
+    check "messages with spawned processes on another host" starting_others 2 --hosts 10.77.0.2 \
         --more-hosts 10.77.0.1,10.77.0.2
     late_on_hosts
-    check "jobs on two hosts connect" starting_others 3 --strangers --hosts 10.77.0.2 \
+    check "messages between two jobs that connect, on two hosts" starting_others 3 --strangers --hosts 10.77.0.2 \
         --more-hosts 10.77.0.3
 }

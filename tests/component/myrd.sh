@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, jobs whose NICs are run by daemons (myrd) fail. The test covers jobs across hosts, concurrent jobs,
-# clients and daemons that are killed at any time, and other users. It waits for counters of the NICs and never for a
-# fixed time.
+# clients and daemons that are killed at any time, and other users. Its verdict does not depend on timing: the script
+# waits until counters of the NICs have the expected values.
 hosts=(2 2) patience=300
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
@@ -23,11 +23,11 @@ run_job() { # MPIRUN-ARGUMENT...
     begin_job "$scratch/out" "$@"
     wait $!
 }
-served() { # a job whose barriers the NICs play
+served() { # runs a job whose barriers the NICs must execute
     run_job "$@" "$programs/pvars" --done && said "^ok"
 }
 
-# A value from the status: EXPRESSION over the segments s that have a NIC.
+# Prints the value of EXPRESSION over the segments s of the status that have a NIC.
 status() { # EXPRESSION
     "$nicbarr" status --json | EXPRESSION=$1 python3 -c '
 import json, os, sys
@@ -37,7 +37,7 @@ by = lambda name: [x for x in s if name in names(x)]
 pids = lambda name: [p["pid"] for x in s for p in x["processes"] if p["name"] == name]
 print(eval(os.environ["EXPRESSION"]))'
 }
-until_status() { # wait until it is true; a watchdog ends hangs
+until_status() { # waits until EXPRESSION is true; a watchdog ends the script if it hangs
     until [ "$(status "$1")" = True ]; do sleep 0.05; done
 }
 barriers() { status 'sum(x["nic"]["counters"]["barriers"] for x in s)'; }
@@ -50,10 +50,10 @@ until_more_barriers() {
 could_be() { on 1 "$myrd" --check && ! on 1 "$myrd" --check --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
 check "myrd --check reports that a host can run a daemon" could_be
 both_start() { on 1 "$myrd" && on 2 "$myrd"; } > "$scratch/out" 2>&1
-check "a daemon on each host" both_start
+check "a daemon starts on each host" both_start
 check "nicbarr status shows that the daemons run the NICs" [ "$(status '[x["nic"]["run_by"] for x in s]')" = "['daemon', 'daemon']" ]
 
-# Every thread has a filter of system calls (2). CAP_NET_ADMIN is 12.
+# Every thread must have a seccomp filter (mode 2) and no capability except CAP_NET_ADMIN (12), which root keeps.
 confined() {
     local thread filter=0 none=0000000000000000 rights
     rights=$none
@@ -85,10 +85,10 @@ two_jobs() {
     cat "$scratch/out1" "$scratch/out2" > "$scratch/out"
     [ "$rc" = 0 ] && [ "$(grep -c "^ok" "$scratch/out")" = 2 ]
 }
-check "two concurrent jobs" two_jobs
-check "their groups are closed" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
+check "two concurrent jobs use the daemons" two_jobs
+check "the groups of these jobs are closed" [ "$(status 'sum(len(x["nic"]["groups"]) for x in s)')" = 0 ]
 
-# A client dies amid its barriers.
+# A client is killed while it executes barriers.
 client_killed() {
     begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
     local job=$!
@@ -103,8 +103,8 @@ check "a client is killed, and its job ends" client_killed
 check "another job uses the daemons" served --mca coll_nicbarr_nic daemon
 check "both daemons continue to run" [ "$(status 'len(pids("myrd"))')" = 2 ]
 
-# A daemon dies while a job runs. If it runs the NIC at that moment, the NIC is broken, too. So it is stopped
-# first: if barriers go on nevertheless, it was not running the NIC.
+# A daemon is killed while a job runs. If it ran the NIC at that moment, the NIC would be broken as well. Therefore the
+# daemon is stopped first, until barriers continue, which proves that it was not stopped while it ran the NIC.
 daemon_killed() {
     begin_job "$scratch/out" "$programs/barrier_ledger" --iterations 100000000 "${ledger[@]}"
     local job=$! daemon before tries=0
@@ -115,7 +115,7 @@ daemon_killed() {
     before=$(barriers)
     until [ "$(barriers)" -gt $((before + 20)) ]; do
         tries=$((tries + 1))
-        if [ $((tries % 20)) = 0 ]; then # perhaps stopped while it ran the NIC
+        if [ $((tries % 20)) = 0 ]; then # the daemon was probably stopped while it ran the NIC: try again
             kill -CONT "$daemon"
             sleep 0.01
             kill -STOP "$daemon"
@@ -140,8 +140,8 @@ declined() {
 check "a job that requires a missing daemon uses Open MPI, and a message gives the reason" declined
 check "a job uses private NICs by default" served
 
-# Stopped daemons: MPI_Init does not wait for them. If they continue by the time the NICs are needed, they are used;
-# otherwise a line says what to do, and the job uses its own NICs.
+# MPI_Init does not wait for daemons that are stopped. If they have been continued by the time the NICs are needed, the
+# job uses them. Otherwise it uses its own NICs, and a message gives the remedy.
 signal_daemons() { # SIGNAL
     # shellcheck disable=SC2046 # words
     kill "-$1" $(status '" ".join(str(p) for p in pids("myrd"))')
@@ -167,8 +167,8 @@ stay_away() {
     [ "$rc" = 0 ] && said "^ok" && said "nicbarr: myrd (process [0-9]*) does not answer: .*kill -CONT"
 }
 
-# An unprivileged stranger has created the daemon's directory and listens there; clients must neither trust nor
-# contact him.
+# Another, unprivileged user has created the daemon's directory and listens on a socket there. Clients must neither
+# trust nor contact this user's process.
 stranger() {
     mkdir -p "$scratch/taken/nicbarr" && chmod 755 "$scratch/taken" "$scratch/taken/nicbarr" && chmod 711 "$scratch"
     chown 65534:65534 "$scratch/taken/nicbarr"
@@ -191,7 +191,7 @@ stranger() {
 }
 
 restart() { on 1 "$myrd" || on 2 "$myrd"; } > "$scratch/out" 2>&1
-check "a stale socket is replaced" restart
+check "a new daemon replaces the socket of a killed one" restart
 check "another job uses the daemons" served --mca coll_nicbarr_nic daemon
 check "daemons that are only stopped during MPI_Init are used" come_back
 check "daemons stay stopped: private NICs are used, and a message gives the remedy" stay_away
@@ -200,9 +200,9 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     check "a different process in place of the daemon is ignored" stranger
 fi
 
-# In the foreground it logs to standard error.
+# A daemon in the foreground logs to standard error.
 told=$scratch/told
-begin_telling() { # with this environment
+begin_telling() { # ENVIRONMENT...
     env "$@" "$myrd" --foreground --socket "$scratch/open/myrd.sock" --network lo > "$told" 2>&1 &
     telling=$!
     until grep -q "serves" "$told"; do
@@ -235,13 +235,14 @@ stops_inside() {
         grep -q "^myrd: process $stopped holds the NIC's lock and does not continue" "$told"
 }
 goes_on() { kill -CONT "$stopped" && wait "$stopped" && "${client[@]}" > "$scratch/out" && cmp -s "$scratch/out" "$scratch/newer"; }
-check "a client is stopped while it holds the NIC: new clients get a new NIC" stops_inside
-check "after the client is continued, it still has its NIC" goes_on
-check "the daemon ends" tells "myrd: " "myrd: "
+check "a client is stopped while it holds the NIC's lock: new clients get a new NIC" stops_inside
+check "the client is continued and can still use its NIC" goes_on
+check "the daemon logs in the foreground and ends on SIGTERM" tells "myrd: " "myrd: "
 check "a daemon under systemd starts" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
-check "its messages have levels" tells "<5>" "<6>"
+check "the messages of a daemon under systemd have levels" tells "<5>" "<6>"
 check "a daemon without systemd starts" begin_telling JOURNAL_STREAM=1:2
-# Users without access. The permissions of the directory suffice to refuse them, so the test removes these.
+# Connects as another user, whom the daemon must refuse. The permissions of the socket would already refuse this user,
+# so the test relaxes them.
 other_user() { # TIMES
     chmod 711 "$scratch"
     chmod 777 "$scratch/open/myrd.sock"
@@ -262,14 +263,14 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups perl
     check "the daemon logs the tenth refusal" refused 10
     check "the daemon does not log every refusal" [ "$(grep -c refuses "$told")" = 2 ]
 fi
-check "its messages have no levels" tells "myrd: " "myrd: "
+check "the messages of a daemon without systemd have no levels" tells "myrd: " "myrd: "
 bad_dir() {
     mkdir "$scratch/bad" && mkdir -m 777 "$scratch/bad/nicbarr" && chmod 777 "$scratch/bad/nicbarr"
     XDG_RUNTIME_DIR=$scratch/bad "$myrd"
     [ $? = 1 ] && said "not a directory that only you can write to"
 } > "$scratch/out" 2>&1
 check "a directory that others can write to is refused" bad_dir
-link_local() { # (IPv6's, which needs a name of an interface)
+link_local() { # an IPv6 link-local address, which is valid only together with the name of an interface
     # shellcheck disable=SC2016 # expanded there
     unshare --net bash -c 'ip link set lo up && ip link add v0 type veth peer name v1 && ip link set v0 up &&
         ip address add fe80::1/64 dev v0 && ! "$1" --check 2>&1' bash "$myrd" > "$scratch/out" 2>&1 &&

@@ -10,13 +10,13 @@ nicbarr=$builddir/tools/nicbarr
 chmod 711 "$scratch"
 mkdir -m 755 "$scratch/1" "$scratch/2"
 
-# With a socket per host, as these hosts share one /run.
+# Each host has a socket of its own in the test's directory, because these hosts share /run.
 on() { # HOST COMMAND...
     local host=$1
     shift
     "$NETHOSTS_RUN" "$host" env NICBARR_KERNEL_SOCKET="$scratch/$host/sock" "$@"
 }
-# A field of a host's kernel NIC k in the status, as seen by a user.
+# Prints an expression over the host's kernel NIC k in the status, optionally as another user.
 kernel() { # HOST EXPRESSION [AS-WHOM...]
     local host=$1 expression=$2
     shift 2
@@ -37,15 +37,15 @@ fi
 daemon=$(kernel 1 'k["runner"]')
 check "nicbarr status shows the NIC at the interface" [ "$(kernel 1 'k["interface"], k["addresses"][0]')" = \
     "('eth0', {'address': '10.77.0.1', 'prefix': 24, 'port': 7077})" ]
-check "the other host has no NIC" [ "$(kernel 2 k)" = None ]
+check "nicbarr status shows no NIC on the other host" [ "$(kernel 2 k)" = None ]
 in_words() { on 1 "$nicbarr" status > "$scratch/out" && said "^Kernel: a NIC at interface eth0" && said "0 open" && said "counters *all zero"; }
 check "nicbarr status prints the NIC as text" in_words
 secrets=clear
 ! grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status" || secrets=sealed
 check "nicbarr status shows how secrets are sent" [ "$(kernel 1 'k["secrets"]')" = "$secrets" ]
 
-# Each of its threads has only the rights that it needs (and root's uid, as clients trust no other). CAP_BPF is 39. A
-# filter is 2.
+# Each thread of the daemon must have a seccomp filter (mode 2), CAP_BPF (39) and no other capability. Its uid is
+# root's, because clients trust no other user.
 few_rights() { # PID BOUNDING-SET
     local thread right none=0000000000000000 bpf=0000008000000000
     right="Uid 0 0 0 0 CapInh $none CapPrm $bpf CapEff $bpf CapBnd $2 CapAmb $none"
@@ -54,7 +54,7 @@ few_rights() { # PID BOUNDING-SET
         [ "$(xargs < "$scratch/out")" = "$right NoNewPrivs 1 Seccomp $filter" ] || return 1
     done
 }
-# The daemon's root directory holds nothing but pins, which only bpf(2) can open.
+# The daemon's root directory must contain nothing but pins, which only bpf(2) can open.
 its_pins_alone() { # PID
     [ -e "/proc/$1/root/kept" ] && [ -z "$(find "/proc/$1/root/" -mindepth 1 -type d)" ] &&
         [ ! -e "/proc/$1/root/../../nicbarr" ]
@@ -84,7 +84,7 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
     check "the daemon has no privileges: a message is printed" no_rights
-    # As in a container that grants some rights and not others.
+    # As in a container that grants only some of the capabilities.
     each_missing() {
         local right
         for right in bpf net_admin perfmon; do
@@ -100,7 +100,7 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
         few_rights "$other" 000000c000001000 && kill -TERM "$other" &&
             while [ -e "$scratch/2/sock" ]; do sleep 0.05; done
     }
-    check "with these three capabilities the daemon starts, and keeps one" these_alone
+    check "the daemon starts with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and keeps CAP_BPF only" these_alone
     may_not_load=(setpriv --bounding-set "-bpf,-sys_admin" env)
     says_more() {
         ! on 2 "${may_not_load[@]}" "$myrd" --kernel && ! said "^libbpf: " &&
@@ -123,7 +123,7 @@ ends() {
 check "SIGTERM ends the daemon and removes its socket" ends
 check "SIGTERM removes the pins of the NIC" [ -z "$(ls /sys/fs/bpf/nicbarr)" ]
 
-# ---- a killed daemon of another version has left its NIC
+# ---- a daemon of another version was killed, and its NIC still exists
 
 another_version() {
     on 1 "$myrd" --kernel || return 1
@@ -146,7 +146,7 @@ fi
 # ---- the interface is renamed, or removed
 
 on_cable() { "$NETHOSTS_RUN" 1 ip "$@"; }
-# A separate cable with a daemon.
+# Connects the hosts by a separate cable, and starts a daemon on its interface.
 cable() {
     on_cable link add nic0 type veth peer name nic0 netns 2 && on_cable link set nic0 up && stands nic0
 }
@@ -169,7 +169,7 @@ check "a message names the interface" said "^myrd: serves as the kernel NIC on i
 renamed() { on_cable link set nic0 name nic1 && is_at nic1; }
 check "the interface is renamed, and the daemon continues" renamed
 check "a message names the new interface" said "^myrd: interface nic0 was renamed to nic1$"
-# Notifications come in order: a daemon that has processed the last one has processed all.
+# The kernel sends notifications in order, so a daemon that has processed the last one has processed all of them.
 shaken() {
     on_cable -batch - << 'EOS' && is_at nic2
 link add bridge0 type bridge

@@ -48,13 +48,13 @@ unharmed() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
         --mca coll_nicbarr_algorithm "${algorithms[turn++ % 3]}@kernel" "${@:3}" &&
         said "killed: $kills" && ! said "the kernel NIC of this node"
 }
-check "barriers" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --until "$until" \
+check "barriers are correct while daemons are killed and restarted" unharmed 3 2 "$programs/barrier_ledger" --iterations 100 --until "$until" \
     --ledger "$scratch/ledger" --seed "$seed"
-check "communicators are created and freed" unharmed 2 2 "${of_shapes[@]}" --until "$until"
+check "communicators are created and freed while daemons are killed and restarted" unharmed 2 2 "${of_shapes[@]}" --until "$until"
 drawn data
-check "data" unharmed 3 1 "${data[@]}" --until "$until"
+check "collectives with data are correct while daemons are killed and restarted" unharmed 3 1 "${data[@]}" --until "$until"
 
-# ---- random programs: their results are right, whichever NIC finally serves them
+# ---- random programs, whose results must be correct, whichever NIC serves them in the end
 
 export NICBARR_KILLED=$scratch/killed
 under_programs() {
@@ -67,7 +67,7 @@ under_programs() {
     [ -s "$NICBARR_KILLED" ]
 }
 if is_open_mpi 4; then # see random_programs.sh
-    check "random programs" under_programs
+    check "random programs are correct while daemons are killed and restarted" under_programs
 fi
 
 finish
