@@ -7,12 +7,13 @@
 
 # With 300 barriers the ledger has a phase that uses all communicators.
 ledger="$programs/barrier_ledger --iterations 300 --ledger $scratch/ledger --seed $seed"
-said_so() { # in one line per communicator; each host's rank 0s print at most one
+said_so() { # REASON: one message per communicator must contain it; the rank 0 of each communicator prints it
     check "a message gives the reason: $1" said "nicbarr: barriers on .*are left to Open MPI: .*$1"
-    check "the message is printed once for each communicator" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) are left to Open MPI.*/\1/p" \
+    check "the message is printed once for each communicator: $1" test -z "$(sed -n "s/.*nicbarr: barriers on \(.*\) are left to Open MPI.*/\1/p" \
         "$scratch/out" | sort | uniq -d | grep MPI_COMM_WORLD)"
 }
-# On any communicator of several hosts; where only some of the hosts cannot communicate, on MPI_COMM_WORLD.
+# The messages that NICs execute barriers, on any communicator of several hosts, and on MPI_COMM_WORLD. The latter is
+# for cases in which only some of the hosts cannot communicate.
 plays="MPI_Barrier on .* nodes: [^o]"
 plays_world="MPI_Barrier on MPI_COMM_WORLD, .* nodes: [^o]"
 not_said() { ! said "$1"; }
@@ -21,27 +22,28 @@ on_three() { # ARGUMENT...
     on_hosts 3 2 --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 "$@" $ledger
 }
 
-check "the network does not exist" on_three --mca coll_nicbarr_network 192.0.2.0/24
+check "a job with a network that does not exist" on_three --mca coll_nicbarr_network 192.0.2.0/24
 said_so "there is no network to use"
 check "the NICs do not execute barriers" not_said "$plays"
-check "the interface does not exist" on_three --mca coll_nicbarr_network eth7
+check "a job with an interface that does not exist" on_three --mca coll_nicbarr_network eth7
 said_so "there is no network to use"
 check "the NICs do not execute barriers" not_said "$plays"
-check "an IPv6 network on hosts without IPv6" on_three --mca coll_nicbarr_network fd00::/64
+check "a job with an IPv6 network on hosts without IPv6" on_three --mca coll_nicbarr_network fd00::/64
 said_so "no address of this machine is in fd00::/64"
 check "the NICs do not execute barriers" not_said "$plays"
-check "an invalid network" on_three --mca coll_nicbarr_network fd00::/129
+check "a job with an invalid network" on_three --mca coll_nicbarr_network fd00::/129
 said_so '"fd00::/129" is neither an interface nor a network'
 check "the NICs do not execute barriers" not_said "$plays"
-check "the loopback interface only" on_three --mca coll_nicbarr_network lo
+check "a job with the loopback interface only" on_three --mca coll_nicbarr_network lo
 said_so "do not get through"
 check "the NICs do not execute barriers" not_said "$plays"
-check "the network of the hosts, by the name of the interface" on_three --mca coll_nicbarr_network eth0
+check "a job with the network of the hosts, by the name of the interface" on_three --mca coll_nicbarr_network eth0
 check "the NICs execute the barriers" said "$plays"
-check "the network of the hosts, by its address" on_three --mca coll_nicbarr_network 10.77.0.0/16
+check "a job with the network of the hosts, by its address" on_three --mca coll_nicbarr_network 10.77.0.0/16
 check "the NICs execute the barriers" said "$plays"
 
-# bridged.sh ARGUMENT...: hosts reach each other as if through a router, and each has a bridge with the same address.
+# bridged.sh ARGUMENT...: a job on hosts that reach each other as if through a router, and each of which has a bridge
+# with the same address.
 cat > "$scratch/bridged.sh" << 'EOS'
 #!/bin/bash
 for host in $(seq 1 "$NETHOSTS_HOSTS"); do
@@ -58,11 +60,11 @@ exec "$NETHOSTS_MPIRUN" "$@"
 EOS
 chmod +x "$scratch/bridged.sh"
 # shellcheck disable=SC2086 # words
-check "a bridge with the same address on all hosts" on_hosts --shell 3 2 "$scratch/bridged.sh" \
+check "a job on hosts with a bridge that has the same address on all of them" on_hosts --shell 3 2 "$scratch/bridged.sh" \
     --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
 check "the bridge is not used between hosts" said "$plays_world"
 
-# taken.sh PORT ARGUMENT...: the port is in use on the second host.
+# taken.sh PORT ARGUMENT...: a job while the UDP port is in use on the second host.
 cat > "$scratch/taken.sh" << 'EOS'
 #!/bin/bash
 port=$1
@@ -79,18 +81,18 @@ EOS
 chmod +x "$scratch/taken.sh"
 export TAKEN=$scratch/taken
 # shellcheck disable=SC2086 # words
-check "a UDP port is in use" on_hosts --shell 3 2 "$scratch/taken.sh" 7312 --mca coll_nicbarr_port 7312 \
+check "a job with a UDP port that is in use on one host" on_hosts --shell 3 2 "$scratch/taken.sh" 7312 --mca coll_nicbarr_port 7312 \
     --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm dissemination:1 $ledger
 said_so "cannot open UDP port 7312"
 check "the NICs do not execute barriers" not_said "$plays"
-check "a UDP port is free" on_three --mca coll_nicbarr_port 7312
+check "a job with a UDP port that is free" on_three --mca coll_nicbarr_port 7312
 check "the NICs execute the barriers" said "$plays"
 
-# Finding that out takes seconds, so not every communicator does. (Of two that come late either the
-# first is spared, or it tries once more and the second is.)
-spared() { check "the next one does not try" grep -q "packets did not get through for an earlier" "$scratch/report"; }
+# Detecting a firewall takes seconds, so not every communicator may try it. The program creates two further
+# communicators later: either the first of them does not try, or it does, and the second one does not.
+spared() { check "a later communicator does not test the network again" grep -q "packets did not get through for an earlier" "$scratch/report"; }
 # shellcheck disable=SC2086 # words
-check "a firewall between two hosts" on_hosts --cut 1-2 3 2 --mca coll_nicbarr_verbose 1 \
+check "a job with a firewall between two hosts" on_hosts --cut 1-2 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_algorithm dissemination:1 \
     $ledger --late 2
 said_so "do not get through"
@@ -98,7 +100,7 @@ check "the NICs do not execute barriers" not_said "$plays_world"
 spared
 rm "$scratch/report"
 # shellcheck disable=SC2086 # words
-check "a firewall that affects tuning" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 \
+check "a job with a firewall between two hosts, algorithms chosen by tuning" on_hosts --cut 2-3 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_report "$scratch/report" --mca coll_nicbarr_tune_after 3 \
     "$programs/barrier_ledger" --iterations 1000 --ledger "$scratch/ledger" --late 2 \
     --seed "$seed"
@@ -106,20 +108,20 @@ said_so "do not get through"
 check "the NICs do not execute barriers" not_said "$plays_world"
 spared
 
-# Only the kernel NIC is allowed, and no host has one. (Each host has its own /run.)
+# Only the kernel NIC is allowed, and no host has one. (Each host has a /run of its own.)
 unset NICBARR_KERNEL_SOCKET
-check "the kernel NIC is requested but does not run" on_three --mca coll_nicbarr_nic kernel
+check "a job that requests the kernel NIC, which does not run" on_three --mca coll_nicbarr_nic kernel
 said_so "process [0-9]*: "
 check "the NICs do not execute barriers" not_said "$plays"
 # shellcheck disable=SC2086 # words
-check "an algorithm of the kernel NIC is requested" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
+check "a job with an algorithm for the kernel NIC, which does not run" on_hosts 3 2 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm dissemination:1@kernel $ledger
 said_so "not all of the nodes have the kernel NIC"
 check "the NICs do not execute barriers" not_said "$plays"
 
-# More processes on a node than any table of the NIC has room for.
+# More processes on a node than any table of the NIC has entries.
 # shellcheck disable=SC2086 # words
-check "20 processes on a host" on_hosts 2 20 --mca coll_nicbarr_verbose 1 \
+check "a job with 20 processes on each host" on_hosts 2 20 --mca coll_nicbarr_verbose 1 \
     --mca coll_nicbarr_algorithm pairwise \
     "$programs/barrier_ledger" --iterations 50 --ledger "$scratch/ledger" --seed "$seed"
 check "the NICs execute the barriers" said "$plays"

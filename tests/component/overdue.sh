@@ -12,8 +12,8 @@
 . "$(dirname "$0")/hosts_common.sh"
 export dir=$scratch/files out=$scratch/out CUT=${CUT:-0}
 
-# Shell functions for what happens beside the job; ranks are those of hosts with per_host processes each. Each waits for
-# what it needs to see, and the watchdog ends it if that never comes.
+# Shell functions for the commands $beside, which cause faults while the job runs. Each function waits for the event
+# that it names, and the watchdog ends the script if the event does not occur.
 cat > "$scratch/beside.sh" << 'EOS'
 #!/bin/bash
 until_there() { until [ -e "$dir/$1" ]; do sleep 0.05; done; }
@@ -35,7 +35,8 @@ wait $job
 EOS
 chmod +x "$scratch/beside.sh"
 
-# held_up NAME "NETHOSTS-OPTIONS HOSTS PER-HOST" BESIDE PROGRAM-OPTIONS MCA...: the job succeeds.
+# held_up NAME "NETHOSTS-OPTIONS HOSTS PER-HOST" BESIDE PROGRAM-OPTIONS MCA...: runs a job and the commands BESIDE; the
+# job must succeed.
 held_up() {
     local name=$1 layout=$2
     beside=$3
@@ -59,14 +60,14 @@ held_up() {
         --ledger "$scratch/ledger" --seed "$seed" $options
 }
 soon=(--mca coll_nicbarr_warn 1 --mca coll_nicbarr_timeout 3)
-given_up() { # NUMBER of the host: of what all have seen
+given_up() { # NUMBER of the silent host, or a pattern: all processes must have given it up
     check "a message names the silent host" said "barrier [0-9]* on the first has waited for .* without a response from \\(host\\|10.77.0.\\)$1 (rank"
     check "messages on all hosts give the reason for the end" said "barrier [0-9]* on the first .* will not complete: "
     check "the barrier of each process has failed" test "$(find "$dir" -name 'failed.*' | wc -l)" = "$processes"
 }
 not_a_word() { ! said "without a response from"; }
 
-# Host 2 as seen by both sides: its processes are stopped, or it cannot be reached.
+# Commands that make host 2 silent: they stop its processes, or disconnect it.
 stops='stopped="2 3"; signal STOP 2 3; until_there failed.0; signal CONT 2 3; until_all failed; tell resume'
 unplugs='"$NETHOSTS_RUN" 2 ip link set eth0 down; until_there failed.0; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_all failed; tell resume'
 for nic in soft kernel; do
@@ -77,14 +78,14 @@ for nic in soft kernel; do
         continue
     fi
     by=(--mca coll_nicbarr_algorithm "dissemination:1@$nic")
-    held_up "$nic: a host cannot be reached" "$kernel 2 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
+    held_up "$nic NIC: a host is disconnected, and barriers on it fail" "$kernel 2 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
     given_up "[12]"
-    held_up "$nic: the same in MPI_Ibarrier" "$kernel 2 1" "$unplugs" "--fails --ibarrier" "${by[@]}" "${soon[@]}"
+    held_up "$nic NIC: a host is disconnected, and MPI_Ibarrier fails" "$kernel 2 1" "$unplugs" "--fails --ibarrier" "${by[@]}" "${soon[@]}"
     given_up "[12]"
-    held_up "$nic: three hosts, of which one cannot be reached" "$kernel 3 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
+    held_up "$nic NIC: one of three hosts is disconnected, and barriers fail" "$kernel 3 1" "$unplugs" --fails "${by[@]}" "${soon[@]}"
     given_up "[123]"
-    # Longer than the usual timeout for a silent host, but shorter than the one set here.
-    held_up "$nic: a cut of some seconds" "$kernel 2 1" \
+    # The host is disconnected for less than coll_nicbarr_timeout, which has its default here.
+    held_up "$nic NIC: a host is disconnected for some seconds, and the job continues" "$kernel 2 1" \
         '"$NETHOSTS_RUN" 2 ip link set eth0 down; until_said "without a response from"; sleep $CUT; "$NETHOSTS_RUN" 2 ip link set eth0 up; until_said "continues now"; tell stop' \
         "" "${by[@]}" --mca coll_nicbarr_warn 1
 done
@@ -99,20 +100,20 @@ for option in --dies --idies; do
     check "a message names the dead process" said "and will not complete: rank 1 has died, or has exited without calling MPI_Finalize\$"
     check "a message on the other host names the silent host" said "and will not complete: host1 (ranks 0 to 1) does not respond, or its processes have exited\$"
 done
-held_up "all processes of a host are stopped" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
+held_up "all processes of a host are stopped, and barriers on it fail" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
 given_up 2
-# Late, not silent: a neighbour, the kernel or the daemon answers.
+# Hosts that are late but not silent, because another process of the host or the kernel answers.
 waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
-held_up "one of a host's processes is stopped: its neighbour answers" "2 2" \
+held_up "one process of a host is stopped, another one answers, and the job continues" "2 2" \
     'stopped=3; tell halt.3; until_stopped 3; sleep 8; signal CONT 3; tell stop' "" "${by[@]}" "${soon[@]}"
-check "no message is printed" not_a_word
-# Longer than PAUSE_MS of overdue.c.
-held_up "a process is late, and the whole job is suspended meanwhile" "2 2" \
+check "no message reports a silent host" not_a_word
+# The job is suspended for longer than PAUSE_MS (coll_nicbarr/overdue.c).
+held_up "a process is late, the whole job is suspended meanwhile, and the job continues" "2 2" \
     'stopped="3 2 1 0"; tell halt.3; until_stopped 3; sleep 3; signal STOP 0 1 2; sleep 12; signal CONT 0 1 2; sleep 1; signal CONT 3; tell stop; tell resume' \
     "" "${by[@]}" "${soon[@]}"
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
-    held_up "a host's processes are stopped: the kernel answers" "--kernel 2 2" "stopped='2 3'; $waits" "" \
+    held_up "all processes of a host are stopped, its kernel answers, and the job continues" "--kernel 2 2" "stopped='2 3'; $waits" "" \
         --mca coll_nicbarr_algorithm dissemination:1@kernel "${soon[@]}"
-    check "no message is printed" not_a_word
+    check "no message reports a silent host" not_a_word
 fi
 finish

@@ -10,8 +10,8 @@ shapes="${of_shapes[*]}"
 drawn in_threads --first 1 --flavour '{"threads": true, "collectives": ["barrier"]}'
 threads="${in_threads[*]}"
 
-# A program succeeds, and NICs play its barriers: the soft ones, or with player=@kernel the kernels'. Each call uses
-# another algorithm.
+# Checks that a program succeeds and that NICs execute its barriers: soft NICs, or with player=@kernel kernel NICs. Each
+# call uses the next algorithm of the list.
 player=
 algorithms=(pairwise dissemination:1 tree:2 dissemination:2 tree:4)
 turn=0
@@ -23,5 +23,5 @@ played() { # NAME PROGRAM NETHOSTS-ARGUMENT...
         --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "$algorithm" $program
     check "the NICs execute the barriers" said "MPI_Barrier on .* nodes: $algorithm"
 }
-# Whether the switch has done this to at least 10 packets.
+# did WHAT: succeeds if the switch has done this, such as `lost`, to at least 10 packets.
 did() { [ "$(grep -o "$1 [0-9]*" "$scratch/out" | tail -n 1 | grep -o '[0-9]*$')" -ge 10 ]; }

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares the results of real programs with nicbarr and without; sourced after common.sh. The script defines
-# `run MPIRUN-ARGUMENT...`, which starts a job with output to $scratch/out, and `served`, what nicbarr's line says
-# about that job.
+# Compares the results of real programs with nicbarr and without. To be sourced after common.sh. The script must define
+# the function `run MPIRUN-ARGUMENT...`, which runs a job with output to $scratch/out, and the variable `served`, a
+# pattern of nicbarr's message about that job.
 # shellcheck shell=bash
 same() { test -s "$scratch/with" && cmp "$scratch/with" "$scratch/without"; }
-compare() { # FILTER FILE prints what must not differ
+compare() { # NAME FILTER MPIRUN-ARGUMENT...; the command `FILTER FILE` prints the lines that must not differ
     local name=$1 filter=$2
     shift 2
-    check "$name without nicbarr" run --mca coll ^nicbarr "$@"
+    check "$name runs without nicbarr" run --mca coll ^nicbarr "$@"
     "$filter" "$scratch/out" > "$scratch/without"
-    check "$name with nicbarr" run --mca coll_nicbarr_verbose 1 "$@"
-    check "nicbarr executes the collectives" said "$served"
+    check "$name runs with nicbarr" run --mca coll_nicbarr_verbose 1 "$@"
+    check "nicbarr executes collectives of $name" said "$served"
     "$filter" "$scratch/out" > "$scratch/with"
-    check "the results are the same" same
+    check "the results of $name are the same with and without nicbarr" same
 }
 
 python=/usr/bin/python3

@@ -9,7 +9,7 @@ echo "NICBARR_SEED=$seed"
 . "$(dirname "$0")/drawn_common.sh"
 
 run() { # PROCESSES PROGRAM [OPTION...]
-    check "$2, $1 processes" passes "$1" "$programs/$2" --seed "$seed" "${@:3}"
+    check "$2 passes with $1 processes" passes "$1" "$programs/$2" --seed "$seed" "${@:3}"
 }
 
 passes() { # a program may report that it cannot run here (77)
@@ -19,12 +19,12 @@ passes() { # a program may report that it cannot run here (77)
     [ "$status" = 0 ] || said "Exit code:    77\|exit code 77\|skip"
 }
 
-# nicbarr's barriers go on while their communicator is freed (--ours).
+# With --ours the programs also free communicators while non-blocking barriers are outstanding.
 drawn_barriers shapes 800 --ours node
 binding=(--bind-to none)
 for processes in $(seq 1 17); do
     run "$processes" barrier_ledger --iterations 3000
-    check "communicators of all shapes, $processes processes" passes "$processes" "${shapes[@]}"
+    check "barriers on communicators of all shapes, $processes processes" passes "$processes" "${shapes[@]}"
 done
 for processes in 2 3 4 9; do
     run "$processes" progress
@@ -32,14 +32,14 @@ done
 binding=(--bind-to core:overload-allowed)
 for processes in 2 4 7; do
     run "$processes" barrier_ledger
-    check "communicators of all shapes, $processes processes, bound" passes "$processes" "${shapes[@]}"
+    check "barriers on communicators of all shapes, $processes processes bound to cores" passes "$processes" "${shapes[@]}"
     run "$processes" progress
 done
 binding=()
 written alive < <(for i in {1..3000}; do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done)
-check "3000 communicators, 4 processes" passes 4 "${alive[@]}"
+check "barriers on 3000 communicators that exist at the same time, 4 processes" passes 4 "${alive[@]}"
 
-# Spawned processes share the segment of the processes that spawned them. (Since 5.0 they are reached by tcp.)
+# Spawned processes share the segment of the processes that spawned them. (Since Open MPI 5.0 they communicate by TCP.)
 is_open_mpi 4 || export OMPI_MCA_btl=sm,tcp,self OMPI_MCA_btl_tcp_if_include=lo
 run 2 spawned --hosts localhost --more-hosts localhost --ledger "$scratch/ledger" --cells "$scratch/ledger"
 finish

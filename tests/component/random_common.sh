@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the scripts that play random legal programs (tests/programs); sourced after hosts_common.sh.
+# Shared by the scripts that run random legal programs (tests/programs). To be sourced after hosts_common.sh.
 # shellcheck shell=bash disable=SC2154
 machine=$srcdir/tests/programs/run.sh
 export srcdir
@@ -7,8 +7,7 @@ for component in btl_myr mtl_myr; do # they carry the messages of some programs
     ln -s "$builddir/$component/.libs/mca_$component.so" "$scratch/components/"
 done
 
-# A failing program counts only if plain Open MPI plays it three times without failure; otherwise the fault may be Open
-# MPI's own.
+# Succeeds if a failing program passes three times without nicbarr. Otherwise the failure may be a bug of Open MPI.
 ours() { # FILE
     "$machine" play --plain --times 3 "$1" > "$scratch/plain" 2>&1 && return
     echo "# plain Open MPI fails, too: $(head -n 1 "$1")"

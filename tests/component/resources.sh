@@ -8,13 +8,15 @@ for processes in 2 4; do
     check "communicators are created and freed without leaks, $processes processes" \
         passes $processes "$programs/soak" --cycles $((20000 / processes))
 done
-# Open MPI's own waiters take all processors: three have 0.67 each of two. The test checks CPU time, not elapsed time:
-# usually 0.03 to 0.08, and 0.27 in bad hours of a virtual machine.
+# The test compares the CPU time of each waiting process with the time for which it waited. The fraction is usually 0.03
+# to 0.08, and was at most 0.27 on a busy virtual machine. With Open MPI's own barrier the three waiting processes
+# occupy both processors, so their fraction is 0.67 each.
 check "a process that waits for a second uses little CPU time" \
     passes 4 "$programs/cputime" --max-fraction 0.4
 grep -E '^ +[0-9]|^#' "$scratch/out"
-# A waiter that does not sleep takes all CPU time that it can get. Alone on its processor that is a fraction close to
-# 1, which the check above would detect. (77: the kernel does not say how much it can get.)
+# A waiting process that does not sleep uses all CPU time that it can get. If it has a processor of its own, its
+# fraction is close to 1, which the check above would detect. (Status 77: the kernel does not report how much it could
+# get.)
 takes_all() {
     job 4 --mca coll_nicbarr_sleep_after -1 "$programs/cputime" --never-sleeps && said "^ok"
     local status=$?

@@ -17,7 +17,7 @@ ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 jobs=${JOBS:-40} parallel=${PARALLEL:-8} first=${FIRST:-1}
 export log=${LOG:-$scratch/log} programs scratch
 : >> "$log"
-# With Open MPI's own handler, the core would show the handler instead of the fault.
+# Disable Open MPI's signal handler, because otherwise the core would show the handler instead of the fault.
 export OMPI_MCA_opal_signal=
 ulimit -c unlimited
 
@@ -31,13 +31,13 @@ describe_cores() { # DIRECTORY
     done
 }
 
-is_open_mpis_own() { # FILE: all of a job's cores are of the crash described above
+is_open_mpis_own() { # FILE: succeeds if all cores of a job are of the crash described above
     local cores
     cores=$(grep -c '^core' "$1") && [ "$(grep -c '^#0  0x[0-9a-f]*6f0 in ?? ()$' "$1")" -ge "$cores" ] &&
         [ "$(grep -c '^#[0-9]* .* in opal_progress_thread_finalize ()' "$1")" = "$cores" ]
 }
 
-one_job() { # NUMBER determines how many processes, by what components, and what is left behind
+one_job() { # NUMBER determines the number of processes, the components, and which resources are not released
     local number=$1 status dir=$scratch/job/$1
     local processes=$((3 + number / 2 % 2)) before=() options=() arguments=()
     [ $((number % 2)) = 0 ] || before=(setarch -R)
@@ -65,7 +65,7 @@ one_job() { # NUMBER determines how many processes, by what components, and what
         describe_cores "$dir"
     } > told
     cat told >> "$log"
-    # A failed job's directory is kept for its cores.
+    # The directory of a job that has failed is kept, because it contains the cores.
     if { [ "$status" = 0 ] && ! grep -q '^core' told; } || is_open_mpis_own told; then
         rm -rf "$dir"
     else
@@ -79,16 +79,16 @@ run_all() {
         xargs -P "$parallel" -I '{}' bash -c 'one_job {}' > "$scratch/out" 2>&1
     [ ! -s "$scratch/out" ]
 }
-check "$jobs short jobs, $parallel at a time" run_all
+check "$jobs short jobs end normally, $parallel at a time" run_all
 check "all jobs have run" test "$(grep -c '^job ' "$log")" -ge "$jobs"
 finds() { one_job 0 --crash > "$scratch/out" 2>&1; grep -q '^job 0: .*status [1-9]' "$scratch/out"; }
-check "a crash at the end of a job would be detected" finds
+check "the test detects a crash at the end of a job" finds
 
-# Components are closed and opened again; 4.1 has no sessions.
+# Between two sessions Open MPI closes its components and opens them again. (4.1 has no sessions.)
 #
-# Open MPI 5.0.7 itself can hang between two sessions, without nicbarr, in up to 3 of 150 jobs: one process waits for
-# a fence in MPI_Session_init, the others have passed it and are in PMIx_Group_construct. So another job is tried if
-# all three processes are outside of our code.
+# Open MPI 5.0.7 itself can hang between two sessions, even without nicbarr, in up to 3 of 150 jobs: one process waits
+# for a fence in MPI_Session_init, and the others have passed it and are in PMIx_Group_construct. Therefore, if no stack
+# of the three processes contains nicbarr's code, the test runs another job.
 stands_elsewhere() {
     [ "$(grep -c 'a process is stuck here' "$scratch/out")" = 3 ] && ! said "/mca_\(coll_nicbarr\|btl_myr\).so"
 }
@@ -100,7 +100,7 @@ sessions() { # MPIRUN-OPTION...
     done
     return 1
 }
-check "consecutive sessions" sessions
+check "a program uses sessions one after the other" sessions
 unset OMPI_MCA_btl
-check "consecutive sessions with the BTL" sessions --mca pml ob1 --mca btl myr,self
+check "a program uses sessions one after the other, with btl/myr" sessions --mca pml ob1 --mca btl myr,self
 finish

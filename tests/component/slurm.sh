@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # If this fails, jobs that Slurm starts do not use nicbarr, or interfere with each other. On two hosts (network
-# namespaces) with a slurmd and a /tmp each: processes of a node share a segment, concurrent steps do not mix, a
-# cancelled step does no harm, and a prolog starts the user's daemon. Slurm is downloaded and overlaid on this machine's
-# /usr and /etc for this script only.
+# namespaces) with a slurmd and a /tmp each, processes of a node must share a segment, concurrent steps must not
+# interfere, later steps must work after one was cancelled, and a prolog must be able to start the user's daemon. Slurm
+# is downloaded and overlaid on this machine's /usr and /etc for this script only.
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 hosts=(2 2) patience=400
@@ -24,7 +24,7 @@ if [ "$1" = laid ]; then # in a mount namespace
 fi
 . "$(dirname "$0")/inside.sh"
 . "$(dirname "$0")/common.sh"
-on_several_hosts # which no launcher of ours can see here
+on_several_hosts # jobs need a network between the hosts
 chmod 755 "$scratch"
 myrd=$builddir/myrd/myrd
 on() { "$NETHOSTS_RUN" "$@"; }
@@ -33,7 +33,7 @@ on() { "$NETHOSTS_RUN" "$@"; }
 
 user=60997
 echo "nicbarr-slurm:x:$user:$user::/nonexistent:/bin/sh" >> /etc/passwd
-for daemon in slurmctld slurmd slurmstepd; do # under the names by which they call each other
+for daemon in slurmctld slurmd slurmstepd; do # links with the names by which the programs call each other
     ln -sf $daemon-wlm /usr/sbin/$daemon
 done
 mkdir -p /etc/slurm /etc/munge "$scratch/state" "$scratch/spool.host1" "$scratch/spool.host2"
@@ -63,12 +63,12 @@ NodeName=host1 NodeAddr=10.77.0.1 NodeHostname=host1 CPUs=2
 NodeName=host2 NodeAddr=10.77.0.2 NodeHostname=host2 CPUs=2
 PartitionName=all Nodes=host1,host2 Default=YES OverSubscribe=YES:4
 EOS
-# Each node has its own /tmp, in which the test's directory is the same.
+# Each node has a /tmp of its own, in which only the directory of the test is shared.
 cat > "$scratch/node" << 'EOS'
 mkdir -p /mnt/test && mount --rbind "$2" /mnt/test && mount -t tmpfs -o mode=1777 none /tmp &&
     mkdir -p "$2" && mount --move /mnt/test "$2" && exec slurmd -N "$1"
 EOS
-# The prolog of docs/admin.md, with a switch.
+# The prolog of docs/admin.md, which starts a daemon only if the file with-daemon exists.
 cat > "$scratch/prolog" << EOS
 #!/bin/sh
 [ -e $scratch/with-daemon ] || exit 0
@@ -103,14 +103,14 @@ check "Slurm starts on two nodes" begins
 
 # ---- jobs
 
-# As a user without a prepared environment.
+# Runs a command as a user whose environment has not been prepared for nicbarr.
 as_user() { # COMMAND...
     on 1 env -u TMPDIR -u XDG_RUNTIME_DIR -u XDG_CACHE_HOME HOME=/nonexistent OMPI_MCA_coll_nicbarr_verbose=1 \
         OMPI_MCA_coll_nicbarr_algorithm=dissemination:1 OMPI_MCA_coll_nicbarr_nic="${nic:-soft}" \
         setpriv --reuid "$user" --regid "$user" --clear-groups timeout -k 5 100 "$@" < /dev/null
 }
 ledger=0
-steps() { # concurrently
+steps() { # NUMBER SRUN-OPTION...: runs this many jobs concurrently
     local number pids=()
     : > "$scratch/out"
     for number in $(seq "$1"); do
@@ -149,7 +149,7 @@ by_mpirun() {
     rm -f "/dev/shm/nicbarr-slurm.$$.m"
     said "^ok"
 }
-check "mpirun in an allocation" by_mpirun
+check "mpirun starts a job in an allocation" by_mpirun
 check "the processes use the NICs" on_nodes "4 processes on 2 nodes"
 
 # ---- a step is cancelled

@@ -6,8 +6,8 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/hosts_common.sh"
 
-# 6.0.0rc2 fails if a program spawns more than once (spawn-twice in tests/programs/machine/program.py), as it does to
-# let two jobs connect.
+# Open MPI 6.0.0rc2 fails if a program spawns processes more than once (spawn-twice in
+# tests/programs/machine/program.py), which is necessary for a third generation and for two jobs that connect.
 generations=2
 ! is_open_mpi 6 || generations=1
 starts() { # HOSTS "PROGRAM-OPTION..." MPIRUN-ARGUMENT...: two processes on the first host
@@ -16,10 +16,10 @@ starts() { # HOSTS "PROGRAM-OPTION..." MPIRUN-ARGUMENT...: two processes on the 
         --mca coll_nicbarr_verbose 2 "${@:3}" "$programs/spawned" $2 --ledger "$scratch/ledger" \
         --cells "$scratch/ledger" --seed "$seed" --generations $generations
 }
-# Two processes on the first host, two more on the second; the last two, one on each, have NICs from the start, among
-# others that have opened theirs later.
+# Two processes on the first host spawn two more on the second one, and all of them spawn one on each host. The last two
+# have NICs from their start, whereas the others have opened theirs later.
 spawning() { starts 2 "--hosts 10.77.0.2 --more-hosts 10.77.0.1,10.77.0.2" "$@"; }
-# The second host's two processes meet the third host's.
+# Two processes on the second host connect to two processes on the third host.
 connecting() { starts 3 "--strangers --hosts 10.77.0.2 --more-hosts 10.77.0.3" "$@"; }
 all_ended() { # [GENERATIONS]
     [ "$(grep -c "^ok spawned" "$scratch/out")" = $((${1-$generations} + 1)) ]
@@ -32,47 +32,48 @@ if [ "$launches" -gt 1 ] && ! (launches=1 patience=60 && spawning --mca coll ^ni
     echo "skip: this release's launcher does not spawn onto hosts that are network namespaces"
     exit 77
 fi
-check "spawned processes with Open MPI alone" spawning --mca coll ^nicbarr
+check "a job spawns processes on other hosts without nicbarr" spawning --mca coll ^nicbarr
 check "all generations end" all_ended
 
 for algorithm in auto tree:2; do
-    check "$algorithm" spawning --mca coll_nicbarr_algorithm "$algorithm"
+    check "a job spawns processes on other hosts, algorithm $algorithm" spawning --mca coll_nicbarr_algorithm "$algorithm"
     check "all generations end" all_ended
-    check "the first two generations use the NICs or what is faster" \
+    check "nicbarr chooses the barriers of the first two generations" \
         said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
-    [ $generations = 1 ] || check "all three" said "MPI_Barrier on $unnamed, 6 processes on 2 nodes: "
+    [ $generations = 1 ] || check "nicbarr chooses the barriers of all three generations" said "MPI_Barrier on $unnamed, 6 processes on 2 nodes: "
     check "no communicator falls back" unsaid "are left to Open MPI"
 done
-check "the NICs execute barriers where they are forced" said "$unnamed, $((2 + 2 * generations)) processes on 2 nodes: tree:2@"
+check "the NICs execute the barriers if their algorithm is forced" said "$unnamed, $((2 + 2 * generations)) processes on 2 nodes: tree:2@"
 check "the NICs continue to run for other jobs" said "$lingers"
 
 strangers() {
-    check "connected jobs with Open MPI alone" connecting --mca coll ^nicbarr
+    check "two jobs connect without nicbarr" connecting --mca coll ^nicbarr
     check "all jobs end" all_ended 2
     for algorithm in auto tree:2; do
-        check "connected jobs, $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
+        check "two jobs connect, algorithm $algorithm" connecting --mca coll_nicbarr_algorithm "$algorithm"
         check "all jobs end" all_ended 2
-        check "the connected jobs use the NICs or what is faster" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
+        check "nicbarr chooses the barriers of the connected jobs" said "MPI_Barrier on $unnamed, 4 processes on 2 nodes: "
         check "no communicator falls back" unsaid "are left to Open MPI"
     done
-    check "the NICs execute barriers where they are forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
+    check "the NICs execute the barriers if their algorithm is forced" said "$unnamed, 4 processes on 2 nodes: tree:2@"
 }
 [ $generations = 1 ] || strangers
 
-# The last packets of a job whose only process on its host ends after its last barrier are lost, too.
+# The only process on a host ends after its last barrier. The last packets of its NIC may be lost as well, and must be
+# retransmitted for the other job.
 ending() {
     # shellcheck disable=SC2016 # NETHOSTS_MPIRUN is nethosts' own
     on_hosts --loss 20 --shell 2 2 bash -c 'exec "$NETHOSTS_MPIRUN" -np 1 "$@"' ends --mca coll_nicbarr_algorithm \
         tree:2 "$programs/spawned" --spawned 1 --generations 1 --barriers 15 --hosts 10.77.0.2 \
         --more-hosts 10.77.0.2 --ledger "$scratch/ledger" --cells "$scratch/ledger"
 }
-for _ in 1 2 3; do check "a job ends while packets are lost" ending; done
+for _ in 1 2 3; do check "processes on both hosts end although the last packets are lost" ending; done
 
-check "no NIC is allowed" spawning --mca coll_nicbarr_nic none
+check "a job spawns processes, but no NIC is allowed" spawning --mca coll_nicbarr_nic none
 check "a message gives the reason" said "nicbarr: $unnamed is left to Open MPI: .*coll_nicbarr_nic is none"
 check "the processes end without delay" unsaid "$lingers"
-check "the NICs are not used for barriers" spawning --mca coll_nicbarr_algorithm openmpi
+check "a job spawns processes, but barriers are left to Open MPI" spawning --mca coll_nicbarr_algorithm openmpi
 check "the processes end without delay" unsaid "$lingers"
-check "the network does not exist" spawning --mca coll_nicbarr_network 192.0.2.0/24
+check "a job spawns processes, but the network for NICs does not exist" spawning --mca coll_nicbarr_network 192.0.2.0/24
 check "a message gives the reason" said "barriers on $unnamed (4 processes) are left to Open MPI: process [0-9]*: .*192.0.2.0/24"
 finish

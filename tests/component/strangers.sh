@@ -11,8 +11,8 @@ port=7311
 job="--mca coll_nicbarr_verbose 1 --mca coll_nicbarr_port $port --mca coll_nicbarr_algorithm"
 export spray=$builddir/tests/component/spray sniffer=$builddir/tests/component/sniffer victims=3
 
-# stranger.sh PORT SEED WHAT COUNTER ARGUMENT...: a job on the first hosts while the last host sends packets to
-# them. It goes on until the first host's NIC has counted more than a few.
+# stranger.sh PORT SEED WHAT COUNTER ARGUMENT...: runs a job on the first hosts while the last host sends packets to
+# them. The job continues until the counter of the first host's NIC exceeds 10.
 cat > "$scratch/stranger.sh" << 'EOS'
 #!/bin/bash
 port=$1 seed=$2 what=$3 counter=$4
@@ -49,26 +49,27 @@ visited() { # WHAT COUNTER ALGORITHM [NETHOSTS-ARGUMENT]
         said "the stranger was there to the end" && said "counted as $2"
 }
 
-check "random packets" visited random dropped_damaged dissemination:1
+check "a job while another host sends random packets" visited random dropped_damaged dissemination:1
 check "the NICs execute the barriers nevertheless" served 3 6
-check "packets with an unknown key" visited forged dropped_foreign tree:2
+check "a job while another host sends packets with an unknown key" visited forged dropped_foreign tree:2
 check "the NICs execute the barriers nevertheless" served 3 6
 
-# An earlier job with the same ports and algorithm, with all its packets. Some were lost, so there are ASKs among
-# them, which count as foreign; its arrivals might be early ones of a group to come.
+# All packets of an earlier job with the same ports and algorithm are sent again. Some packets of that job were lost, so
+# there are ASKs among them, which the NICs count as foreign. The ARRIVEs, however, could be early packets of a group
+# that is not open yet.
 # shellcheck disable=SC2086 # words
 check "the packets of a job are recorded" on_hosts --loss 10 --seed "$seed" --record "$scratch/capture" 3 2 $job pairwise \
     "$programs/barrier_ledger" --iterations 300 --ledger "$scratch/ledger" --seed "$seed"
 check "the record contains packets" test "$(stat -c %s "$scratch/capture")" -gt 10000
-check "packets of an earlier job are replayed" visited "$scratch/capture" dropped_foreign pairwise
+check "a job while packets of an earlier job are replayed" visited "$scratch/capture" dropped_foreign pairwise
 check "the NICs execute the barriers nevertheless" served 3 6
 
-# An attacker who reads everything on the wire. (Before there were secrets, he could release barriers that nobody had
-# entered, and make groups fail.)
-check "packets are forged from sniffed packets" visited sniffed dropped_forged dissemination:1
+# An attacker who reads everything on the wire. Without the secrets of groups, such an attacker could release barriers
+# that nobody has entered, and could make groups fail.
+check "a job while packets are forged from those on the wire" visited sniffed dropped_forged dissemination:1
 check "the NICs execute the barriers nevertheless" served 3 6
 
-# The same for messages. (Before they were signed, forged data arrived in place of the real ones.)
+# The same for messages. Without authentication codes, forged data would arrive in place of the real ones.
 sodium() { grep -q '^S."HAVE_SODIUM_TRUE".=""' "$builddir/config.status"; }
 ln -s "$builddir/btl_myr/.libs/mca_btl_myr.so" "$scratch/components/"
 visited_messages() {
@@ -78,13 +79,13 @@ visited_messages() {
         said "the stranger was there to the end" && said "counted as dropped_forged"
 }
 if sodium && [ "$launches" = 1 ]; then # like btl.sh, no hosts with 5.0
-    check "messages are forged from sniffed messages" visited_messages
+    check "a job while messages are forged from those on the wire" visited_messages
 fi
 
-# The same against the kernel NIC, where there is one.
+# The same attack on the kernel NIC, if it is available.
 if "$nethosts" --kernel --shell 2 true > "$scratch/out" 2>&1; then
     port=7077
-    check "packets are forged from sniffed packets of the kernel NIC" visited sniffed dropped_forged dissemination:1@kernel --kernel
+    check "a job on the kernel NIC while packets are forged from those on the wire" visited sniffed dropped_forged dissemination:1@kernel --kernel
     check "the NICs execute the barriers nevertheless" said "MPI_Barrier on .*, 6 processes on 3 nodes: dissemination:1@kernel"
     port=7311
 fi

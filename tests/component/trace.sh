@@ -22,7 +22,7 @@ rm -f "$scratch/end"
 "$NETHOSTS_MPIRUN" --mca coll_nicbarr_verbose 1 --mca coll_nicbarr_algorithm "dissemination:1@$nic" "$@" \
     --until "$scratch/end" > "$scratch/job" 2>&1 &
 until grep -q "all communicators are set up" "$scratch/job" || ! kill -0 $!; do sleep 0.1; done
-for ms in 1000 3000 10000; do # a busy machine plays few barriers in a second
+for ms in 1000 3000 10000; do # on a busy machine a second may contain too few barriers
     "$NETHOSTS_RUN" 1 "$nicbarr" trace --for $ms --raw "$interface" > "$scratch/events"
     status=$?
     [ $status = 0 ] && ! "$nicbarr" trace --read "$scratch/events" > /dev/null 2>&1 || break
@@ -53,28 +53,28 @@ for nic in soft kernel; do
         exit 77
     fi
     check "a job on the $nic NIC is traced" [ $status = 0 ]
-    check "no files are left behind" clean
-    check "the stages are printed" told
-    check "there is one message per barrier" came 0.7 "$scratch/out"
-    check "the times add up" adds_up "$scratch/out"
+    check "the trace leaves no file systems mounted" clean
+    check "nicbarr trace prints the stages of barriers on the $nic NIC" told
+    check "there is one message per barrier on two hosts" came 0.7 "$scratch/out"
+    check "the times of the stages add up to the whole" adds_up "$scratch/out"
     check "the events of one barrier are printed" said_before " sends" "the host sends again"
 done
 if is_open_mpi 4 && # only this launcher can use such hosts
     "$nethosts" --kernel --ipv6 --shell 2 true > "$scratch/out" 2>&1; then
-    interface=eth0 # on both hosts: Open MPI 4.1 asks for it by name there
+    interface=eth0 # on both hosts, because Open MPI 4.1 uses interfaces of the same name here
     traced kernel --kernel --ipv6 2 1
     told
     interface=traced
-    # It is a veth, which has no driver, whatever this machine's eth0 is.
-    check "the driver is that of the right interface" grep -q "interface eth0$" "$scratch/events"
+    # The interface of the host is a veth without a driver, even if this machine's eth0 has one.
+    check "the trace names the host's interface without a driver" grep -q "interface eth0$" "$scratch/events"
     check "there is one message per barrier over IPv6" came 0.7 "$scratch/out"
-    check "the times add up" adds_up "$scratch/out"
+    check "the times of the stages add up to the whole" adds_up "$scratch/out"
 fi
 [ $kernel = 77 ] || {
     traced kernel --kernel 4 1
     told
-    # (Some of its communicators have fewer hosts.)
+    # (Some communicators of the program have fewer than four hosts.)
     check "there is more than one message per barrier on four hosts" came 1.3 "$scratch/out"
-    check "the times add up" adds_up "$scratch/out"
+    check "the times of the stages add up to the whole" adds_up "$scratch/out"
 }
 finish

@@ -6,12 +6,12 @@
 command -v systemd-analyze > /dev/null || { echo "skip: no systemd-analyze (install systemd)"; exit 77; }
 systemd-analyze --help | grep -q -- --offline || { echo "skip: systemd-analyze is older than 250"; exit 77; }
 
-verified() { # as systemd reads it, with the program of the build
+verified() { # UNIT: systemd verifies the unit file, with the path of the built program
     sed "s|^ExecStart=[^ ]*|ExecStart=$builddir/myrd/myrd|" "$builddir/myrd/$1" > "$scratch/$1"
     systemd-analyze verify --man=no "$scratch/$1" > "$scratch/out" 2>&1 && [ ! -s "$scratch/out" ]
 }
 for unit in myrd.service myrd-kernel.service; do
-    check "systemd understands $unit" verified $unit
+    check "systemd finds no error in $unit" verified $unit
 done
 
 # A daemon needs sockets for its clients, for NICs of either family, and for netlink.
@@ -20,7 +20,7 @@ opens_sockets() { # UNIT
     [ "$(cat "$scratch/out")" = "AF_UNIX AF_INET AF_INET6 AF_NETLINK" ]
 }
 for unit in myrd.service myrd-kernel.service; do
-    check "$unit allows the sockets that it needs" opens_sockets $unit
+    check "$unit allows the sockets that the daemon needs" opens_sockets $unit
 done
 
 below() { # TENTHS UNIT
@@ -28,7 +28,7 @@ below() { # TENTHS UNIT
 }
 check "the exposure of the system unit is below 2.0" below 20 "$builddir/myrd/myrd-kernel.service"
 
-# A user's service has no capabilities, and systemd cannot give it Protect...= and Private...=.
+# A user's service has no capabilities, and systemd cannot apply the Protect...= and Private...= settings to it.
 sed 's/^\[Service\]/&\nUser=somebody\nCapabilityBoundingSet=/' "$builddir/myrd/myrd.service" > "$scratch/myrd.service"
 check "the exposure of the user unit is minimal" below 33 "$scratch/myrd.service"
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by the tests of the RDMA NIC. They run in verbshosts' machine: each starts it with itself as the command.
+# Shared by the tests of the RDMA NIC, which run in the virtual machine of verbshosts. A script that is started outside
+# of it starts the machine with itself as the command.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
-# Outside: run this script again on such hosts. If they are not available, the test is skipped.
+# Outside of the machine: runs this script again on such hosts, or skips the test if they are not available.
 on_machine() { # VERBSHOSTS-ARGUMENT...
     srcdir=$(cd "${srcdir:-.}" && pwd)
     builddir=$(cd "${builddir:-.}" && pwd)
@@ -19,7 +20,7 @@ on_machine() { # VERBSHOSTS-ARGUMENT...
     exec "$srcdir/testbeds/verbs/verbshosts" --shell "$@" bash "$0" inside
 }
 
-# Inside.
+# Inside the machine.
 begin() {
     # shellcheck source=tests/component/common.sh
     . "$(dirname "$0")/common.sh"
@@ -31,7 +32,7 @@ begin() {
     . "$(dirname "$0")/carried_common.sh"
 }
 
-# A job with a program of tests/mpi that succeeds.
+# Runs a job with a program of tests/mpi, which must succeed.
 job_on() { # HOSTS PER-HOST MPIRUN-ARGUMENT...
     VERBSHOSTS_HOSTS=$1 VERBSHOSTS_PER_HOST=$2 timeout -k 5 "${watchdog:-300}" "$VERBSHOSTS_MPIRUN" \
         "${verbs[@]}" "${@:3}" > "$scratch/out" 2>&1
@@ -41,10 +42,10 @@ packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
 no_librdmacm="the RDMA NIC exchanges addresses"
 has_librdmacm() { ! said "$no_librdmacm"; }
 
-# Endless barriers and nothing else, one process on each of two hosts. (In another collective Open MPI itself may wait
-# for the lost process for ever.) COMMAND runs meanwhile.
+# Runs a job with one process on each of two hosts, which calls endless barriers and nothing else, because in another
+# collective Open MPI itself might wait for the lost process for ever. COMMAND runs meanwhile.
 endless=(--mca coll_nicbarr_algorithm dissemination:1@verbs --mca coll_nicbarr_warn 5 --mca orte_enable_recovery 1)
-something() { # TIMEOUT COMMAND...: the job's status
+something() { # TIMEOUT COMMAND...: returns the job's status
     local job first
     job_on 2 1 "${endless[@]}" --mca coll_nicbarr_timeout "$1" "$builddir/bench/startup" barrier 2000000000 &
     job=$!
@@ -53,6 +54,6 @@ something() { # TIMEOUT COMMAND...: the job's status
     "${@:2}"
     wait $job
 }
-named() { # HOST (rank RANK): who is missing
+named() { # HOST (rank RANK): a message names this missing process
     said "will not complete: $1.* does not respond, or its processes have exited"
 }

@@ -3,7 +3,7 @@
 # If this fails, programs with many communicators exhaust the RDMA NIC: after 20,000 communicators in succession no
 # resources may be left, and hundreds must be able to exist at the same time.
 #
-# By hand, as it takes minutes on emulated processors. An argument makes it shorter:
+# The script is run by hand, because it takes minutes on emulated processors. An argument makes it shorter:
 #
 #     tests/component/verbs_many.sh [COMMUNICATORS]    (with srcdir and builddir, as make check sets them)
 # shellcheck source=tests/component/verbs_common.sh
@@ -22,7 +22,8 @@ check "$COMMUNICATORS communicators are created and freed" on_hosts 2 1 "${play[
 reported() { grep -v "nicbarr:" "$scratch/out"; }
 reported
 check "the RDMA NIC executes their barriers" test $(($(packets 1) - first)) -gt "$COMMUNICATORS"
-# One of each barrier on all of them, and then on the remaining ones, in another order.
+# The program calls each form of barrier once on all communicators, frees some of them, and calls the barriers once more
+# on the remaining ones in another order.
 many() {
     local i alive=$((COMMUNICATORS / 20))
     for i in $(seq $alive); do printf "$i %s=$i\n" "dup c=0 d" "coll what=barrier how=b times=2 c"; done
