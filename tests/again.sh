@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Run a test many times beside a load, to find out whether its verdict depends on timing or chance:
+# Runs a test many times under load, to find out whether its verdict depends on timing or chance:
 #
 #     tests/again.sh TEST RUNS [LOAD]
 #
-# TEST is the path of a unit test or script, built already (./test.sh TEST). LOAD (0) processes compute meanwhile. Each
-# run has another seed. The logs of failed runs are left in _test/again; the last line counts them.
+# TEST is the path of a unit test, which must have been built (./test.sh TEST), or of a script. LOAD processes (0)
+# compute at the same time. Each run has a different seed. The logs of failed runs remain in _test/again, and the last
+# line of the output counts these runs.
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../tools/usage.sh"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Chroots with Debian; to be sourced by bash scripts that run something there, with their own arguments.
+# Functions that create chroots with Debian and run commands there; to be sourced by bash scripts.
 #
-#     chroot_allowed [ARGUMENT...]            ends the script with a line and 77 if it cannot make chroots; with the
-#                                             script's own arguments
-#     chroot_make DIRECTORY CODENAME PACKAGES [OPTION...]    by mmdebstrap, from the mirror that this machine's apt uses,
-#                                             even if its release files have expired, if apt accepts that, too. An
-#                                             existing chroot with the same packages is kept
-#     chroot_run DIRECTORY COMMAND...            runs COMMAND there, with this checkout at /nicbarr. Mounts end with
-#                                             the command
+#     chroot_allowed [ARGUMENT...]    exits with a message and status 77 if the script may not create chroots. The
+#                                     arguments are those of the script, for the message
+#     chroot_make DIRECTORY CODENAME PACKAGES [OPTION...]    creates a chroot by mmdebstrap from the mirror that apt
+#                                     uses on this machine. Expired release files are accepted if apt's configuration
+#                                     accepts them. An existing chroot with the same packages is kept
+#     chroot_run DIRECTORY COMMAND...    runs COMMAND in the chroot, where this checkout is mounted at /nicbarr. The
+#                                     mounts are removed when the command ends
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/usage.sh"
@@ -18,13 +18,13 @@ chroot_allowed() { # [ARGUMENT...]
     command -v mmdebstrap > /dev/null || { echo "there is no mmdebstrap"; exit 77; }
 }
 
-chroot_mirror() { # of Debian itself (not of its security updates), whatever this machine's release
+chroot_mirror() { # prints the mirror of Debian itself (not of security updates), whatever this machine's release
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }
 
 chroot_make() { # DIRECTORY CODENAME PACKAGES [OPTION...]
     local url dates
-    # The file lists the packages, so a chroot for another list is made again.
+    # The file contains the list of packages; a chroot with a different list is created again.
     [ "$(cat "$1/made-by-nicbarr" 2> /dev/null)" != "$3" ] || return 0
     url=$(chroot_mirror)
     [ -n "$url" ] || { echo "${0##*/}: apt names no Debian mirror (run apt-get update)" >&2; return 1; }
@@ -36,7 +36,7 @@ chroot_make() { # DIRECTORY CODENAME PACKAGES [OPTION...]
     echo "$3" > "$1/made-by-nicbarr"
 }
 
-# In a mount namespace of its own, so the mounts end with its last process.
+# The command runs in a separate mount namespace, so the mounts are removed when its last process ends.
 chroot_run() { # DIRECTORY COMMAND...
     # shellcheck disable=SC2016 # for the shell that it starts
     root=$1 top=$chroot_top unshare --mount --propagation private bash -eu -c '

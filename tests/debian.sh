@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Run a command in another release of Debian than 12, for its Open MPI, with this checkout at /nicbarr:
+# Runs a command in a chroot with a later release of Debian, which has a later Open MPI; this checkout is at /nicbarr:
 #
 #     tests/debian.sh 13 COMMAND [ARGUMENT...]    # Open MPI 5.0
 #     tests/debian.sh 14 COMMAND [ARGUMENT...]    # Open MPI 6.0
 #
-# The chroot is made once (half a minute, 1.2 GB; chroot.sh), and kept in _cache/debianN or $NICBARR_DEBIANN.
+# The chroot is created once by chroot.sh (half a minute, 1.2 GB), and kept in _cache/debianN or $NICBARR_DEBIANN.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/chroot.sh
@@ -21,7 +21,7 @@ root=${!root:-$top/_cache/debian$1}
 packages=libopenmpi-dev,openmpi-bin,libpmix-dev,gcc,g++,make,automake,autoconf,libtool,pkg-config
 packages=$packages,libjansson-dev,libcmocka-dev,gnuplot-nox,python3-mpi4py,procps,iproute2
 packages=$packages,bpftool,clang,libbpf-dev,libibverbs-dev,libseccomp-dev,libsodium-dev,systemd
-[ "$1" = 13 ] || packages=$packages,mpich # 5.0, which has the MPI ABI as well
+[ "$1" = 13 ] || packages=$packages,mpich # MPICH 5.0, which supports the MPI ABI as well
 
 chroot_make "$root" "$codename" "$packages"
 chroot_run "$root" "${@:2}"

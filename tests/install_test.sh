@@ -9,7 +9,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this script
 
 # ---- install, uninstall
 
-made() { # TARGET with the build's variables
+made() { # TARGET...: runs make with the variables of the build
     make -C "$build" --no-print-directory "$1" DESTDIR="$scratch/staged" > out 2> err
     verdict $? "make $1"
 }
@@ -40,7 +40,7 @@ for program in "$prefix"/bin/*; do
     name=${program##*/}
     holds "$name --help" helps "$program"
     holds "$name --version" says_version "$name" "$program"
-    case $name in # as the page is called, whose subcommands have pages, too
+    case $name in # the name of the man page; subcommands have pages of their own
         nicbarr) commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p') ;;
         nicsim) commands=report ;;
         *) commands='' ;;
@@ -63,7 +63,8 @@ for dir in $named; do
 done
 holds "and the release" grep -q "\"$series\" ne " "$modulefile"
 
-# After loading the module, by environment modules or Lmod, everything is found and earlier settings are kept.
+# After the module has been loaded, by environment modules or Lmod, everything must be found, and earlier settings must
+# be unchanged.
 modules=$(command -v modulecmd || echo "${LMOD_CMD-/usr/share/lmod/lmod/libexec/lmod}")
 module() { eval "$("$modules" bash "$@" 2> err)" && [ ! -s err ]; }
 with_module() { (module load nicbarr && "$@"); }
@@ -79,7 +80,7 @@ if [ -x "$modules" ]; then
         grep -q "^mca:$component:version:.*component:" out
         verdict $? "Open MPI finds $component"
     done
-    with_path() { # the path after loading, if it was BEFORE
+    with_path() { # BEFORE: prints the path after loading if it was BEFORE
         (export OMPI_MCA_mca_base_component_path=$1 && with_module bash -c 'echo "$OMPI_MCA_mca_base_component_path"')
     }
     ours=$(with_path "")

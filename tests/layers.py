@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do includes point down, and never in a circle? Does ompi/ alone ask for Open MPI's release?
+"""Checks the layers of the sources, and that only ompi/ contains conditions on Open MPI's release.
 
-    tests/layers.py         a line for each include that points up, for each circle, and for each
-                            condition on the release in a component
+    tests/layers.py         prints a line for each include of a higher layer, for each cycle of
+                            includes, and for each condition on the release in a component
 
-Directories are ordered by LAYERS, the lowest first; those of one row do not include each other. A header
-and its source are one unit, and so are private headers (..._inside.h, ..._parts.h) of it. Units
-that include each other, directly or by way of others, make a circle; more than two may not.
+Directories are ordered by LAYERS, the lowest first, and those of the same row must not include each
+other. A unit consists of a source, its header, and its private headers (..._inside.h, ..._parts.h).
+Units that include each other, directly or indirectly, form a cycle, which may contain at most two.
 """
 import os
 import re
@@ -37,7 +37,7 @@ def layer(path):
 
 
 def sources():
-    """(file, text) of all but tests."""
+    """Yields (file, text) of all sources except tests."""
     listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], capture_output=True, text=True, check=True)
     for path in listed.stdout.split():
         if not re.search(r"(^|/)tests/", path):
@@ -46,7 +46,7 @@ def sources():
 
 
 def includes():
-    """(file, file that it includes)"""
+    """Yields (file, file that it includes)."""
     for path, text in sources():
         for included in re.findall(r'^#include "([^"]+)"', text, re.M):
             if os.path.exists(included):
@@ -54,7 +54,7 @@ def includes():
 
 
 def conditions():
-    """(file, condition on Open MPI's release) of the components."""
+    """Yields (file, condition on Open MPI's release) of the components."""
     for path, text in sources():
         if path.split("/")[0] in COMPONENTS:
             for condition in re.findall(r"^# *(?:if|elif)\b.*(?:OMPI|OPAL)_M\w+_VERSION.*", text, re.M):

@@ -17,7 +17,7 @@ equal() { # NAME FILE FILE
     verdict $? "$1"
 }
 variable() { sed -n "s/^$1 = //p" "$build/Makefile"; }
-cc() { # like a program elsewhere
+cc() { # compiles as a program outside of the source tree would
     # shellcheck disable=SC2046 # words
     $(variable CC) "$@" $(pkg-config --cflags --libs myr)
 }

@@ -11,11 +11,11 @@ command -v man > /dev/null || { echo "there is no man"; exit 77; }
 [ -e "$pages/nicbarr.1" ] || { echo "no pages were built: there is no help2man"; exit 77; }
 export NICBARR_LIBEXECDIR=$top
 
-items_of() { # the items of a page (what follows .TP), one per line
+items_of() { # PAGE: prints the items of the page (the lines after .TP), one per line
     sed -n '/^\.TP$/{n; s/^\.[BI] //; s/\\f[BIR]//g; s/\\-/-/g; p}' "$1"
 }
 
-has_all() { # the long options of its --help are items
+has_all() { # PAGE COMMAND...: all long options in the output of --help must be items of the page
     local page=$pages/$1 name=${2##*/} option status=0
     [ $# -eq 2 ] || name="$name $3"
     items_of "$page" > items
@@ -23,7 +23,8 @@ has_all() { # the long options of its --help are items
     grep -oE '^ *(-[a-zA-Z?], )?--[a-z0-9_-]+' out | grep -oE -- '--.*' | sort -u > options
     [ -s options ] || status=1
     while read -r option; do
-        # Other forms may precede the option; other forms and one word may follow. help2man takes no more into an item.
+        # Other forms of the option may precede it, and other forms and one word may follow; help2man puts no more into
+        # an item.
         grep -qE "^((-[a-zA-Z?]|--[a-z0-9_-]+),? )*$option(, --[a-z0-9_-]+)*([= ][^ ]+)?$" items ||
             { status=1; echo "# no item of the page: $option"; }
     done < options
@@ -64,7 +65,7 @@ verdict $lacking "nicbarr(7) has all parameters"
 "$top/docs/man/parameters.sh" "$(sed -n 's/^OMPI_INFO = //p' "$build/Makefile")" "$build" 0 today > out 2> err && [ ! -s err ]
 verdict $? "and Open MPI complains of nothing while they are listed"
 
-# Each exported function has a page with its prototype, and the overview names it.
+# Each exported function must have a page with its prototype, and the overview must name it.
 while read -r function; do
     grep -q "fB.*$function(" "$pages/$function.3" && grep -q "^.SH DESCRIPTION" "$pages/$function.3" &&
         grep -q "^\.BR $function (3)" "$pages/libmyr.3"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is tests/messages.txt the list of all messages that users can see?
+"""Checks that tests/messages.txt lists all messages that users can see.
 
-    tests/messages.py           what differs between the list and the sources; fails if anything does
-    tests/messages.py write     writes the list anew
+    tests/messages.py           prints the differences between the list and the sources; fails if there are any
+    tests/messages.py write     updates the list
 
-So a change of messages shows as such in its commit, and the list can be read as one text, from top to
-bottom, by those who write messages. A message is a string of C, or one that a script prints, with two
-words in a row, or with a word and a conversion. A line is `FILE: MESSAGE`, the message as in C.
+The list shows changes of messages in each commit, and those who write messages can review it as one text. A
+message is a string in C, or one that a script prints, with two successive words or with a word and a
+conversion. A line of the list is `FILE: MESSAGE`, with the message as in C.
 """
 import difflib
 import os
@@ -17,17 +17,17 @@ import sys
 
 LIST = "tests/messages.txt"
 UNSEEN = r"(^|/)tests/|^ompi/shim/|\.bpf\.c$|^firmware/kernel/program/|^\.ci/"
-# A token of C; for an assertion as a whole, as only who compiles sees it.
+# A token of C. A static assertion counts as one token, because its message is seen only at compile time.
 TOKEN = re.compile(
     r"""/\*.*?\*/ | //[^\n]* | ^[ \t]*\#[ \t]*include[^\n]* | \b_Static_assert\(.*?\);
       | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | \w+ | \s+ | .""", re.S | re.M | re.X)
-# (What follows $( within quotes is code.)
+# Strings that a script prints. (Text after $( within quotes is code.)
 PRINTED = re.compile(r"""\b(?:echo|printf|give_up|fail|bad)\s+(?:-e\s+)?(?:"((?:\\.|[^"\\])*)"|'([^']*)')""")
 WORDS = re.compile(r"[A-Za-z]{2,}[,:;]? [a-z]{2,}|[a-z]{3,}[,:;]? %[-0-9.*]*[sdulz]|%[-0-9.]*[sdulz]+ [a-z]{3,}")
 
 
 def of_c(text):
-    """The strings of a source, those side by side as one; a macro between them is a conversion."""
+    """Yields the strings of a source. Adjacent ones count as one, and a macro PRI... between them as a conversion."""
     string = None
     for token in TOKEN.findall(text):
         if token.startswith('"'):

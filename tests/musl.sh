@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build with another C library, musl, and run the unit tests. Run by test.sh, or by hand as root:
+# Builds libmyr with another C library, musl, and runs its unit tests. Run by test.sh, or by hand as root:
 #
 #     tests/musl.sh
 #     tests/musl.sh tests/unit/wire_test tests/unit/nic_test
 #
-# Only libmyr and its tests are built: Debian has neither an Open MPI for musl, which only `configure` sees here, nor
-# argp, which the tools need. Everything happens in a chroot with Debian 12 and its musl-gcc, made once (a minute,
-# 500 MB) and kept in _cache. Libraries that the tests need are compiled there from Debian's sources, with Debian's
-# headers for them and the kernel. The output of `make` is in build.log in the chroot's directory `build`, that of a
-# test in its log there.
+# Only libmyr and its tests are built, because Debian has neither Open MPI nor argp, which the tools need, for musl.
+# (`configure` finds the Open MPI for glibc.) Everything runs in a chroot with Debian 12 and its musl-gcc, which is
+# created once (a minute, 500 MB) and kept in _cache. Libraries that the tests need are compiled there from Debian's
+# sources, with Debian's headers of these libraries and of the kernel. The output of `make` is in build.log in the
+# directory `build` of the chroot, and that of a test in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/chroot.sh
@@ -24,7 +24,7 @@ chroot_make "$root" bookworm "$packages" \
     --customize-hook="echo 'deb-src $mirror bookworm main' > \"\$1/etc/apt/sources.list.d/sources.list\"" || exit 99
 
 chroot_run "$root" env programs="$*" bash -eu -c '
-    headers="-idirafter /usr/include -idirafter /usr/include/$(gcc -print-multiarch)" # after those of musl
+    headers="-idirafter /usr/include -idirafter /usr/include/$(gcc -print-multiarch)" # searched after the headers of musl
     library() { # NAME FLAG...
         mkdir "/musl/$1"
         cd "/musl/$1"

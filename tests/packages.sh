@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, users of the Debian packages cannot install, use or remove them cleanly. ./packages.sh builds them,
-# lintian must find nothing, and a bare Debian of this machine's release installs, uses and removes them: a user starts
-# jobs by plain mpirun without settings, and nicbarr plays the barriers; a programmer builds the example of libmyr.
-# Nothing may be left behind.
+# If this fails, users of the Debian packages cannot install, use or remove them cleanly. ./packages.sh builds the
+# packages, and lintian must find nothing. In a minimal Debian of this machine's release they are installed, used and
+# removed: mpirun must use nicbarr without any settings, and the example of libmyr must compile. Nothing may be left
+# behind.
 #
-# As root. Called by test.sh, and by hand for another release, such as trixie, where they are also built in a chroot:
+# To be run as root. test.sh calls it; for another release, such as trixie, whose packages are built in a chroot as
+# well, it is called by hand:
 #
 #     tests/packages.sh [CODENAME]
 #
@@ -24,7 +25,7 @@ built=$top/_packages
 root=$top/_cache/bare
 [ "$codename" = "$own" ] || { built=$built-$codename; root=$root-$codename; }
 ours="openmpi-nicbarr nicbarr-tools myrd libmyr0 libmyr-dev"
-limit=300 # seconds until a command counts as hung
+limit=300 # seconds after which a command is considered hung
 
 # ---- build
 if [ "$codename" = "$own" ]; then
@@ -51,17 +52,17 @@ inside() { # COMMAND...: status, out, err
     chroot_run "$root" env DEBIAN_FRONTEND=noninteractive timeout "$limit" "$@" > out 2> err
     status=$?
 }
-as_user() { # the same as a user without any settings
+as_user() { # COMMAND...: as `inside`, but as a user without any settings
     inside su --login tester -c "$*"
 }
-files() { # all files of the chroot, except those that change with any package, and the user's
+files() { # lists the files of the chroot, except those that any package changes, and those of the user
     (cd "$root" && find . -xdev \( -path ./packages -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt -o \
         -path ./var/lib/dpkg -o -path ./home -o -path ./tmp -o -path ./proc -o -path ./sys -o -path ./dev \) -prune -o -print) | sort
 }
 rm -rf "$root/home/tester" # measurements of an earlier run
 chroot_run "$root" id tester > /dev/null 2>&1 || chroot_run "$root" useradd tester --shell /bin/bash
 chroot_run "$root" install -d -o tester -g tester /home/tester
-# Dependencies first, so that what they leave behind is not attributed to our packages.
+# Install the dependencies first, so that files which they leave behind are not attributed to nicbarr's packages.
 apt_install="apt-get install -y -qq --no-install-recommends"
 inside bash -c "
     dpkg --purge $ours; apt-get update -qq &&
@@ -87,7 +88,7 @@ verdict $? "and what runs is stopped before the package goes"
 version=$(cat "$top/VERSION")
 as_user nicbarr --version
 works "nicbarr --version" "^nicbarr $version$"
-bench() { # 2 processes with hundreds of barriers
+bench() { # MPIRUN-OPTION...: runs a job of 2 processes with hundreds of barriers
     as_user mpirun -np 2 --oversubscribe --mca coll_nicbarr_verbose 1 "$@" nicbarr_bench --chunks 20 -x 100
 }
 bench --mca coll_nicbarr_report report.json
@@ -95,7 +96,7 @@ bench --mca coll_nicbarr_report report.json
 verdict $? "plain mpirun has nicbarr choose a barrier"
 as_user nicbarr report report.json
 works "its report says what it measured" '^[ >]*pairwise' '^[ >]*openmpi'
-bench --mca coll_nicbarr_algorithm dissemination:2 # whichever is faster on this machine at present
+bench --mca coll_nicbarr_algorithm dissemination:2 # forced, so that the result does not depend on measurements
 [ "$status" = 0 ] && grep -q 'nicbarr: MPI_Barrier on .*, 2 processes on one node: dissemination' err
 verdict $? "and it plays the one that is asked for"
 as_user mpirun -np 2 --oversubscribe --mca pml ob1 --mca btl myr,self nicbarr_p2p --chunks 20

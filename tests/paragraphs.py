@@ -29,7 +29,7 @@ LEGAL = re.compile(r"copyright|licen[sc]e|SPDX|warranty|redistribut|liable", re.
 
 
 def paragraphs(text, first):
-    """(line, paragraph) of a text whose first line has that number."""
+    """Yields (line, paragraph) of a text, given the number of its first line."""
     lines, start = [], first
     for number, line in enumerate(text.split("\n") + [""], first):
         if line.strip():
@@ -65,7 +65,7 @@ def files(paths):
 
 
 def read(paths, words):
-    """What the files have: (place, paragraph) of comments, and of documents."""
+    """Returns the paragraphs of the files: a list of (place, paragraph) of comments, and one of documents."""
     found = ([], [])
     for path in files(paths):
         kind = 1 if path.endswith(".md") else 0 if path.endswith((".c", ".h", ".cc")) else None

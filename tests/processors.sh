@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build for another processor architecture, and run the unit tests under qemu:
+# Builds nicbarr for another processor architecture, and runs the unit tests under qemu:
 #
 #     tests/processors.sh arm64      # these two are in the suite;
 #     tests/processors.sh s390x      # this one is big-endian
@@ -8,10 +8,10 @@
 #     tests/processors.sh armhf      # 32 bits
 #     tests/processors.sh arm64 tests/unit/wire_test tests/unit/nic_test
 #
-# Everything is built, including the components; the tests start no job. It happens in a chroot (hence as root) with
-# Debian 12, its cross compiler and the foreign libraries, so this machine needs no foreign architecture. The chroot is
-# made once (a minute, 600 MB) and kept in _cache. The output of `make` is in build.log in the chroot's directory `build`,
-# that of a test in its log there.
+# Everything is built, including the components, but the tests start no job. The build runs in a chroot (hence as root)
+# with Debian 12, its cross compiler and the foreign libraries, so no foreign architecture must be enabled on this
+# machine. The chroot is created once (a minute, 600 MB) and kept in _cache. The output of `make` is in build.log in the
+# directory `build` of the chroot, and that of a test in its log there.
 set -u
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/chroot.sh
@@ -26,8 +26,8 @@ esac
 chroot_allowed "$@"
 root=$top/_cache/processor-$1
 
-# Tests that this qemu (7.2) cannot run: architecture, program, test (all: the whole program unless it was named),
-# reason.
+# Tests that this qemu (7.2) cannot run: architecture, program, test, and reason. If the test is `all`, the whole
+# program is skipped unless it was named as an argument.
 limits() {
     cat << 'EOS'
 all    segment_test          killed_with_the_lock                    no robust locks: set_robust_list fails
@@ -55,7 +55,7 @@ for library in openmpi-bin libhwloc-dev libevent-dev libjansson-dev libcmocka-de
     libibverbs-dev librdmacm-dev; do
     packages=$packages,$library:$1
 done
-# Open MPI's headers are unpacked only: their package depends on a Fortran compiler of that architecture.
+# The package with Open MPI's headers is only unpacked, because it depends on a Fortran compiler of that architecture.
 headers="cd /root && apt-get -qq download libopenmpi-dev:$1 && dpkg-deb -x libopenmpi-dev_*.deb / && rm libopenmpi-dev_*.deb"
 chroot_make "$root" bookworm "$packages" --architectures="amd64,$1" \
     "--customize-hook=chroot \"\$1\" sh -c '$headers'" || exit 99
@@ -73,7 +73,7 @@ chroot_run "$root" env triplet="$triplet" qemu="$qemu" programs="${*:2}" limits=
     fi
     named=$programs
     programs=${programs:-$(make -s --no-print-directory --eval "list: ; @echo \$(plain_programs)" list | tail -n 1)}
-    # One after the other: `all` is a make of its own, and both would write the same objects.
+    # Two consecutive makes, because `all` starts another make, and both would write the same objects concurrently.
     { make -s -j"$(nproc)" all && make -s -j"$(nproc)" $programs; } > build.log 2>&1 || { tail -n 40 build.log; exit 1; }
     "$triplet-gcc" -D_GNU_SOURCE -I/nicbarr -shared -fPIC -o emulated.so /nicbarr/tests/unit/emulated.c
     failed=0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What Spack's recipe gives to `configure`, a line for each choice of variants, and its version; called by
-# recipes_test.sh. The names that the recipe takes from Spack are played by what is here.
+# Prints the version in Spack's recipe, and the arguments that it passes to `configure`, a line for each combination of
+# variants. recipes_test.sh calls it. Fakes replace the names that the recipe imports from Spack.
 import itertools
 import sys
 import types

@@ -14,7 +14,7 @@ of_version() { # NAME VERSION
     verdict $? "$1 is of $version${2:+ ($2)}"
 }
 spec=$build/packaging/rpm/nicbarr.spec
-[ -e "$spec" ] || spec=$top/packaging/rpm/nicbarr.spec # (a tarball's)
+[ -e "$spec" ] || spec=$top/packaging/rpm/nicbarr.spec # in a tarball
 of_version "CHANGELOG.md" "$(sed -n 's/^## \([0-9.]*\), .*/\1/p' "$top/CHANGELOG.md" | head -n 1)"
 of_version "packaging/debian/changelog" "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/packaging/debian/changelog")"
 of_version "the RPM spec" "$(sed -n 's/^Version: *//p' "$spec")"
@@ -25,7 +25,7 @@ of_version "it" "$(sed -n 's/^version //p' recipe)"
 [ "$(grep -c '^options .*--with-libibverbs' recipe)" = "$(grep -c '^options .*--without-libibverbs' recipe)" ]
 verdict $? "its variants give options"
 
-# `--help` shows one of the two forms of an option.
+# `configure --help` shows only one of the two forms of an option, such as --with-x and --without-x.
 known() { sed 's/^--\(with\|without\|enable\|disable\)-/--/; s/[=[].*//'; }
 "$top/configure" --help | grep -oE -- '^ *--(with|without|enable|disable)-[a-z0-9-]+' | tr -d ' ' | known | sort -u > options
 "$top/configure" --help | sed -n 's/^  \([A-Z][A-Z0-9_]*\)\( .*\)\{0,1\}$/\1/p' | sort -u > variables

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Rewrites a tuning cache for tests and benchmarks; to be sourced.
+# Changes a tuning cache for tests and benchmarks; to be sourced.
 # shellcheck shell=bash
-# Writes a tuning cache as if each last measurement had the confidence HOW-SURE (0 to 1), were DAYS old, and had found
-# CHOICE (`slowest`: the slowest candidate) to be the fastest. Real confidences depend on the machine's load, and no
-# test may.
+# Copies a tuning cache and changes the last measurement of each entry: it gets the confidence HOW-SURE (0 to 1), is
+# DAYS old, and CHOICE is its fastest candidate (`slowest`: the candidate that was slowest). Tests need this, because
+# the real confidence depends on the machine's load.
 rewrite_cache() { # FROM TO HOW-SURE [CHOICE [DAYS]]
     python3 - "$@" << 'PYTHON'
 import json, sys, time

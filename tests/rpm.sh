@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, users of RPM packages cannot install or remove them cleanly. rpmbuild makes them from the tarball; they
-# are installed into an empty directory, used there, and removed without a trace. On Debian rpm knows no packages,
-# so dependencies are not checked, and Fedora's macros for services are defined here.
+# If this fails, users of RPM packages cannot install or remove them cleanly. rpmbuild builds the packages from the
+# tarball. They are installed into an empty directory, used there, and removed, and no file may remain. On Debian the
+# database of rpm is empty, so dependencies are not checked, and this script defines Fedora's macros for services.
 #
-# By hand, as it takes a build and two minutes:
+# The script is run by hand, because it takes a build and two minutes:
 #
 #     make -C _build dist && tests/rpm.sh
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
@@ -43,7 +43,7 @@ on_root --query --all --list | while read -r file; do [ -d "root$file" ] || echo
 verdict $? "and hold what is there"
 for file in bin/nicbarr bin/myrd include/myr/myr.h share/man/man1/nicbarr.1 share/man/man7/nicbarr.7 \
     share/man/man8/myrd.8 lib/systemd/system/myrd-kernel.service lib/systemd/user/myrd.service; do
-    grep -qE "^/usr/$file(\.gz)?$" with # (Fedora's rpm compresses pages.)
+    grep -qE "^/usr/$file(\.gz)?$" with # Fedora's rpm compresses man pages
     verdict $? "there is /usr/$file"
 done
 [ "$(grep -cE '^/.*/mca_(coll_nicbarr|btl_myr|mtl_myr)\.so$' with)" = 3 ]

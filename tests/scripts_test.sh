@@ -21,7 +21,7 @@ for script in testbeds/{hosts/nethosts,verbs/verbshosts,machines/machines} bench
     [ "$status" = 64 ] && [ ! -s out ] && grep -q "^    .*${script##*/}" err
     verdict $? "$script --wibble"
 done
-misused() { # nethosts reports it in one line and starts nothing
+misused() { # LINE ARGUMENT...: nethosts must report the error in one line and start nothing
     run bash "$top/testbeds/hosts/nethosts" "${@:2}"
     [ "$status" = 64 ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] && grep -q "^nethosts: $1.* (try --help)$" err
     verdict $? "nethosts ${*:2}"
@@ -46,7 +46,7 @@ says_head() { # FILE begins with the script's head comment
 }
 for script in "$top"/*.sh "$top"/tests/*.sh "$top"/tests/{component,fuzz,litmus,machines,mpi,mutations,spin}/*.sh "$top"/testbeds/*/tests/*.sh \
     "$top/tests/fetched"; do
-    [ -x "$script" ] || continue # the others are sourced
+    [ -x "$script" ] || continue # scripts that are not executable are sourced by others
     run timeout 60 "$script" --help
     [ "$status" = 0 ] && says_head out && [ ! -s err ] && ! grep -q shellcheck out
     verdict $? "${script#"$top"/} --help"
@@ -62,7 +62,7 @@ for name in {autogen,demo,packages,release,setup,test}.sh tests/{debian,packages
     verdict $? "$name --wibble"
 done
 
-# Without root, the message says what to call.
+# Without root, the message must contain the command to call.
 mkdir user
 printf '#!/bin/sh\necho 1000\n' > user/id
 chmod +x user/id
@@ -101,7 +101,7 @@ verdict $? "and those that depend on Open MPI's release are with 5.0, too"
 parts | sort | uniq -d > out
 [ ! -s out ]
 verdict $? "none is there twice"
-prefixes | grep -v '^\.' | none_of # (a tarball has no files whose names begin with a dot)
+prefixes | grep -v '^\.' | none_of # the tarball contains no files whose names begin with a dot
 verdict $? "what a part's prefixes name is there"
 
 # ---- the list of mutations
@@ -112,7 +112,7 @@ verdict $? "each text that a mutation replaces is there, once"
 
 # ---- completion
 
-completes() { # PATTERN matches one of its suggestions for the last word
+completes() { # PATTERN WORD...: one of the suggestions for the last word must match PATTERN
     COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3)) COMPREPLY=()
     _nicbarr 2> err
     printf '%s\n' "${COMPREPLY[@]}" > out
@@ -135,7 +135,8 @@ unset NICBARR_LIBEXECDIR
 
 # ---- env.sh
 
-# An Open MPI of any release, as far as env.sh looks. It tells its release only where it finds components.
+# A fake Open MPI of any release, sufficient for env.sh. It reports its release only if the component path is such that
+# it finds its components.
 mkdir bin lib
 cat > bin/mpirun << 'EOS'
 #!/bin/sh
@@ -148,7 +149,7 @@ for release in 4.1 5.0 6.0; do
     mkdir -p "lib/nicbarr/openmpi-$release"
     touch "lib/nicbarr/openmpi-$release/mca_coll_nicbarr.so"
 done
-path() { # the component path after sourcing env.sh, with the present one before
+path() { # prints the component path after sourcing env.sh, given the present one
     # shellcheck disable=SC2016 # for the shell that it starts
     RELEASE=$1 PATH=$scratch/bin:$PATH sh -euc '. ./env.sh && echo "$OMPI_MCA_mca_base_component_path"' 2> err
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Rules of this source tree that no other tool checks; called by test.sh. Each violation is a line with the file's name.
+# Checks rules of this source tree that no other tool checks. It prints a line with the name of the file for each
+# violation. Called by test.sh:
 #
 #     tests/style.sh licences    each source file states its licence in one of its first two lines
 #     tests/style.sh documents   lines of Markdown have at most 100 columns, tables excepted; files and headings that
@@ -18,7 +19,7 @@ licences() {
     bad=$(xargs awk '
         FNR <= 2 {
             licence = "BSD-3-Clause"
-            if (FILENAME ~ /\.bpf\.c$|^firmware\/kernel\/program\//) # the kernel takes no other
+            if (FILENAME ~ /\.bpf\.c$|^firmware\/kernel\/program\//) # the kernel loads no programs with other licences
                 licence = "BSD-3-Clause OR GPL-2.0-only"
             if ($0 ~ "SPDX-License-Identifier: " licence "( [*]/)?$")
                 print FILENAME
@@ -58,7 +59,7 @@ names() { # DOCUMENT TEXT
     }
 }
 
-# On x86 an ASK begins with the magic number, the version and the type.
+# CONTRIBUTING.md shows the first bytes of an ASK on x86: the magic number, the version and the type.
 of_this_wire() {
     local version first bad=0
     version=$(sed -n 's/.*MCP_WIRE_VERSION = \([0-9]*\).*/\1/p' firmware/wire.h)
@@ -91,7 +92,7 @@ documents() {
     return $bad
 }
 
-# With clang-format's layout, a function is what lies between a { and a } in the first column.
+# In clang-format's layout, a function lies between a { and a } in the first column.
 sizes() {
     git ls-files '*.[ch]' | grep -vE '(^|/)tests/' | xargs awk '
         FNR == 1 { begin = 0 }

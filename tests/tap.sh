@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Functions for tests of commands, to be sourced by bash. They run in a temporary directory, $scratch; $build is the build
-# directory. Each verdict is a line of TAP, counted by `count` and `failed`. A command writes its output to the
-# files out and err, and sets $status; both files are shown when a verdict is bad.
+# Functions for tests of commands, to be sourced by bash scripts. The test runs in a temporary directory, $scratch;
+# $build is the build directory. Each verdict is printed as a line of TAP, and counted in $count and $failed. The script
+# runs each command with its output in the files out and err, and stores its exit status in $status. After a failure
+# both files are printed.
 # shellcheck shell=bash
 # shellcheck source=tools/usage.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/usage.sh"
-build=$(cd "${builddir:-$(dirname "${BASH_SOURCE[0]}")/../_build}" 2> /dev/null && pwd) # "": nothing is built there
+build=$(cd "${builddir:-$(dirname "${BASH_SOURCE[0]}")/../_build}" 2> /dev/null && pwd) # "" if it does not exist
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 99
@@ -23,7 +24,7 @@ verdict() { # STATUS NAME
     fi
 }
 
-works() { # it succeeded with empty standard error, and its output contains each pattern
+works() { # NAME PATTERN...: the command has succeeded without messages, and its output contains each pattern
     name=$1
     shift
     good=0
@@ -34,7 +35,7 @@ works() { # it succeeded with empty standard error, and its output contains each
     verdict $good "$name"
 }
 
-refuses() { # it failed with STATUS (1) and one line on standard error only, which gives the reason
+refuses() { # NAME PATTERN [STATUS]: it has failed with this status (1), and printed only a line that gives the reason
     good=0
     [ "$status" -eq "${3:-1}" ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || good=1
     grep -Eq -e "$2" err || good=1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# If this fails, a release would lack files, or could not be reproduced. The tarball must contain all that git has, and
-# a clone, packed at another time, with other modes and in another time zone, must give the same bytes. Called by
-# test.sh and release.sh; the tarball is left in the build directory.
+# If this fails, a release would lack files or could not be reproduced. The tarball must contain all files in git. A
+# clone that is packed at another time, with other file modes and in another time zone, must result in the same bytes.
+# Called by test.sh and release.sh; the tarball remains in the build directory.
 top=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 # shellcheck source=tests/tap.sh
 . "$top/tests/tap.sh"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build the fuzzers with clang's libFuzzer and sanitizers, run each for a while, starting with the inputs that
-# earlier runs have found (corpus/), and report how much of the code was reached.
+# Builds the fuzzers with clang's libFuzzer and sanitizers, runs each of them for a while, starting from the inputs that
+# earlier runs have found (corpus/), and reports how much of the code was reached.
 #
 #     tests/fuzz/run.sh [TARGET...]               all targets, or these
-#     tests/fuzz/run.sh --keep [TARGET...]        and add inputs that reach more to corpus/
-#     tests/fuzz/run.sh --input TARGET FILE...    only these inputs, such as one that failed
+#     tests/fuzz/run.sh --keep [TARGET...]        the same, and adds inputs that reach more code to corpus/
+#     tests/fuzz/run.sh --input TARGET FILE...    only these inputs, such as one that has failed
 #
-# NICBARR_FUZZ_SECONDS: for each target (8). NICBARR_SEED: repeats a run, as far as timing allows. Failed
-# inputs are left in the current directory as fuzz-TARGET-...
+# NICBARR_FUZZ_SECONDS is the time for each target (8). NICBARR_SEED repeats a run, as far as timing permits. Inputs
+# that have failed are written to the current directory as fuzz-TARGET-...
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
 
@@ -20,16 +20,16 @@ seconds=${NICBARR_FUZZ_SECONDS:-8}
 corpus=$root/tests/fuzz/corpus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export TMPDIR=$scratch LLVM_PROFILE_FILE=$scratch/unwanted.profraw # (run() wants one)
+export TMPDIR=$scratch LLVM_PROFILE_FILE=$scratch/unwanted.profraw # run() sets another file, which is evaluated
 flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 "-fsanitize=fuzzer-no-link,address,undefined"
     -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
     -Wall -Wextra -Wshadow "-I$root" '-DNICBARR_VERSION="fuzzed"')
 all_targets=(collective bcast messages tagged soft_server kernel_server hello cache report)
 
-# For each target: the sources it consists of besides its own file and the library, the length limit of its
-# inputs (bytes), options of the linker and of the fuzzer, and the files that it must reach, each with the
-# least percentage of its regions. Below that the fuzzer no longer tests what it is for. The percentage is
-# somewhat less than what the corpus alone reaches.
+# For each target: the sources that it consists of besides its own file and the library, the maximum length of its
+# inputs (bytes), options of the linker and of the fuzzer, and the files that it must reach, each with the minimum
+# percentage of its regions. If the fuzzer reaches less, it no longer tests its subject. The minimum is slightly less
+# than what the corpus alone reaches.
 wire=(tests/unit/wire_fake.c firmware/sim/events.c tests/unit/crew.c)
 daemon=(tests/fuzz/daemon.c tests/unit/crew.c myrd/{listener,filter_none,rights}.c)
 wrap=-Wl,--wrap=poll,--wrap=clock_gettime,--wrap=myr_talk_peer
@@ -80,16 +80,16 @@ compile() { # FILE...
         while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
         "$clang" "${flags[@]}" -c -o "$(object "$file")" "$file" &
     done
-    wait # (what could not be compiled is missing when it is to be linked)
+    wait # for all compilers; if one has failed, linking fails because the object is missing
 }
 
-# With libsodium or without, like the build.
+# Use libsodium if the build does.
 sealing=(libmyr/seal_none.c) sodium=()
 if pkg-config --exists libsodium; then
     sealing=(libmyr/seal.c) sodium=(-lsodium)
 fi
 
-# Code that several targets may need is in a library, from which the linker takes what each one needs.
+# Code that several targets may need is in a library, from which the linker takes the objects that each target needs.
 build() { # TARGET...
     local target file files objects
     cd "$root" || return
@@ -126,7 +126,7 @@ unpack() { # TARGET
     done < <(grep -v '^#' "$corpus/$1.txt" 2> /dev/null)
 }
 
-# The smallest set of inputs that reaches all edges which these reach.
+# Replaces the corpus by the smallest set of inputs that reaches the same edges.
 keep() { # TARGET
     local file
     mkdir "$scratch/merged"
@@ -143,8 +143,8 @@ keep() { # TARGET
 
 # ---- running ----
 
-# The time that an input takes means nothing on a busy machine. A fuzzer that has found something exits
-# with 77, which would count as skipped.
+# The time per input is not limited, because it is meaningless on a busy machine. A fuzzer that has found an error exits
+# with status 77, which would count as skipped and is therefore replaced.
 run() { # TARGET
     use "$1"
     unpack "$1" || return 1
@@ -159,7 +159,7 @@ run() { # TARGET
 
 tool() { "$clang" -print-prog-name="$1"; }
 
-# A line per file, with a mark where its minimum was not reached.
+# Prints a line for each file, and marks those whose minimum was not reached.
 coverage() { # TARGET
     use "$1"
     "$(tool llvm-profdata)" merge -o "$scratch/$1.profdata" "$scratch/$1.profraw" &&

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# When a process of a job dies, does the job end, and leave nothing behind?
+# Tests that a job ends and leaves nothing behind when one of its processes dies.
 #
 # usage: run_killed.sh PROGRAM [SEEDS] [options for PROGRAM...]
 #   PROGRAM  the built killed.c
-#   SEEDS    how many random moments for each number of processes and each way to die (default 2)
+#   SEEDS    number of runs, each with another random moment, for each number of processes and way to die (default 2)
 # environment:
 #   MPIRUN   the launcher with its options (default: mpirun; ompi/jobs.sh sets the environment for it)
 #   NPS      numbers of processes (default: 2 4 7)
 #   MODES    ways to die (default: barrier ibarrier dup abort)
 #   LIMIT    seconds after which a job counts as hung (default: 60)
-#   SEED     the first seed (default: by the clock); it is printed
+#   SEED     the first seed (default: from the clock); it is printed
 #
 # In every run mpirun must end by itself within the limit with a nonzero status, no new name in /dev/shm may
 # contain nicbarr, and no process of the job may be alive. Since mpirun cleans up asynchronously, leftovers
@@ -44,18 +44,18 @@ nicbarr_names() {
     find /dev/shm -maxdepth 1 -name '*nicbarr*' -printf '%f\n' 2>/dev/null
 }
 
-# Processes whose command line contains the tag, which grep reads from a file so as not to find itself.
+# Lists the processes whose command line contains the tag. grep reads the tag from a file so as not to find itself.
 processes_left() {
     grep -lsaFf "$scratch/tag" /proc/[0-9]*/cmdline | sed 's,/proc/\([0-9]*\)/.*,\1,' | tr '\n' ' '
 }
 
-names_left() { # names that are not in $names_before
+names_left() { # lists the names that are not in $names_before
     nicbarr_names | while read -r name; do
         printf '%s\n' "$names_before" | grep -qxF "$name" || printf '%s ' "$name"
     done
 }
 
-# Prints what is wrong with the run, or nothing.
+# Prints an error of the run, or nothing.
 run_one() { # np mode seed tag options...
     np=$1 mode=$2 seed=$3 tag=$4
     shift 4

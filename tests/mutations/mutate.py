@@ -4,7 +4,7 @@
     mutate.py check TOP           check the list: each replaced text occurs once in its file at TOP, etc.
     mutate.py names [NAME...]     print the names of the mutations in order; with names only these
     mutate.py show NAME           print its file and its tests in one line
-    mutate.py make NAME TOP       make it in the sources at TOP
+    mutate.py make NAME TOP       apply it to the sources at TOP
 """
 
 import os
@@ -32,7 +32,7 @@ class Mutation:
         return "\n".join(self.old), "\n".join(self.new)
 
     def error(self, top):
-        """What is wrong with the entry; None: nothing."""
+        """Returns a description of an error in the entry, or None."""
         old, new = self.texts()
         path = os.path.join(top, self.file)
         if not self.file or not os.path.isfile(path):

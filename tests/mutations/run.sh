@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do the tests detect the defects that they are for? Each mutation of tests/mutations/list is applied, alone, to a copy
-# of this checkout, and the tests that it names are built and run until one fails. The result is a line for each:
-# found NAME (TEST, SECONDS), missed NAME, or broken NAME if it does not compile. Succeeds if all were found.
+# Checks that the tests detect deliberate defects. Each mutation in tests/mutations/list is applied, alone, to a copy of
+# this checkout, and the tests that it names are built and run until one fails. For each mutation the script prints
+# `found NAME (TEST, SECONDS)`, `missed NAME`, or `broken NAME` if it does not compile. It succeeds if all were found.
 #
-#     tests/mutations/run.sh [--in DIRECTORY] [NAME...]    all, or these
-#     tests/mutations/run.sh --check                    only check that each text to replace occurs exactly once
+#     tests/mutations/run.sh [--in DIRECTORY] [NAME...]    applies all mutations, or these
+#     tests/mutations/run.sh --check    only checks that each text to be replaced occurs exactly once
 #
-# --in keeps the copy and its build in DIRECTORY for the next time. NICBARR_SEED is 1 by default, and NICBARR_PROGRAMS, the
-# number of programs that a fibre test plays, 300. A test that takes a minute more than ten times its usual time
-# hangs, which counts as found.
+# --in keeps the copy and its build in DIRECTORY for the next run. NICBARR_SEED is 1 by default, and NICBARR_PROGRAMS,
+# the number of programs that a fibre test runs, is 300. If a test takes a minute more than ten times its usual time, it
+# is considered hung, and the mutation counts as found.
 set -u
 # shellcheck source=tools/usage.sh
 . "$(dirname "$0")/../../tools/usage.sh"
@@ -34,7 +34,7 @@ if [ -z "$copy" ]; then
     copy=$logs/copy
 fi
 
-# ---- the copy: the commit and uncommitted changes
+# ---- the copy, which has the present commit and the uncommitted changes
 
 prepare() {
     if [ ! -d "$copy/.git" ]; then
@@ -58,7 +58,7 @@ build() { # TEST...
     } > "$logs/make" 2>&1
 }
 
-play() { # sets `took` to its seconds
+play() { # LIMIT TEST: runs the test, and sets `took` to the seconds that it has taken
     local start=$SECONDS status
     (cd "$copy/_build" && builddir=$copy/_build srcdir=$copy exec timeout -k 5 "$1" "$2") > "$logs/out" 2>&1
     status=$?
@@ -81,7 +81,7 @@ for test in "${tests[@]}"; do
     most[$test]=$((10 * took + 60))
 done
 
-# ---- each
+# ---- the mutations
 
 found=0 missed=0 broken=0
 try() { # NAME FILE TEST...
