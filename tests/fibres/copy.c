@@ -81,7 +81,8 @@ static void store(const struct nicbarr_shape *shape, const struct fake_past *pas
     }
 }
 
-/* The table does not grow, because `used` does not count the entries that are added here. */
+/* Fill the key-value table with entries that `used` does not count, so that the table does not grow
+ * when a further key is stored. */
 static void fill_table(void)
 {
     static const uint64_t unused = UINT64_C(0x7fff) << 32; /* no such key is in use */

@@ -607,7 +607,8 @@ static enum nicbarr_source draw_source(uint64_t *random, const struct fake_past 
     }
 }
 
-/* A choice that counts as proven need not be measured in this program. */
+/* Record that a choice from the table counts as proven, because then no communicator of this
+ * program needs to have measured it. */
 static void note_proven(const struct fake_past *past)
 {
     const uint32_t size = bits(past->ranks);
@@ -672,7 +673,7 @@ static void add_pasts(uint64_t *random, struct fake_job *job, bool in_table)
     }
 }
 
-/* A cache that is only read is listed behind "none". */
+/* If the cache is only to be read, "none" precedes it in the list of files. */
 static void draw_cache(uint64_t *random, struct fake_job *job)
 {
     static const uint32_t late[] = {0, 1, 20, 300, 300, 1000, 1000, 5000};
@@ -1445,10 +1446,10 @@ static void play_program(uint64_t seed)
     fake_close();
 }
 
-/* Check that a program leaves no objects on the heap and no open descriptors. A program that does
- * is played again, because the first use of a class of Open MPI's allocates memory once, and may be
- * in any of the first plays, which differ in the state of the rest of the process. A rank that has
- * died frees nothing. */
+/* Check that a program leaves no objects on the heap and no open descriptors, unless a rank has
+ * died, which frees nothing. If a program does leave some, it is run again, up to three times: Open
+ * MPI allocates memory when a class is first used, which may happen in any of the first runs,
+ * because they differ in the state of the rest of the process. */
 static void play_without_leaks(uint64_t seed)
 {
     int64_t objects = 0;

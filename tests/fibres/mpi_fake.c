@@ -114,8 +114,9 @@ time_t time(time_t *copy)
     return START + (time_t)(world.now_ns / second);
 }
 
-/* Only fibres may run, so a thread runs when its rank calls progress or sleeps. NICs, whose threads
- * run until they are closed, create them when the component is opened, and have to do without. */
+/* Only fibres may run, so a thread of the component does not start here, but runs to its end when
+ * its rank later calls progress or sleeps. This is impossible for threads of NICs, which run until
+ * the NIC is closed. NICs create them while the component is opened, when this function fails. */
 int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *context)
 {
@@ -200,8 +201,9 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
     return 0;
 }
 
-/* Returns whether the packets of a message are too long. They are all of the first one's size, but
- * for the last, if the message has a control field with that size. */
+/* Returns whether the packets of a message are too long. If the message has a control field, the
+ * field contains the size of all its packets except the last one; otherwise it is a single packet.
+ */
 static bool is_lost(const struct msghdr *message)
 {
     size_t bytes = 0;
@@ -216,7 +218,8 @@ static bool is_lost(const struct msghdr *message)
     return 0 != world.job.longest && bytes > world.job.longest;
 }
 
-/* Sends one message. A second passes with each lost one, so that its loss is noticed soon. */
+/* Sends one message. If it is lost, the clock advances by a second, so that the loss is detected
+ * soon. */
 int sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags)
 {
     const bool ours = NOBODY != rank_now() && 0 != count;
@@ -478,9 +481,10 @@ static struct call **bucket(uint32_t comm, uint32_t channel, uint32_t number)
     return &calls[(((comm * CHANNELS + channel) << 8) + number) % BUCKETS];
 }
 
-/* Join a call, or create it. Returns NULL if this rank has detected a failure, and the others'
- * call is a different one. They cannot complete it, because their messages and this rank's have
- * different tags. */
+/* Join a call, or create it. Returns NULL if this rank has detected a failure and the other ranks
+ * make a different call. The calls cannot complete then, because their messages have different
+ * tags.
+ */
 static struct call *join(fake_comm_t *comm, uint32_t channel, uint32_t number,
                          const struct arguments *arguments)
 {
@@ -884,9 +888,11 @@ static mca_coll_base_module_t *make_below(void)
     return module;
 }
 
-/* ---- components that forward calls: one above, as coll/monitoring does, and one between the
- * lowest and nicbarr, which replaces its functions in the communicator's table when they are first
- * called, as coll/han does: all of them, or only the one that is called ---- */
+/* ---- components that forward calls ----
+ *
+ * One has a higher priority than nicbarr, like coll/monitoring. The other one has a lower priority,
+ * above the lowest component. Like coll/han, it replaces its functions in the communicator's table
+ * when one of them is first called: all of them, or only the one that is called. */
 
 #define FORWARDED(each)                                                                            \
     each(barrier) each(allreduce) each(reduce) each(bcast) each(allgather) each(allgatherv)
@@ -917,8 +923,8 @@ static void leave_all(const forwarder_t *forwarder, const ompi_communicator_t *c
     FORWARDED(LEAVE)
 }
 
-/* Check that a function that has left is not called again. Nicbarr and the program may each call it
- * once. */
+/* Check that a function that has replaced itself is not called any more. Nicbarr and the program
+ * may each call it once. */
 static void check_left(const ompi_communicator_t *comm, const char *name, uint32_t count)
 {
     CREW_CHECK(count <= 2,
@@ -926,13 +932,14 @@ static void check_left(const ompi_communicator_t *comm, const char *name, uint32
                (unsigned long long)world.job.seed, name, ((const fake_comm_t *)comm)->id);
 }
 
-/* Returns whether the component above calls a function of this one, which nicbarr does not offer on
- * this communicator. Such a function cannot leave. */
+/* Returns whether the component of higher priority calls a function of this component directly,
+ * because nicbarr does not offer it on this communicator. Such a function cannot replace itself. */
 #define IS_WRAPPED(name)                                                                           \
     (NULL != ((fake_comm_t *)comm)->above &&                                                       \
      module == ((forwarder_t *)((fake_comm_t *)comm)->above)->saved.coll_##name##_module)
 
-/* `settles`: whether the component looks at the communicator in this call. */
+/* `settles`: whether the component examines the communicator in this call, and replaces functions.
+ */
 #define FORWARD(name, settles, parameters, arguments)                                              \
     static int forward_##name(UNPACK parameters ompi_communicator_t *comm,                         \
                               mca_coll_base_module_t *module)                                      \

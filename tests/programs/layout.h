@@ -52,9 +52,9 @@ void layouts_unlock(void);
 /* Frees the memory of all layouts. To be called at the end, by one thread. */
 void layouts_close(void);
 
-/* Returns the kind that a letter names; `x`, `c` and `w` select one of all, of the counted and
- * of the whole ones by `lot`. Without elements, or with an odd number of them, some become
- * LAYOUT_PLAIN. */
+/* Returns the kind of layout that a letter denotes. The letters `x`, `c` and `w` denote a kind that
+ * `lot` selects from all layouts, from the counted ones, and from the whole ones. Returns
+ * LAYOUT_PLAIN if there are no elements, and in place of LAYOUT_PAIRS if their number is odd. */
 enum layout_kind layout_kind(char letter, uint64_t lot, size_t n);
 
 /* Allocates memory that contains the pattern. */

@@ -87,7 +87,8 @@ static void attach_buffer(struct messages *m)
 
 /* ---- the step ---- */
 
-/* Returns whether all processes, or all that do not stay away, have got so far in this step. */
+/* Returns whether all processes, or all that do not stay away, have reached this position of the
+ * step. */
 static bool all_have_entered(const struct messages *m, int position, bool all)
 {
     const struct place *place = m->plan.place;
@@ -100,7 +101,9 @@ static bool all_have_entered(const struct messages *m, int position, bool all)
     return true;
 }
 
-/* First waits, in MPI, until nobody needs this process for an earlier step. */
+/* Makes no MPI calls until the processes that do not stay away have exchanged their messages.
+ * Before that, it makes progress until all processes have entered the step, because they may need
+ * this one for an earlier step. */
 static void stay_away(const struct messages *m)
 {
     int flag;
@@ -192,7 +195,7 @@ void messages_finish(struct messages *m)
     messages_complete_all(m);
     cancel(m);
     messages_check_all(m);
-    /* Otherwise a receive could get a message of the next step. */
+    /* Without this barrier a receive with both wildcards could get a message of the next step. */
     if (messages_have_letter(m, "wild", 'b'))
         MPI_Barrier(m->plan.place->comm);
     if (step_number(m->plan.step, "short", 0))

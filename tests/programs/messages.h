@@ -22,15 +22,16 @@
  * - An `early` process posts all receives before it sends; others receive after they have started
  *   all sends. Only an early process is sent messages by calls that may wait for the receiver.
  *   Thus all sends are started, and then every receive completes.
- * - Receives with wildcards leave the others theirs. A process has either receives from any source,
- *   or receives with any tag. From a tag's first receive from any source on, all its receives are
- *   such. Receives with both wildcards are posted last.
+ * - Receives with wildcards do not take messages that other receives need. A process has either
+ *   receives from any source or receives with any tag. After the first receive from any source with
+ *   a tag, all further receives with this tag are from any source. Receives with both wildcards are
+ *   posted last.
  *
- * A receive may be cancelled as soon as it has been posted. If it has got no message by then, it is
- * posted again before any other.
+ * A receive may be cancelled immediately after it has been posted. If it has not received a message
+ * by then, it is posted again before any other receive.
  *
- * Therefore the order of the receives also determines each one's message, except for its source:
- * of the messages of this source that fit, it is the first one that no earlier receive has got.
+ * Therefore the order of the receives determines the message of each receive, except for its
+ * source: it is the first matching message of that source that no earlier receive has received.
  *
  * Threads: a structure belongs to one thread.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a step `messages` that is being executed. messages.c sends and is the step itself;
- * messages_receive.c receives, and messages_complete.c completes requests.
+ * The state of a step `messages` that is being executed. messages.c implements the step and its
+ * sends, messages_receive.c the receives, and messages_complete.c the completion of requests.
  */
 #ifndef NICBARR_TESTS_MESSAGES_PARTS_H
 #define NICBARR_TESTS_MESSAGES_PARTS_H
@@ -24,8 +24,8 @@ struct messages {
     struct layout *sent;
     int posted, received;
     unsigned from_any; /* bits of tags that are received from any source from now on */
-    bool all_from_any; /* all messages are, with any tag */
-    /* The receives', then the sends'. */
+    bool all_from_any; /* all messages are received from any source from now on, with any tag */
+    /* The requests of the receives, followed by those of the sends. */
     int n, active;
     MPI_Request *requests;
     bool *is_active;
@@ -47,21 +47,24 @@ void messages_layout(const struct messages *m, struct layout *layout, const char
 
 /* Posts receives for the late messages, or for the others, and executes those that block. */
 void messages_receive_all(struct messages *m, bool late);
-/* Checks the message, the status and the error of each receive. All are complete. */
+/* Checks the message, the status and the error of each receive. To be called when all receives are
+ * complete. */
 void messages_check_all(struct messages *m);
 
-/* A status with an error that no call with a single status may change (MPI 4.0, 3.2.5). */
+/* Returns a status with an error field that calls which return a single status must not change (MPI
+ * 4.0, 3.2.5). */
 MPI_Status messages_status(void);
 void messages_check_kept(const struct messages *m, const MPI_Status *status, const char *call);
 /* Records that receive i has completed with this error. */
 void messages_received(struct messages *m, int i, int error, const MPI_Status *status);
 /* Counts request i as outstanding. */
 void messages_activate(struct messages *m, int i);
-/* Completes some requests, or none; some are outstanding. From TRY on, the ways do not wait. */
+/* Completes some of the outstanding requests, or none. There must be outstanding ones. `how`
+ * selects one of WAYS ways, of which those from TRY on do not wait. */
 enum { WAYS = 6, TRY = 2 };
 void messages_complete_some(struct messages *m, uint64_t how, int i);
 void messages_complete_all(struct messages *m);
-/* Cancels receive i, which is outstanding. Returns false if it has got a message instead. */
+/* Cancels the outstanding receive i. Returns false if it has received a message instead. */
 bool messages_cancel(struct messages *m, int i);
 
 #endif

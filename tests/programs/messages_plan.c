@@ -41,7 +41,8 @@ static int count_of(const struct messages_plan *plan, uint64_t lot)
     return counts[lot % 4];
 }
 
-/* Sizes are small, anything, slightly below or above a limit (without headers), or all the same. */
+/* Returns the size of a message: small, arbitrary, or slightly below or above a limit, from which
+ * the size of headers is not subtracted. All messages of some pairs have the maximum size. */
 static size_t elements_of(const struct messages_plan *plan, uint64_t pair, uint64_t lot)
 {
     static const size_t limits[] = {128, 256, 1024, 4096, 16384, 32768, 65536, 131072};

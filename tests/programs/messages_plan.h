@@ -9,16 +9,17 @@
 #include "data_types.h"
 #include "places.h"
 
-/* Why a message fits no further receive: one was posted for it, or is known to have received it. */
+/* Bits that exclude a message from matching further receives: a receive was posted for it, or a
+ * receive has received it. */
 enum { POSTED = 1, RECEIVED = 2 };
 
 struct message {
     int peer; /* rank of the destination or source */
     int tag;
     size_t n;
-    uint64_t key, order; /* of its data, and among all sends of the process */
-    bool ready;          /* the destination posts its receives first */
-    bool late;           /* it is sent after all messages to its receiver that are not */
+    uint64_t key, order; /* the key of its data, and its position among all sends of the process */
+    bool ready;          /* the destination posts its receives before it sends */
+    bool late;           /* sent after all messages to the same receiver that are not late */
     unsigned passed;     /* POSTED, RECEIVED */
 };
 
@@ -31,12 +32,12 @@ struct messages_plan {
     int n_in, n_out;
 };
 
-/* What the random numbers of a process are for. */
+/* The purposes of a process's random numbers. */
 enum { SENDS = 1, RECEIVES, ORDER_OF_SENDS, ORDER_OF_RECEIVES, COMPLETION };
 uint64_t plan_lot(const struct messages_plan *plan, int purpose, int i);
 
-/* Lists the messages to and from this process: those that it sends in the order of the sends, and
- * of those that it receives the late ones at the end. */
+/* Lists the messages from this process in the order of the sends, and those to this process with
+ * the late ones at the end. */
 void plan_open(struct messages_plan *plan, const struct step *step, const struct place *place,
                const struct data_type *type);
 void plan_close(struct messages_plan *plan);
@@ -48,7 +49,8 @@ int plan_tag(const struct messages_plan *plan, unsigned number);
 bool plan_early(const struct step *step, int process);
 bool plan_away(const struct step *step, int process);
 
-/* Returns the first incoming message that fits and has not been passed; NULL if there is none. */
+/* Returns the first incoming message that matches and has none of the bits `passed`, or NULL if
+ * there is none. */
 struct message *plan_first_fitting(const struct messages_plan *plan, int source, int tag,
                                    unsigned passed);
 /* Returns the elements of the largest message that a receive with this tag may get. */

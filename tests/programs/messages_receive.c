@@ -133,7 +133,8 @@ void messages_receive_all(struct messages *m, bool late)
                                                             : order[i]];
         if (wanted->late != late)
             continue;
-        /* The receive from its source and with its tag was meant for an earlier message. */
+        /* A receive for this message has been posted in place of one for an earlier message from
+         * the same source with the same tag. */
         if (wanted->passed & POSTED)
             wanted = plan_first_fitting(&m->plan, MPI_ANY_SOURCE, MPI_ANY_TAG, POSTED);
         receive(m, wanted);

@@ -104,7 +104,8 @@ static bool is_word(const struct part *part)
     return part->kind == FETCH_AND_OP || part->kind == SWAP || part->kind == LOCK;
 }
 
-/* Writes the numbers of an accumulation: a process's, or with `rank` 0 the window's. */
+/* Writes the operands of an accumulation: those of a process, or with `rank` 0 the initial values
+ * in the window. */
 static void put_numbers(const struct epoch *epoch, const struct part *part, int rank,
                         unsigned char *to)
 {
@@ -119,13 +120,15 @@ static uint64_t word_before(const struct part *part)
     return part->wide ? word : word & UINT32_MAX;
 }
 
-/* Returns what a process adds to a word: a bit of its own, if there are not too many. */
+/* Returns what a process adds to a word: a bit of its own, unless there are more than SHARED_BITS
+ * processes. */
 static uint64_t word_of(int origin)
 {
     return UINT64_C(1) << origin % SHARED_BITS;
 }
 
-/* A swap with only one origin may find another value than it compares with. */
+/* Returns whether a swap, which then has only one origin, compares with a wrong value, so that it
+ * must not change the word. */
 static bool is_refused(const struct epoch *epoch, const struct part *part)
 {
     return !epoch->passive && part->lot >> 10 & 1;
@@ -241,7 +244,8 @@ static void accumulate(struct access *access, const struct epoch *epoch, MPI_Win
                            win);
 }
 
-/* Adds the process's number: in one attempt, or in as many as are needed. */
+/* Adds the process's number by MPI_Compare_and_swap: in a passive epoch repeatedly until it
+ * succeeds, otherwise in one attempt. */
 static void swap(struct access *access, const struct epoch *epoch, MPI_Win win, MPI_Aint at)
 {
     const struct part *part = &access->part;
@@ -309,7 +313,8 @@ void access_start(struct access *access, const struct epoch *epoch, MPI_Win win,
 
 /* ---- checks ---- */
 
-/* A process finds what others have added before, but not what it adds itself. */
+/* Checks the word that a process has fetched: it may contain what other processes have added
+ * before, but not what this process adds itself. */
 static void check_word(const struct access *access, const struct epoch *epoch)
 {
     const struct part *part = &access->part;

@@ -3,7 +3,8 @@
  * The parts of a window, the operations on them, and their results. window.c creates the window
  * and synchronises its epochs.
  *
- * All depends on the step, the epoch, the target's rank and the part's number.
+ * All of these depend only on the step, the epoch, the target's rank and the part's number, so that
+ * every process can compute them.
  */
 #ifndef NICBARR_TESTS_WINDOW_PARTS_H
 #define NICBARR_TESTS_WINDOW_PARTS_H
@@ -24,7 +25,8 @@ void epoch_open(struct epoch *epoch, const struct step *step, const struct place
                 char sync);
 /* Returns the number of parts of a rank's window; 0 for some ranks. */
 int parts_of(const struct epoch *epoch, int target);
-/* Returns whether the target posts its window for this origin, where groups matter. */
+/* Returns whether this origin may access the target. If the epoch uses post and start, the target
+ * posts its window only for some origins. */
 bool may_access(const struct epoch *epoch, int origin, int target);
 
 enum part_kind {
@@ -35,7 +37,9 @@ enum part_kind {
     GET_ACCUMULATE,
     FETCH_AND_OP,
     SWAP,
-    LOCK, /* a word that a process uses like osc/rdma its locks, of which btl/myr knows */
+    /* A word on which one process executes the operations by which osc/rdma acquires its locks.
+     * btl/myr must not mistake it for such a lock (btl_myr/held.c). */
+    LOCK,
     PART_KINDS
 };
 
