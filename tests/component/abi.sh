@@ -45,7 +45,7 @@ for runs in with_nicbarr with_mpich; do
         echo "skip MPICH: not installed (mpich of version 5)"
         break
     fi
-    check "barriers ${runs/_/ }" $runs 3 "${ledger[@]}"
+    check "barriers of programs of the MPI ABI ${runs/_/ }" $runs 3 "${ledger[@]}"
     for number in 1 2 3; do
         check "random collectives ${runs/_/ }, $number" $runs $((number + 1)) "$scratch/player" --board "$scratch/board" \
             --program "$scratch/$number.program"

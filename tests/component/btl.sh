@@ -11,7 +11,7 @@ check "messages between 5 processes" over_myr 5 "${messages[@]}"
 check "messages with spawned processes" over_myr 3 "${meetings[@]}"
 check "messages between processes that may not read each other's memory" over_myr 3 "${blind[@]}"
 check "messages by sends only, without reads of memory" over_myr 3 --mca btl_myr_flags send "${messages[@]}"
-check "all messages through the NIC" over_myr 4 --mca btl_myr_inlet 0 "${messages[@]}"
+check "messages between processes of a node through the NIC only" over_myr 4 --mca btl_myr_inlet 0 "${messages[@]}"
 check "messages with few tokens and buffers" over_myr 4 --mca btl_myr_tokens 8 --mca btl_myr_buffers 8 "${messages[@]}"
 check "messages in small fragments" over_myr 3 --mca btl_myr_eager_limit 256 --mca btl_myr_far_eager_limit 300 \
     --mca btl_myr_max_send_size 1000 --mca btl_myr_flags send "${messages[@]}"

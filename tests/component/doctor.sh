@@ -38,7 +38,7 @@ def seen(what): return " ".join(f["seen"] for f in all_of_them if f["what"] == w
 sys.exit(not eval(os.environ["EXPRESSION"].replace("\n", " ")))' "$scratch/out"
 }
 
-check "a correct set-up" doctor 0 nicbarr doctor --json
+check "nicbarr doctor in a correct set-up" doctor 0 nicbarr doctor --json
 check "no problem is reported" holds 'problems == []'
 check "the component is found" holds 'state("component coll/nicbarr") == state("component") == {"ok"}'
 check "the soft NIC works" holds 'state("NIC soft") == {"ok"} and "127.0.0.1 UDP port" in seen("NIC soft")'
@@ -55,7 +55,7 @@ echo garbage > "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
 if [ $? = 77 ]; then
     echo "skip: no filter of system calls can be had here"
 else
-    check "no pidfd_getfd, no BPF, little locked memory, an invalid cache" \
+    check "nicbarr doctor without pidfd_getfd and BPF, with little locked memory and an invalid cache" \
         doctor 1 prlimit --memlock=65536 "$without" bpf,pidfd_getfd nicbarr doctor --json
     check "these problems are reported" holds 'sorted(problems) == ["NIC soft", "tuning cache"]'
     check "the finding names pidfd_getfd" holds '"pidfd_getfd is not permitted" in seen("NIC soft")'
@@ -63,7 +63,7 @@ else
     check "the limit of locked memory is noted" holds 'state("locked memory") == {"note"} and " 64 KiB" in seen("locked memory")'
     check "the lack of BPF is noted" holds 'state("kernel as NIC") == {"note"}'
     [ -z "$can_load" ] || check "the note gives the reason for the lack of BPF" holds '"no permission to load BPF programs" in seen("kernel as NIC")'
-    check "pidfd_open is not permitted" doctor 1 "$without" pidfd_open nicbarr doctor --json
+    check "nicbarr doctor without pidfd_open" doctor 1 "$without" pidfd_open nicbarr doctor --json
     check "the finding names pidfd_open" holds '"pidfd_open or pidfd_getfd is not permitted" in seen("NIC soft")'
 fi
 check "the bad cache is unchanged" grep -qx garbage "$XDG_CACHE_HOME/nicbarr/tuning.jsonl"
@@ -73,13 +73,13 @@ rm -r "$XDG_CACHE_HOME"
 
 mkdir "$scratch/broken" "$scratch/bin"
 echo garbage > "$scratch/broken/mca_coll_nicbarr.so"
-check "the component is not a shared library" doctor 1 env OMPI_MCA_mca_base_component_path="$scratch/broken:SYSTEM_DEFAULT" \
+check "nicbarr doctor with a component that is not a shared library" doctor 1 env OMPI_MCA_mca_base_component_path="$scratch/broken:SYSTEM_DEFAULT" \
     nicbarr doctor --json
 check "the finding contains the error message of Open MPI" holds 'state("component coll/nicbarr") == {"problem"} and "file too short" in seen("component coll/nicbarr")'
 check "no other problem is reported" holds 'problems == ["component coll/nicbarr"]'
 check "the processes of the job can use NICs nevertheless" holds 'state("NIC soft") == {"ok"}'
 
-check "the component is disabled" doctor 1 env OMPI_MCA_coll=^nicbarr nicbarr doctor --json
+check "nicbarr doctor with the component disabled" doctor 1 env OMPI_MCA_coll=^nicbarr nicbarr doctor --json
 check "only the component is reported" holds 'problems == ["component"]'
 
 cat > "$scratch/bin/mpirun" << 'EOS'
@@ -87,11 +87,11 @@ cat > "$scratch/bin/mpirun" << 'EOS'
 case $1 in --version) echo "mpirun (Open MPI) 3.1.4" ;; *) exec "${@: -1}" ;; esac
 EOS
 chmod +x "$scratch/bin/mpirun"
-check "mpirun belongs to a different Open MPI" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "nicbarr doctor with an mpirun of a different Open MPI" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
 check "the finding names the different Open MPI" holds 'problems == ["Open MPI"] and "different MPIs" in seen("Open MPI")'
 
 printf '#!/bin/sh\nexit 127\n' > "$scratch/bin/mpirun"
-check "there is no mpirun" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "nicbarr doctor without an mpirun" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
 check "the finding reports that there is no mpirun" holds 'problems == ["mpirun"] and "PATH" in seen("mpirun")'
 
 cat > "$scratch/bin/mpirun" << EOS
@@ -102,7 +102,7 @@ echo --------------------------------------------------------- >&2
 for number in {1..40}; do echo "ORTE gives advice number \$number." >&2; done
 exit 213
 EOS
-check "mpirun fails" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
+check "nicbarr doctor with an mpirun that fails" doctor 1 env PATH="$scratch/bin:$PATH" nicbarr doctor --json
 check "the finding contains the first lines of its output as a whole" holds 'problems == ["job"] and
     seen("job").startswith("it failed (status 213): ssh: Could not resolve hostname node7: Name or service not known ORTE gives") and
     seen("job").endswith(". [and more]")'
@@ -125,7 +125,7 @@ open(sys.argv[2]).read()' "$scratch/taken" "$scratch/end" &
     wait $!
     [ "$status" = 1 ]
 }
-check "output as text" in_words
+check "nicbarr doctor prints its findings as text" in_words
 check "the text shows what works" said "^ok       component coll/nicbarr: Open MPI finds version"
 check "the text shows what does not work" said "^problem  .*, NIC soft: not available: cannot open UDP port $port"
 check "the text contains a remedy for each problem" \
@@ -159,7 +159,7 @@ between() { # repeated, because each launch may hang with Open MPI 5.0
     done
     return 1
 }
-check "packets between two hosts are dropped" between 1 --cut 1-3
+check "nicbarr doctor while packets between two hosts are dropped" between 1 --cut 1-3
 check "each host reports its NIC" holds '{f["host"] for f in all_of_them if f["what"] == "NIC soft"} == {"host1", "host2", "host3"}'
 check "only this pair of hosts is reported" holds 'problems == ["NIC soft between host1 and host3"]'
 check "the NICs of the other pairs work" holds 'seen("NIC soft between hosts") == "it works between 2 pairs of hosts"'

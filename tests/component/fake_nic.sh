@@ -25,9 +25,9 @@ for algorithm in pairwise dissemination:1 tree:2@fake; do
     plays $algorithm 3 2 --mca coll_nicbarr_algorithm $algorithm $ledger
     check "the fake NIC executes barriers by $algorithm" said "MPI_Barrier on .* nodes: ${algorithm%@fake}@fake (parameter)"
 done
-plays communicators 2 2 --mca coll_nicbarr_algorithm tree:2 "${shapes[@]}"
+plays "communicators of all shapes" 2 2 --mca coll_nicbarr_algorithm tree:2 "${shapes[@]}"
 # shellcheck disable=SC2086 # words
-plays "by measurement" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
+plays "algorithms chosen by tuning" 3 1 --mca coll_nicbarr_report "$scratch/report" $ledger
 check "the fake NIC is measured" said "3 nodes: .*(measured"
 check "a prediction is reported" predicted fake
 

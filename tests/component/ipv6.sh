@@ -41,7 +41,7 @@ for other in fd78::/64 10.0.0.0/8 fe80::/10; do
     check "a message reports that the network does not exist" said "there is no network to use (no address of this machine is in $other)"
     check "the NICs do not execute barriers" unsaid "$plays"
 done
-check "packets are lost, duplicated, reordered and corrupted" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
+check "barriers while packets are lost, duplicated, reordered and corrupted" on_three_through --loss 5 --duplicate 5 --reorder 5 --corrupt 5 --seed "$seed"
 check "the NICs execute barriers nevertheless" said "$plays"
 check "the switch has injected many faults" said "^switch: .* udp [0-9]*[0-9][0-9][0-9], .* lost [1-9].* repaired [1-9]"
 check "collectives with data over IPv6 have correct results in all bits" on_hosts --ipv6 3 1 "${soft[@]}" --mca coll_nicbarr_algorithm dissemination:1 \
@@ -158,7 +158,7 @@ EOS
 if [ $kernels != 77 ]; then
     check "barriers of the kernel NIC" by_kernels 3 2 "${kernel[@]}" "${ledger[@]}"
     check "the NICs execute the barriers" said "$plays_there"
-    check "packets are lost, duplicated, reordered and corrupted" by_kernels --loss 5 --duplicate 5 --reorder 5 --corrupt 5 \
+    check "barriers while packets are lost, duplicated, reordered and corrupted" by_kernels --loss 5 --duplicate 5 --reorder 5 --corrupt 5 \
         --seed "$seed" 3 2 "${kernel[@]}" "${ledger[@]}"
     check "the kernels execute barriers nevertheless" said "$plays_there"
     check "the switch has injected many faults" said "^switch: .* lost [1-9].* repaired [1-9]"
@@ -212,16 +212,16 @@ mixed() { # options in `first` determine the only family of the first host
         "$@" "${ledger[@]}"
 }
 first=(--ipv6)
-check "one host has only IPv6, two have both families" mixed
+check "a job of which one host has only IPv6, and two have both families" mixed
 check "the NICs are not used, and a message gives the reason" said "one of them uses IPv4 and the other one IPv6"
-check "the IPv6 network is specified" mixed --mca coll_nicbarr_network fd77::/64
+check "a job on these hosts with the IPv6 network specified" mixed --mca coll_nicbarr_network fd77::/64
 check "all hosts use the NICs" said "${plays/ on / on MPI_COMM_WORLD, }"
 first=()
-check "one host has only IPv4, two have both families" mixed
+check "a job of which one host has only IPv4, and two have both families" mixed
 check "all hosts use IPv4" said "$plays"
-check "a network is specified that one host does not have" mixed --mca coll_nicbarr_network fd77::/64
+check "a job with a network that one host does not have" mixed --mca coll_nicbarr_network fd77::/64
 check "a message names the missing network" said "no address of this machine is in fd77::/64"
 check "the NICs do not execute barriers of all hosts" unsaid "${plays/ on / on MPI_COMM_WORLD, }"
-check "both networks are specified, IPv6 first" mixed --mca coll_nicbarr_network fd77::/64,10.77.0.0/24
+check "a job with both networks specified, IPv6 first" mixed --mca coll_nicbarr_network fd77::/64,10.77.0.0/24
 check "all hosts use the NICs" said "$plays"
 finish

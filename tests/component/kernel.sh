@@ -30,15 +30,15 @@ check "the NICs execute the barriers" said "MPI_Barrier on .* nodes: disseminati
 # ---- a bad network
 
 for program in "$ledger" "$shapes"; do
-    played "10 % loss" "$program" --loss 10 3 2
+    played "barriers with 10 % packet loss" "$program" --loss 10 3 2
     check "some packets were lost" did lost
-    played "30 % loss" "$program" --loss 30 3 2
+    played "barriers with 30 % packet loss" "$program" --loss 30 3 2
     check "some packets were lost" did lost
-    played "duplication" "$program" --duplicate 10 3 2
+    played "barriers with duplicated packets" "$program" --duplicate 10 3 2
     check "some packets were duplicated" did duplicated
-    played "reordering" "$program" --reorder 20 3 2
+    played "barriers with reordered packets" "$program" --reorder 20 3 2
     check "some packets were reordered" did reordered
-    played "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100 3 2
+    played "barriers with all faults of the network at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100 3 2
     check "some packets were lost" did lost
 done
 

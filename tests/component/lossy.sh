@@ -14,24 +14,24 @@ bad() { # NAME PROGRAM SWITCH-OPTION...
 }
 
 for program in "$ledger" "$shapes" "$threads"; do
-    bad "10 % loss" "$program" --loss 10
+    bad "barriers with 10 % packet loss" "$program" --loss 10
     check "some packets were lost" did lost
-    bad "30 % loss" "$program" --loss 30
+    bad "barriers with 30 % packet loss" "$program" --loss 30
     check "some packets were lost" did lost
 done
 for program in "$ledger" "$shapes"; do
-    bad "duplication" "$program" --duplicate 10
+    bad "barriers with duplicated packets" "$program" --duplicate 10
     check "some packets were duplicated" did duplicated
-    bad "reordering" "$program" --reorder 20
+    bad "barriers with reordered packets" "$program" --reorder 20
     check "some packets were reordered" did reordered
-    bad "corruption" "$program" --corrupt 10
+    bad "barriers with corrupted packets" "$program" --corrupt 10
     check "the NICs received corrupted packets" did repaired
-    bad "delay" "$program" --delay 300
-    bad "everything at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100
+    bad "barriers with delayed packets" "$program" --delay 300
+    bad "barriers with all faults of the network at once" "$program" --loss 10 --duplicate 10 --reorder 10 --corrupt 10 --delay 100
     check "some packets were lost" did lost
 done
 # shellcheck disable=SC2086 # words
-check "tuning over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
+check "algorithms are chosen by tuning over a bad network" on_hosts --seed "$seed" --loss 10 --duplicate 10 --reorder 10 3 1 \
     --mca coll_nicbarr_verbose 1 $ledger
 
 # ---- slow and stopped processes

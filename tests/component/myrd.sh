@@ -131,7 +131,7 @@ daemon_killed() {
     until_status 'len(pids("barrier_ledger")) == 0'
 }
 check "a daemon is killed, and the job continues" daemon_killed
-check "one daemon is left" [ "$(status 'len(pids("myrd"))')" = 1 ]
+check "the other daemon still runs" [ "$(status 'len(pids("myrd"))')" = 1 ]
 
 declined() {
     run_job --mca coll_nicbarr_nic daemon "$programs/pvars" && said "^ok.*counted 0" &&
@@ -276,10 +276,10 @@ link_local() { # an IPv6 link-local address, which is valid only together with t
         ip address add fe80::1/64 dev v0 && ! "$1" --check 2>&1' bash "$myrd" > "$scratch/out" 2>&1 &&
         said "no interface but loopback has an address"
 }
-check "a host has only a link-local address: a message is printed" link_local
+check "myrd prints a message if a host has only a link-local address" link_local
 no_network() { ! "$myrd" --socket "$scratch/no.sock" --network nosuch0 && said "nosuch0" && [ ! -e "$scratch/no.sock" ]; } \
     > "$scratch/out" 2>&1
-check "there is no network: a message is printed" no_network
+check "myrd prints a message if the network does not exist" no_network
 
 ends() {
     # shellcheck disable=SC2046 # words

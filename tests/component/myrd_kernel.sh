@@ -72,7 +72,7 @@ could_be() { on 2 "$myrd" --kernel --check --network 10.77.0.0/24 && said "this 
 check "myrd --check reports that the host can run the NIC" could_be
 check "the check has not created a NIC" [ "$(kernel 2 k)" = None ]
 no_network() { ! on 2 "$myrd" --kernel --network nosuch0 && said "nosuch0"; } > "$scratch/out" 2>&1
-check "there is no network: a message is printed" no_network
+check "myrd --kernel prints a message if the network does not exist" no_network
 
 elsewhere() { "$NETHOSTS_RUN" 2 env NICBARR_KERNEL_SOCKET="$scratch/1/sock" "$nicbarr" status && said "another network namespace"; } > "$scratch/out" 2>&1
 check "a client in a different network namespace is refused" elsewhere
@@ -83,7 +83,7 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
     check "other users can use the NIC" [ "$(kernel 1 'k["interface"]' "${user[@]}")" = eth0 ]
     mkdir "$scratch/user" && chown 65534 "$scratch/user"
     no_rights() { ! on 2 "${user[@]}" "$myrd" --kernel --socket "$scratch/user/sock" && said "root"; } > "$scratch/out" 2>&1
-    check "the daemon has no privileges: a message is printed" no_rights
+    check "myrd --kernel prints a message if it has no privileges" no_rights
     # As in a container that grants only some of the capabilities.
     each_missing() {
         local right
@@ -92,7 +92,7 @@ if [ "$(id -u)" = 0 ] && "${user[@]}" "$nicbarr" --version > /dev/null 2>&1; the
                 said "for lack of CAP_${right^^} (.*--cap-add" && [ "$(wc -l < "$scratch/out")" = 1 ] || return 1
         done
     }
-    check "a capability is missing: a message names it" each_missing
+    check "myrd --kernel names a missing capability" each_missing
     these_alone() {
         on 2 setpriv --bounding-set "-all,+bpf,+net_admin,+perfmon" "$myrd" --kernel > "$scratch/out" 2>&1 || return 1
         local other

@@ -127,7 +127,7 @@ steps() { # NUMBER SRUN-OPTION...: runs this many jobs concurrently
 on_nodes() { # WHERE
     said "MPI_Barrier on MPI_COMM_WORLD, $1: dissemination:1@soft (parameter)"
 }
-check "a job on two nodes" steps 1 -N 2 -n 4
+check "srun starts a job on two nodes" steps 1 -N 2 -n 4
 check "the processes use the NICs" on_nodes "4 processes on 2 nodes"
 check "the processes of each node share a segment" said "2 processes on one node: dissemination:1 (parameter)"
 check "a job with different numbers of processes on the nodes" steps 1 -N 2 -n 3
@@ -164,7 +164,7 @@ cancelled() {
     rm -f "/dev/shm/nicbarr-slurm.$$.c"
 }
 check "a step is cancelled" cancelled
-check "the next step runs" steps 1 -N 2 -n 4
+check "a job runs after the cancelled step" steps 1 -N 2 -n 4
 check "the processes use the NICs" on_nodes "4 processes on 2 nodes"
 
 # ---- a user's daemon, from prolog to epilog

@@ -204,7 +204,7 @@ for doubt in "0.9" "0.9 openmpi" "0.99 pairwise 100"; do
     check "the confidence in the cache can be lowered ($doubt)" rewrite_cache "$cache" "$cache.unsure" $doubt
     before=$(measurements "$cache.unsure")
     check "a job reads the uncertain cache" with_cache "$cache.unsure" 3
-    check "the job measures" said "(measured"
+    check "the job measures in spite of the cache" said "(measured"
     check "the job adds its measurement" test "$(measurements "$cache.unsure")" -gt "$before"
 done
 # Members whose processors are oversubscribed have a different default than the others.
@@ -264,7 +264,7 @@ check "the shared cache is not changed" test "$(measurements "$cache.edited")" =
 
 before=$(measurements "$cache.sure")
 check "the cache is to be remeasured" with_cache "remeasure,$cache.sure" 3
-check "the job measures" said "(measured"
+check "the job measures in spite of the cache" said "(measured"
 check "the job adds its measurement to the cache" test "$(measurements "$cache.sure")" -gt "$before"
 
 # The cache also stores measurements of collectives that carry data.

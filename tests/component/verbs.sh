@@ -31,7 +31,7 @@ before=()
 check "barriers by dissemination on 2 hosts" on_hosts 2 1 --mca coll_nicbarr_algorithm dissemination:1@verbs \
     "${ledger[@]}" --late 40
 check "the RDMA NIC executes the barriers" played dissemination:1 parameter 2
-check "each device sends" all_send 300
+check "each host's device has sent packets" all_send 300
 check "barriers by a tree on 3 hosts with 2 processes each" on_hosts 3 2 --mca coll_nicbarr_algorithm tree:2@verbs "${ledger[@]}"
 check "the RDMA NIC executes the barriers" played tree:2 parameter 3
 check "barriers on 3 hosts, algorithm chosen by tuning" on_hosts 3 1 "${ledger[@]}"

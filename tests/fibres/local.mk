@@ -1,13 +1,13 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## Random programs whose ranks are fibres of one thread: what is tested is compiled anew, so that it
-## calls their scheduler at each basic block.
+## Random programs whose ranks are fibres of one thread. The code under test is compiled separately, so
+## that it calls the scheduler of the fibres at each basic block.
 fibre_programs =
 if HAVE_CMOCKA
 if HAVE_TRACE_PC
 fibre_programs += tests/fibres/node_test
 check_LTLIBRARIES += tests/fibres/libfibres.la
 endif
-## mpi_fake.c is in place of functions of Open MPI 4.1.
+## mpi_fake.c replaces functions of Open MPI 4.1.
 if HAVE_MPI_DOUBLE
 fibre_programs += tests/fibres/module_test
 check_LTLIBRARIES += tests/fibres/mca_coll_nicbarr.la
@@ -26,8 +26,8 @@ tests_fibres_node_test_SOURCES = tests/fibres/node_test.c \
 tests_fibres_node_test_CFLAGS = $(unit_cflags) -fsanitize-coverage=trace-pc
 tests_fibres_node_test_LDADD = tests/fibres/libfibres.la $(unit_libs)
 
-## The component as Open MPI loads it, with the soft NIC and a fake one as its kinds of NICs; what depends
-## on Open MPI's release it finds in the test program.
+## The component as Open MPI loads it, with the soft NIC and a fake one as its kinds of NICs. The test
+## program provides the functions that depend on Open MPI's release.
 tests_fibres_mca_coll_nicbarr_la_SOURCES = $(coll_nicbarr_sources) tests/fibres/kinds.c \
     tests/fibres/copy.h tests/fibres/copy.c \
     tests/unit/nic_fake.h tests/unit/nic_fake.c \

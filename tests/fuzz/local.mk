@@ -1,6 +1,6 @@
 ## SPDX-License-Identifier: BSD-3-Clause
-## The fuzzers, with the inputs of their corpus and random ones (play.c), in each build; run.sh, which is guided by
-## coverage, compiles them itself.
+## Each build contains the fuzzers as programs that run the inputs of the corpus and random ones (play.c). run.sh, whose
+## runs are guided by coverage, compiles them separately.
 fuzz_programs = \
     tests/fuzz/messages_fuzz tests/fuzz/bcast_fuzz tests/fuzz/collective_fuzz tests/fuzz/tagged_fuzz \
     tests/fuzz/kernel_server_fuzz tests/fuzz/hello_fuzz
@@ -34,6 +34,6 @@ tests_fuzz_kernel_server_fuzz_CFLAGS = $(unit_cflags)
 tests_fuzz_kernel_server_fuzz_LDFLAGS = -Wl,--wrap=poll,--wrap=clock_gettime,--wrap=myr_talk_peer
 tests_fuzz_kernel_server_fuzz_LDADD = $(unit_libs)
 
-## What only run.sh compiles, with sanitizers.
+## Sources that only run.sh compiles, with sanitizers.
 EXTRA_DIST += tests/fuzz/json.dict tests/fuzz/soft_server_fuzz.c tests/fuzz/cache_fuzz.c tests/fuzz/report_fuzz.c \
     tests/fuzz/corpus
