@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The backlog contains messages that a thread passes to the NIC, because the process may be waiting
- * in MPI_Comm_disconnect, where it makes no progress (btl_myr.h).
+/* Sends the messages of a process that may be blocked in MPI_Comm_disconnect, where Open MPI does
+ * not call this component (btl_myr.h). A thread passes these messages to the NIC.
  *
- * A process that has communicated with other jobs appends each message for which there is no
- * fragment to the backlog of its endpoint, as a copy on the heap. The size of the backlog is
- * therefore limited only by the memory of the process. To ob1, a message in the backlog is reported
- * as sent.
+ * When no fragment is free, a process that has communicated with other jobs copies the message to
+ * the heap and appends it to the backlog of the destination. The size of the backlog is
+ * limited only by the memory of the process. A message is reported to ob1 as sent once it is in the
+ * backlog.
  *
- * The thread has a port of its own, which only sends. It calls no function of Open MPI, because
- * Open MPI's locks have no effect in a program that has only one thread. Messages are copied to
- * registered memory one by one, when the port has a token for them. The thread and the port exist
- * from the first message of the backlog until the component is closed. */
+ * The thread sends through a port of its own. It calls no function of Open MPI, because Open MPI's
+ * locks have no effect in a program that has only one thread. Whenever the port has a free send
+ * token, the thread copies a message from the backlog to registered memory and sends it. The thread
+ * and the port are created with the first message of the backlog, and exist until the component is
+ * closed. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -78,9 +79,9 @@ static bool send_message(const struct mca_btl_myr_backlogged *message)
     return true;
 }
 
-/* Returns whether another message to this endpoint may be sent. Half of the tokens are reserved for
- * endpoints that have none, so that a process that makes no calls does not delay messages to
- * others. */
+/* Returns whether another message to this endpoint may be sent. Half of the send tokens are
+ * reserved for endpoints with no message in flight. Otherwise messages to a process that makes no
+ * MPI calls could occupy all tokens, and delay messages to other processes. */
 static bool may_send_to(const struct mca_btl_base_endpoint_t *endpoint)
 {
     const uint32_t left = myr_port_send_tokens(send_thread.port);

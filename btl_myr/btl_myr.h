@@ -30,23 +30,23 @@
  * other messages. This is harmless, because several BTLs may serve the same peer, so ob1 orders
  * messages by its own sequence numbers.
  *
- * A process that makes no MPI calls does not take the messages that others send to it. This must
- * not delay messages to other processes. Since the registered memory for fragments is limited, no
- * receiver may occupy all of it: when only a quarter of a pool or less is left, an endpoint gets a
- * fragment only if it has fewer fragments than are left. When no fragment is left, one is added to
- * the pool for each endpoint that has none. The added fragments are reserved for such endpoints
- * from then on.
+ * Messages to a process that makes no MPI calls stay in fragments of the sender. In order not to
+ * delay messages to other processes, they must not occupy all fragments of a pool: when at most a
+ * quarter of the pool is free, an endpoint gets another fragment only if it has fewer fragments
+ * than are free. When none is free, one fragment is added to the pool for each endpoint without a
+ * fragment. From then on, the added fragments are reserved for such endpoints.
  *
- * Further messages are copied to the heap (*overflow* fragments) and wait at their endpoint for a
- * fragment of the pool. The number of overflow fragments is limited as well, except for control
- * packets. If a send fails, ob1 retries it from its progress function. A control packet, however,
- * is retried only in the callback of another fragment, and this fragment may be one to a receiver
- * that is stuck.
+ * If an endpoint gets no fragment, the message is copied to the heap (an *overflow* fragment) and
+ * waits at the endpoint until it gets one. The number of overflow fragments is limited, except for
+ * control packets. When a send of another message fails, ob1 retries it from its progress function.
+ * A control packet, however, is retried only when another fragment has completed, which never
+ * happens if that fragment was sent to a receiver that is stuck.
  *
- * A process that has communicated with other jobs may wait in MPI_Comm_disconnect without calling
- * this component. Other processes and the watch run the NIC meanwhile, but they cannot pass this
- * process's messages to it. Such a process therefore hands overflow fragments, also those to its
- * own job, to a thread if the pool has no fragment for them (backlog.c).
+ * A process that has communicated with other jobs may block in MPI_Comm_disconnect, where Open MPI
+ * does not call this component. Meanwhile other processes of the node run the NIC, but they cannot
+ * pass the overflow fragments of the blocked process to it. Therefore, if a process that has
+ * communicated with other jobs gets no fragment for a message, it hands the message to a thread,
+ * even if the receiver belongs to the same job (backlog.c).
  *
  * Threads: `lock` protects the port and the lists of fragments. It is not held while ob1 is called,
  * because ob1 calls back into this component. */
@@ -253,10 +253,10 @@ struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool 
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
-/* Called when a NIC to which there is no connection has sent a message to this node. Connects to
- * the NICs of the processes of this job until this NIC is found; each process is tried only once.
- * (Processes of other jobs are connected by MPI calls.) Returns false if no process is left to
- * try. */
+/* Called when this node has received a message from a NIC to which it has no connection. Connects
+ * to the NICs of this job's processes, one after another, until the sender is found; each process
+ * is tried only once. (Connections to processes of other jobs are established by MPI calls.)
+ * Returns false if no process is left to try. */
 bool mca_btl_myr_meet(void);
 
 /* Records that this process communicates with a peer of this kind. */
@@ -267,8 +267,8 @@ static inline void mca_btl_myr_has_peer(enum myr_drain_peers peer)
     }
 }
 
-/* Returns an endpoint with fragments in flight, or NULL if there is none. With `of_other_job`, only
- * endpoints of other jobs that may still receive them are considered. */
+/* Returns an endpoint with fragments in flight, or NULL if there is none. If `of_other_job` is set,
+ * the search is limited to endpoints of other jobs that may still receive these fragments. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_in_flight(bool of_other_job);
 
 /* Returns the name of a process that is reached through this connection of the NIC, or NULL. */
@@ -285,17 +285,17 @@ uint32_t mca_btl_myr_tokens(void);
 enum myr_status mca_btl_myr_memory_open(struct myr_error *error);
 void mca_btl_myr_memory_close(void);
 
-/* Returns a fragment for `size` bytes to this endpoint; `size` must not exceed the payload of the
- * pool. Returns NULL if the endpoint must leave the remaining fragments to others. An endpoint
- * without a fragment gets one, unless memory is exhausted or too many fragments were added. Called
- * with the lock held. */
+/* Returns a fragment for a message of `size` bytes (at most the payload of the pool) to this
+ * endpoint, or NULL if the remaining fragments are reserved for other endpoints. An endpoint
+ * without a fragment always gets one, unless memory is exhausted or too many fragments were added
+ * before. Called with the lock held. */
 mca_btl_myr_fragment_t *mca_btl_myr_take_fragment(enum mca_btl_myr_pools pool,
                                                   struct mca_btl_base_endpoint_t *endpoint,
                                                   size_t size, uint8_t order, uint32_t flags);
 
-/* Returns a fragment for a message of ob1 with `size` bytes, which may be an overflow fragment.
- * Returns NULL if `size` is too large, or if the message is not a control packet and the endpoint
- * has too many fragments. */
+/* Returns a fragment, possibly an overflow fragment, for one of ob1's messages. Returns NULL if
+ * `size` (bytes) is too large, or if the endpoint has too many fragments and the message is not a
+ * control packet. */
 mca_btl_myr_fragment_t *mca_btl_myr_fragment_for(struct mca_btl_base_endpoint_t *endpoint,
                                                  bool is_control, size_t size, uint8_t order,
                                                  uint32_t flags);
@@ -331,8 +331,9 @@ void mca_btl_myr_send_waiting(void);
 
 int mca_btl_myr_progress(void);
 
-/* Waits until nothing is in flight, with a timeout, and then until processes of other jobs have
- * received what is in flight to them. Messages that arrive meanwhile are dropped. */
+/* Waits until all fragments in flight have completed. For receivers of this job the wait has a
+ * timeout; for receivers of other jobs it lasts until the fragments have been received. Messages
+ * that arrive meanwhile are dropped. */
 void mca_btl_myr_drain(void);
 
 /* ---- direct.c ---- */

@@ -100,9 +100,9 @@ static int component_register(void)
     return OPAL_SUCCESS;
 }
 
-/* Prints a warning in only one process of the node, because all of them find the same problem. A
- * process that could not join the segment always prints it: it may be the only one with this
- * problem, and its job fails without the BTL. */
+/* Prints a warning in only one process of the node, because all processes encounter the same
+ * problem. The exception is a process that could not join the segment: this problem may affect only
+ * this process, whose job then fails without the BTL, so it always prints the warning. */
 static void print_btl_warning(const char *format, ...)
 {
     const mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -217,8 +217,8 @@ static int publish_address(void)
                              sizeof(component->self));
 }
 
-/* Derives the module from `direct`, so that the limits that the user has set apply to both, and
- * removes the operations that only `direct` supports. */
+/* The copying module is a copy of the module `direct`, so that limits set by the user apply to
+ * both, but without the operations that require direct access to other processes' memory. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;
@@ -288,9 +288,9 @@ static int component_close(void)
     if (NULL != component->nic) {
         myr_soft_close(component->nic);
     }
-    /* A process that could not open the NIC stays attached to the segment. Otherwise the segment,
-     * and with it the flag that the warning was printed, might be freed before the other processes
-     * of the node check the flag. */
+    /* A process that could not open the NIC stays attached to the segment. If it detached, the
+     * segment might be freed, and with it the flag that the warning was printed, before the other
+     * processes of the node have checked this flag. */
     if (NULL != component->segment && NULL != component->nic) {
         myr_segment_leave(component->segment);
     }

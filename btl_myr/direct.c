@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* btl_get: the receiver reads a large message from the memory of a sender on the same node
- * (libmyr/node/direct.h). When a get has completed, ob1 completes the receive and sends a control
- * packet, which completes the send. */
+/* Implements btl_get: the receiver of a large message reads it directly from the memory of the
+ * sender on the same node (libmyr/node/direct.h). After that, ob1 completes the receive and sends a
+ * control packet to the sender, where it completes the send. */
 #include "btl_myr/btl_myr.h"
 
 /* If the get fails, ob1 lets the sender send the message in fragments. (If btl_get returned an

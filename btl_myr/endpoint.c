@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints: the addresses that peers publish, and the connections to their ports.
  *
- * Open MPI calls these functions to find out which processes are reachable. In one-sided
- * communication they are also called when a message that needs a reply arrives from a process whose
- * reachability Open MPI has not checked yet. There is one endpoint per process and use, which is
+ * Open MPI calls these functions to find out which processes are reachable. They are also called
+ * when a one-sided operation that needs a reply arrives from a process whose reachability Open MPI
+ * has not checked yet. Each process has one endpoint for messages and one for windows, which are
  * kept until the component is closed.
  *
  * Windows and messages have separate endpoints. If they shared one, ob1 would use the module for

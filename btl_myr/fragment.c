@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Manages fragments, which are descriptors with registered memory, and receive buffers. There are
- * fragments of two sizes for messages, and of two sizes for windows.
+/* Manages the receive buffers and the fragments. A fragment is a descriptor of an outgoing message,
+ * together with registered memory for it. Messages of ob1 and messages for windows use separate
+ * pools, with two sizes of fragments each.
  *
  * All registered memory is allocated in one piece and cut into slices; the port frees it when it is
  * closed. By default a process allocates 4 MiB.
  *
- * Windows have fragments of their own. If they could take those of ob1, ob1 might be left without
- * any, and it retries only after one of its fragments has completed.
+ * Windows do not use the fragments of ob1. If they could use up these fragments, ob1 would fail to
+ * send while it has no fragment in flight itself, and would then never retry, because it retries
+ * when one of its own fragments has completed.
  *
- * If the processes of a node would allocate more than half of its shared memory, each process
- * allocates only 2 MiB, 1 MiB or 512 KiB. With the default of 256 MiB, this is the case from 33, 65
- * and 129 processes on. Numbers that the user has set are kept. */
+ * If the processes of a node would allocate more than half of its shared memory in total, each
+ * process allocates only 2 MiB, 1 MiB or 512 KiB. With 256 MiB of shared memory (the default),
+ * these reductions apply from 33, 65 and 129 processes on. They do not apply to numbers of
+ * fragments and buffers that the user has set. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -115,8 +118,9 @@ static size_t arena_bytes(const struct numbers *numbers)
            ACTIVE_MESSAGES * slice_bytes(ACTIVE_BYTES);
 }
 
-/* Returns how many times the numbers must be halved to fit into the process's share of the memory.
- * At least the minimum is allocated, even if it exceeds the share. */
+/* Returns how many times the numbers of fragments and buffers must be halved until they fit into
+ * the process's share of the memory. At least the minimum is allocated, even if it exceeds the
+ * share. */
 static int least_halvings(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));
@@ -130,10 +134,11 @@ static int least_halvings(void)
     return halvings;
 }
 
-/* Returns how many fragments can be added: one of each size for each process of the job, so that no
- * number of busy receivers delays messages to others. As the port has a token for each of them from
- * the start, their number is limited: the tokens may take an eighth of the process's share of the
- * memory, but those of ADDED_LEAST fragments in any case. */
+/* Returns how many fragments may be added to the pools. One of each size for each process of the
+ * job would ensure that busy receivers never delay messages to others. However, the port allocates
+ * the tokens for all of them when it is opened. The number is therefore limited so that these
+ * tokens take at most an eighth of the process's share of the memory, but it is at least
+ * ADDED_LEAST. */
 static uint32_t added_most(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));

@@ -5,20 +5,20 @@
  * with a compare-and-swap. It acquires the lock as shared by adding 1; if the highest bit was set,
  * it subtracts 1 and tries again.
  *
- * To access a dynamic window, osc/rdma of 4.1.1 to 4.1.4 acquires the lock of the target's list of
- * attached memory exclusively, and acquires it again as shared before it releases it, so that it
- * would retry forever. (If all members of the window are on one node, it takes another path.)
- * Therefore, if a process adds 1 to a lock that it holds exclusively, the highest bit is cleared in
- * the value that is returned to it. This is safe, because no other process can hold the lock
- * meanwhile.
+ * To access a dynamic window, osc/rdma of 4.1.1 to 4.1.4 first acquires exclusively the lock that
+ * protects the target's list of attached memory. Before it releases this lock, it acquires it again
+ * as shared, and would retry this forever. (If all members of the window are on one node, osc/rdma
+ * does not use this lock.) Therefore, when a process adds 1 to a lock that it holds exclusively,
+ * this file clears the highest bit in the value that is returned to osc/rdma, so that the attempt
+ * succeeds. This is safe, because no other process can hold the lock meanwhile.
  *
  * However, osc/rdma also passes the program's own atomic operations to the BTL, and a program may
- * use its words like locks of osc/rdma. These cases can be distinguished, because only a lock is
- * followed by a list of attached memory. The process that executes the compare-and-swap therefore
- * checks whether such a list follows.
+ * change its words in the same way as osc/rdma changes a lock. What distinguishes a lock is the
+ * list of attached memory that follows it. Therefore the process that executes the compare-and-swap
+ * checks whether such a list follows the word.
  *
- * A process may hold several such locks, because several of its threads may access windows. Each of
- * them is remembered until the next addition to it. */
+ * A process may hold several such locks at the same time, because several of its threads may access
+ * windows. Each lock is remembered until the process adds to it. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>
@@ -57,9 +57,9 @@ bool mca_btl_myr_locks_regions(uint64_t address)
 {
     struct regions regions;
     memcpy(&regions, (const void *)(uintptr_t)address, sizeof(regions));
-    /* The displacement unit of a dynamic window is 0 (none) or 1 (bytes). The address of attached
-     * memory never equals its size, whereas a word of the program may be followed by equal
-     * words. */
+    /* This check recognises the list of attached memory of a dynamic window. Its displacement unit
+     * is 0 (none) or 1 (bytes). The address of attached memory never equals its size; this excludes
+     * words of a program that are followed by words with the same value. */
     return regions.unit >= 0 && regions.unit <= 1 && 0 != (uint32_t)regions.count &&
            0 != regions.first.bytes && regions.first.base != regions.first.bytes &&
            regions.first.base == regions.first.handle.base &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The modules: adding peers, reporting errors, and finalization.
  *
- * Open MPI calls each module for every process. A module for messages accepts the processes whose
- * endpoint selects this module, and the module for windows accepts all processes. */
+ * Open MPI asks every module whether it can reach a process. Of the modules for messages, only the
+ * one that is recorded in the endpoint of the process accepts it. The module for windows accepts
+ * all processes. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows: puts, gets and atomic operations on other processes' memory for osc/rdma. Each operation
- * ends with a callback when it has completed at the target.
+/* Implements one-sided communication for osc/rdma: puts, gets and atomic operations on the memory
+ * of other processes. The callback of an operation is called when it has completed at the target.
  *
  * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
  * system permits this. All other operations are active messages, which the target processes in its
@@ -125,8 +125,8 @@ static void append_task(task_t *task)
     opal_list_append(&endpoint->waiting, &task->super.super);
 }
 
-/* Finds an endpoint that gets a fragment for the next part of its first task. Returns this task, or
- * NULL if there is none. Called with the lock held. */
+/* Returns the first task of an endpoint that has been able to get a fragment for the next part of
+ * this task, or NULL if no endpoint can get one. Called with the lock held. */
 static task_t *find_task(struct part *part)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -510,9 +510,9 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
 {
     module->btl_flags = NICBARR_BTL_ONESIDED;
     module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    /* ob1 uses the maximum of the first two values over all modules, and distributes messages to
-     * the modules in proportion to their bandwidth. With 0 in all three, this module has no
-     * influence on either. */
+    /* The bandwidth determines this module's share of ob1's messages. The first two values set
+     * ob1's limits if they are the highest of all modules. With 0 in all three fields, the module
+     * does not affect ob1. */
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
     module->btl_bandwidth = 0;

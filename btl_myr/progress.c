@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress: delivers received messages to ob1, and completes fragments that were sent.
  *
- * Open MPI calls this continuously, from any thread. Only one thread at a time makes progress, so
- * messages are delivered in order. A receive buffer is provided to the port again once ob1 has
- * copied its contents. */
+ * Open MPI calls the progress function continuously, from any thread. Only one thread at a time
+ * makes progress, so messages are delivered in order. A receive buffer is returned to the port when
+ * ob1 has copied its contents. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdatomic.h>
@@ -51,8 +51,8 @@ static mca_btl_myr_fragment_t *take_sent(void)
 
 /* ---- received messages ---- */
 
-/* Returns the buffer of the previous message to the port, and gets the next message. Returns false
- * if there is none. Called with the lock held. */
+/* Returns the buffer of the previous message to the port, and receives the next message. Returns
+ * false if no message has arrived. Called with the lock held. */
 static bool take_message(struct myr_received *received)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -130,8 +130,8 @@ static bool run_nic(void)
     if (any) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_NODES);
     } else if (myr_pace_broken(&component->pace, component->nic)) {
-        /* The NIC may have been broken by another job of this user. As the end of that job does not
-         * end this one, this one is aborted here. */
+        /* The NIC may have been broken by a process of another job of this user. Since the failure
+         * of that job does not end this job, it must be aborted here. */
         mca_btl_myr_broken();
     }
     return any;

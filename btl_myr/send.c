@@ -2,8 +2,8 @@
 /* Sending: short messages within the node are written into the receiver's inlet, and all others are
  * passed to the port as fragments.
  *
- * A fragment belongs to the port until the port calls back. The callback only adds the fragment to
- * a list; progress.c calls ob1 later, without holding the lock. The port has a send token for each
+ * The port owns a fragment from the send until its callback. The callback only adds the fragment to
+ * a list; progress.c later calls ob1 without holding the lock. The port has a send token for each
  * fragment of the pools. Overflow fragments wait at their endpoint, in order. */
 #include "btl_myr/btl_myr.h"
 

@@ -28,8 +28,8 @@ static struct mcp_pattern pattern_of(struct ompi_communicator_t *comm, int sourc
     };
 }
 
-/* Writes the result of a probe into the status of the program, which pml/cm passes on. MPI_ERROR is
- * not changed, because a call with a single status only returns its error, and does not store it
+/* Writes the result of a probe into the status that pml/cm has received from the program. MPI_ERROR
+ * remains unchanged, because a call with a single status returns its error instead of storing it
  * (MPI 4.0, 3.2.5). */
 static void write_status(struct ompi_status_public_t *status, const struct mcp_envelope *envelope,
                          uint64_t bytes)
@@ -42,10 +42,10 @@ static void write_status(struct ompi_status_public_t *status, const struct mcp_e
 
 /* ---- buffers ---- */
 
-/* Finds the buffer of a contiguous type, or allocates memory for a packed copy. Returns false if
- * out of memory. For a contiguous type, pml/cm prepares only parts of the convertor; its pBaseBuf
- * is the beginning of the data. A convertor that is prepared completely has CONVERTOR_SEND or
- * CONVERTOR_RECV in its flags. */
+/* Finds the user's buffer if the datatype is contiguous; otherwise allocates memory for a packed
+ * copy. Returns false if memory is exhausted. For a contiguous datatype, pml/cm prepares only some
+ * fields of the convertor, among them pBaseBuf, which points to the beginning of the data. A
+ * convertor is prepared completely if its flags contain CONVERTOR_SEND or CONVERTOR_RECV. */
 static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
                         void **buffer, size_t *bytes)
 {

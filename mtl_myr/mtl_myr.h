@@ -8,9 +8,9 @@
  *   progress.c   completed requests, and finalization
  *   runner.c     a progress thread for the time when the host computes
  *
- * Zhang's MPI-NP II+ has the same structure: the MPI library passes envelopes, and the layer below
- * matches them. The context of an envelope is the number of the communicator, and its source is a
- * rank in this communicator.
+ * This division of work is that of Zhang's MPI-NP II+: the MPI library passes envelopes, and the
+ * layer below matches them. An envelope contains the number of the communicator as its context, and
+ * a rank of this communicator as its source.
  *
  * Threads: `lock` protects the endpoint. It is not held while a request of Open MPI is completed,
  * because this may call back into this component. */
@@ -65,9 +65,9 @@ struct mca_mtl_myr_request {
     bool receive;
 };
 
-/* Locks of Open MPI have no effect while the program has only one thread, and Open MPI does not
- * know about the progress thread. Therefore this component always locks if there is a progress
- * thread. */
+/* Open MPI's locks have no effect while the program has only one thread, and Open MPI does not know
+ * about the progress thread. Therefore, with a progress thread, the component locks regardless of
+ * Open MPI's setting. */
 static inline bool mca_mtl_myr_locks(void)
 {
     return mca_mtl_myr_component.parameters.runner || opal_using_threads();
@@ -97,16 +97,16 @@ static inline void mca_mtl_myr_unlock(void)
 int mca_mtl_myr_add_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 int mca_mtl_myr_del_procs(mca_mtl_base_module_t *mtl, size_t count, struct ompi_proc_t **procs);
 
-/* Returns the peer for a rank of a communicator, and connects to it on first use. Returns NULL on
- * failure, which has been reported. Called with the lock held. */
+/* Returns the peer with this rank in the communicator. The first call for a peer connects to it. If
+ * this fails, reports the error and returns NULL. Called with the lock held. */
 struct myr_tagged_peer *mca_mtl_myr_peer(struct ompi_communicator_t *comm, int rank);
 
 /* Callback of libmyr: connects to a process that has sent a message, and returns its peer. */
 struct myr_tagged_peer *mca_mtl_myr_meet(void *context, uint64_t id);
 
-/* Called with the lock held when a NIC to which there is no connection has sent a message to this
- * node. Connects to the NICs of the processes of this job until this NIC is found; each process is
- * tried only once. */
+/* Called when this node has received a message from a NIC to which it has no connection. Connects
+ * to the NICs of this job's processes, one after another, until the sender is found; each process
+ * is tried only once. Called with the lock held. */
 void mca_mtl_myr_let_in(void);
 
 /* Convert a process's name to a number, and back. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections to other processes.
  *
- * Open MPI announces all processes of a job at start-up, but most pairs of processes never
- * communicate. Therefore a process is connected when the first message is sent to it or arrives
- * from it, or when its NIC sends a packet although there is no connection.
+ * At start-up, Open MPI announces all processes of a job, but most pairs of processes never
+ * communicate. Therefore a connection to a process is established only when the first message is
+ * sent to it or received from it, or when its NIC sends a packet before there is a connection.
  *
- * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are connected as soon as Open MPI
- * announces them, because they are few and about to communicate. They could not be connected later,
- * because a process that receives a packet from an unknown NIC can only search for this NIC among
- * the processes of its own job. */
+ * Connections to processes of other jobs (MPI_Comm_spawn, MPI_Comm_accept) are established as soon
+ * as Open MPI announces these processes, because they are few and about to communicate. A later
+ * connection would not be possible: when a packet arrives from an unknown NIC, the receiver
+ * searches for this NIC only among the processes of its own job. */
 #include "mtl_myr/mtl_myr.h"
 
 #include "ompi/modex.h"

@@ -111,8 +111,9 @@ static bool never_stop(void)
     return true;
 }
 
-/* Reads chunks of long messages. This thread is counted as a reader, because it makes no calls
- * while it reads, and the progress thread must still know that the host is active. */
+/* Reads chunks of long messages. While a thread of the host reads a chunk, it makes no other calls,
+ * from which the progress thread could recognise that the host is active. Therefore the thread is
+ * counted as a reader. */
 static int read_chunks(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The progress thread (the runner), which drives the endpoint while its host, the MPI process,
- * computes. Messages are thus matched, and long messages transferred, during the computation. This
- * is the advantage of Zhang's MPI-NP II+ over matching by the host.
+/* The progress thread (the runner) drives the endpoint while its host, the MPI process, computes.
+ * Messages are thus matched, and long messages transferred, during the computation, which is the
+ * advantage of Zhang's MPI-NP II+ over matching by the host.
  *
- * The thread should not run on the core of its host, so it removes the binding that it inherits
- * from the process. It sleeps until it is woken by another process of the node, or by its host when
- * the host leaves a long message to it. Other nodes cannot wake the thread, so it polls from time
- * to time. While the host itself makes calls, the thread goes back to sleep, each time for longer.
- * The thread does not call Open MPI: the host completes the requests that are done. */
+ * The thread should not run on the core of its host, so it removes the CPU binding that it has
+ * inherited. It sleeps until another process of the node wakes it, or until the host leaves a long
+ * message to it. Since other nodes cannot wake the thread, it also wakes up from time to time to
+ * poll. If it finds that the host itself makes calls, it goes back to sleep, each time for longer.
+ * The thread does not call Open MPI; requests that it has finished are completed by the host. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <sched.h>

@@ -133,8 +133,8 @@ static bool make_room(void)
     return true;
 }
 
-/* Opens a pidfd, and adds it to the set. Returns -1 if the process cannot be monitored; `*ended` is
- * true if this is because it has ended. */
+/* Opens a pidfd for a process, and adds it to the epoll set. Returns -1 if the process cannot be
+ * monitored, and sets `*ended` if the reason is that the process has ended. */
 static int open_pidfd(uint32_t pid, uint32_t index, bool *ended)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Detects the death of processes of this node, in programs that survive failures (survival.h).
  *
- * Open MPI itself detects a death late: PRRTE first reaps the process and notifies the others,
- * which receive the notification in the event loop, and opal_progress() runs this loop every 10 ms
- * only. To detect deaths sooner, each process holds a pidfd of each member of its communicators on
- * this node, in one epoll set. A progress function polls the set once a millisecond and reports
- * deaths to Open MPI. For processes on other nodes, and when descriptors run out, only Open MPI's
- * own detection is available.
+ * Open MPI itself detects a death late: first PRRTE reaps the process, then it notifies the other
+ * processes, and these only look for notifications every 10 ms, when opal_progress() runs the event
+ * loop. To detect deaths sooner, each process opens a pidfd for each process of this node with
+ * which it shares a communicator, and adds it to an epoll set. A progress function polls the set
+ * once a millisecond and reports deaths to Open MPI. For processes on other nodes, or when
+ * descriptors run out, only Open MPI's own detection is available.
  *
  * Any thread may call nicbarr_exits_watch(). A single thread calls nicbarr_exits_open() before all
  * other calls, and nicbarr_exits_close() after them. */

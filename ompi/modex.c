@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Timeout for the data of a process, which it publishes before its MPI_Init ends. The timeout may
- * be long, because it only expires if the process publishes no data. */
+/* Timeout for the data that a process publishes during its MPI_Init. A long timeout does no harm,
+ * because it expires only if the process publishes no data. */
 enum { WAITED_SECONDS = 30 };
 
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes)
@@ -43,9 +43,9 @@ static char *node_of(const opal_process_name_t *process)
     return OPAL_SUCCESS == rc ? node : NULL;
 }
 
-/* Returns whether this node's server is certain to have the data of the process, provided that the
- * process has published any. This is the case for processes on this node, which publish everything
- * before the start-up fence, unless Open MPI skips this fence. */
+/* Returns whether this node's PMIx server is certain to have the data of the process, if the
+ * process has published any. The server has the data of all processes of its own node, because they
+ * publish them before the start-up fence, unless Open MPI skips this fence. */
 static bool has_published_here(const opal_process_name_t *peer)
 {
     char *here = node_of(OMPI_PROC_MY_NAME), *there = node_of(peer);
@@ -123,9 +123,9 @@ static bool wait_for_answer(struct query *query)
     return answered;
 }
 
-/* Queries the peer's server, which replies immediately if the peer is running. A query about a
- * process that has ended is not answered, but is also not needed, because this process received all
- * data of the other one when the PML added it. */
+/* Queries the PMIx server of the peer's node, which replies immediately if the peer is running. It
+ * does not reply if the peer has ended, but then no query is needed, because this process received
+ * all of the peer's data when the PML added the peer. */
 static void query_server(const opal_process_name_t *peer, const char *key, uint8_t **data,
                          size_t *bytes)
 {
@@ -161,10 +161,10 @@ static void receive_data(const mca_base_component_t *component, const opal_proce
 
 #else
 
-/* PMIx_Get() queries the peer's server, which waits until the peer publishes the data. If the peer
- * does not have the component, the server waits forever, hence the timeout. (PMIX_IMMEDIATE is no
- * alternative, because some processes would be informed that there are no data just before others
- * receive them.) */
+/* PMIx_Get() queries the PMIx server of the peer's node, which waits until the peer publishes the
+ * data. If the peer does not have the component, it never publishes them, so a timeout is required.
+ * (PMIX_IMMEDIATE is no alternative: some processes would be told that there are no data shortly
+ * before other processes receive them.) */
 static void receive_data(const mca_base_component_t *component, const opal_process_name_t *peer,
                          uint8_t **data, size_t *bytes)
 {

@@ -16,10 +16,10 @@
  * open function. */
 int nicbarr_modex_put(const mca_base_component_t *component, const void *data, size_t bytes);
 
-/* Reads the data of `peer` into `data`, which has a capacity of `room` bytes. Returns the number of
- * bytes; 0 if the peer has published nothing, or more than `room`. May wait for a peer that is
- * still starting. For a peer on another node that has published nothing, it waits for half a minute
- * (with Open MPI 4.1 only if the peer has ended). */
+/* Copies the data that `peer` has published into `data`, which has a capacity of `room` bytes.
+ * Returns the number of bytes, or 0 if the peer has published nothing, or more than `room` bytes.
+ * May wait for a peer that is still starting. If a peer on another node has published nothing, the
+ * call takes half a minute (with Open MPI 4.1 only if the peer has ended). */
 size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_process_name_t *peer,
                          void *data, size_t room);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parameters of the node's NIC that the components for point-to-point messages (btl/myr,
- * mtl/myr) have in common, and their warnings and errors for users, about values out of range, lost
- * messages and unresponsive nodes. */
+/* MCA parameters of the NIC that both point-to-point components (btl/myr and mtl/myr) have, and the
+ * messages that both print: errors for parameters out of range, and warnings about lost messages
+ * and unresponsive nodes. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 
@@ -36,8 +36,8 @@ bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component,
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
 
-/* Returns the default limit of one process's memory for messages, in bytes: half of the node's
- * shared memory, divided by the number of the job's processes on this node. */
+/* Returns the default limit (bytes) of the memory for messages that one process may allocate: half
+ * of the node's shared memory, divided by the number of this job's processes on the node. */
 size_t nicbarr_memory_share(size_t shared_bytes);
 
 /* Writes the message that tells users that messages to process `name` have been lost. `framework`

@@ -25,9 +25,9 @@ static bool same_series(void)
     return NULL != strstr(version, "v" NICBARR_SERIES ".");
 }
 #else
-/* Returns whether the running Open MPI is of the series for which this component was built.
- * Components cannot call MPI_Get_library_version(), because they are linked with neither of the two
- * libraries that contain MPI's functions. Therefore the version is read from a component of Open
+/* Returns whether the running Open MPI belongs to the series for which this component was built.
+ * MPI_Get_library_version() cannot be called, because components are linked with neither of the two
+ * libraries that contain MPI's functions. Instead, the version is read from a component of Open
  * MPI. */
 static bool same_series(void)
 {

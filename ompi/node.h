@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a component determines when it is opened: whether it was built for the running Open MPI,
- * whether the user has selected it, and which directory the processes of this node share. */
+/* Facts that a component determines when it is opened: whether it was built for the running Open
+ * MPI, whether the user has selected it, and which directory the processes of this node share. */
 #ifndef NICBARR_NODE_H
 #define NICBARR_NODE_H
 

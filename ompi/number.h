@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the numbers of MCA parameters as the user has written them, so that components can reject
- * invalid ones. Open MPI silently reads a text that is not a number as 0, and truncates numbers
- * that do not fit an int.
+/* Reads the numeric MCA parameters as text, as the user has written them, so that components can
+ * reject invalid ones. Open MPI silently reads a text that is not a number as 0, and truncates
+ * numbers that do not fit an int.
  *
- * mpirun passes the parameters of its command line in the environment, from which their texts are
- * read. The texts in a parameter file are not accessible, so for these parameters only the number
- * that Open MPI has read is available. */
+ * The texts of parameters on the command line are available, because mpirun passes them in the
+ * environment. Those in a parameter file are not; for such parameters the functions below use the
+ * number that Open MPI has read. */
 #ifndef NICBARR_NUMBER_H
 #define NICBARR_NUMBER_H
 

@@ -78,10 +78,11 @@ typedef ompi_disp_array_t nicbarr_displs_t;
 #define NICBARR_SERIES NICBARR_TEXT(OMPI_MAJOR_VERSION) "." NICBARR_TEXT(OMPI_MINOR_VERSION)
 #define NICBARR_BUILT_FOR NICBARR_SERIES "." NICBARR_TEXT(OMPI_RELEASE_VERSION)
 
-/* Returns the identity of a communicator, which is the same on all its members. Disjoint
- * communicators may have equal identities, and an identity may be reused once all members have
- * freed the communicator. In programs that survive failures, the same members do not reuse it,
- * because an interrupted collective may have left state under that identity. */
+/* Returns the identity of a communicator, which is the same on all its members. Two communicators
+ * without a common member may have the same identity, and an identity may be reused once all
+ * members have freed the communicator. The exceptions are programs that survive failures, because
+ * an interrupted collective may have left state under the identity: there a communicator of the
+ * same members never gets the same identity. */
 static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
                                          uint64_t *id)
 {
@@ -112,19 +113,19 @@ static inline bool nicbarr_host_memory_only(void)
 #endif
 }
 
-/* Returns whether MPI_Reduce and MPI_Gather across nodes may be replaced by default. They may not
- * with Open MPI 5.0: with 5.0.7 each communicator then leaks 7 KiB, because coll/adapt never
- * releases modules of coll/tuned in the communicators that coll/han creates. (There is no leak
- * without coll/adapt or without coll/han.) With 6.0.0rc2 the heap does not grow. */
+/* Returns whether MPI_Reduce and MPI_Gather across nodes may be replaced by default. With Open MPI
+ * 5.0 they may not: each communicator would leak 7 KiB (measured with 5.0.7), because coll/adapt
+ * never releases the coll/tuned modules of the communicators that coll/han creates. (There is no
+ * leak without coll/adapt or without coll/han.) With 6.0.0rc2 the heap does not grow. */
 static inline bool nicbarr_may_replace_rooted(void)
 {
     return 5 != OMPI_MAJOR_VERSION;
 }
 
-/* Returns whether modules fill in a communicator's function table when they are enabled, and
- * restore the former functions when they are disabled. This is so since 6.0, where an entry does
- * not hold a reference to its module. Up to 5.0, Open MPI fills in the table from the module's
- * members, and an entry holds a reference to its module. */
+/* Returns whether a module itself enters its functions into a communicator's function table when it
+ * is enabled, and restores the former functions when it is disabled. Modules do this since 6.0,
+ * where the entries hold no reference to the module. Up to 5.0, Open MPI fills in the table from
+ * the members of the module, and each entry holds a reference to the module. */
 static inline bool nicbarr_modules_fill_tables(void)
 {
     return OMPI_MAJOR_VERSION > 5;
@@ -155,9 +156,10 @@ static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)
     return opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
 }
 
-/* Passes a received message to the callback that is registered for its tag. The callback may use
- * the segment until this returns. `endpoint` is that of the sender; it may be NULL if
- * nicbarr_btl_wants_endpoint() returns false. Returns false if there is no callback. */
+/* Passes a received message to the callback that is registered for its tag. The callback does not
+ * use the segment after this function has returned. `endpoint` is the sender's; it may be NULL if
+ * nicbarr_btl_wants_endpoint() returns false for this tag. Returns false if there is no
+ * callback. */
 static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
                                        mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
@@ -181,8 +183,9 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
     return true;
 }
 
-/* Flags of a module for osc/rdma only, which ob1 ignores. (Without such a module, 5.0 would
- * implement one-sided operations by messages, but 5.0.7 computes wrong results in that case.) */
+/* Flags of a module that serves only osc/rdma; ob1 ignores modules with these flags. (Without such
+ * a module, Open MPI 5.0 would implement one-sided operations by messages, and 5.0.7 computes wrong
+ * results in that case.) */
 #if OMPI_MAJOR_VERSION == 4
 #define NICBARR_BTL_ONESIDED                                                                       \
     (MCA_BTL_FLAGS_RDMA | MCA_BTL_FLAGS_ATOMIC_OPS | MCA_BTL_FLAGS_ATOMIC_FOPS)
@@ -236,8 +239,8 @@ static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
 #endif
 
 /* Returns whether the callback of this tag needs the sender's endpoint. Since 5.0, Open MPI can
- * implement one-sided operations by messages with tags of its own, to which it replies through the
- * endpoint. */
+ * implement one-sided operations by messages, for which it has reserved tags; it replies to such a
+ * message through the endpoint. */
 static inline bool nicbarr_btl_wants_endpoint(mca_btl_base_tag_t tag)
 {
 #if OMPI_MAJOR_VERSION == 4

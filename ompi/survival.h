@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Failed processes as Open MPI reports them, in programs that survive failures (mpirun --with-ft
- * ulfm, since Open MPI 5.0). Any thread may call these functions. */
+/* Queries and reports failures of processes, in programs that survive them (mpirun --with-ft ulfm,
+ * since Open MPI 5.0). Any thread may call these functions. */
 #ifndef NICBARR_SURVIVAL_H
 #define NICBARR_SURVIVAL_H
 
@@ -11,9 +11,9 @@
 /* Returns whether the program survives failures. */
 bool nicbarr_failures_are_survived(void);
 
-/* Returns the error of all collectives on `comm`: MPI_ERR_REVOKED if the communicator was revoked,
- * MPI_ERR_PROC_FAILED if a member has failed, OMPI_SUCCESS if this process knows of neither. Open
- * MPI learns of both in opal_progress(). */
+/* Returns MPI_ERR_REVOKED if the communicator was revoked, MPI_ERR_PROC_FAILED if one of its
+ * members has failed, and OMPI_SUCCESS if this process knows of neither. Every collective on the
+ * communicator must return this error. Open MPI learns of both events in opal_progress(). */
 int nicbarr_comm_failure(ompi_communicator_t *comm);
 
 /* Reports to this process's Open MPI that `process` has failed. May be called from progress

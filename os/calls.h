@@ -7,8 +7,8 @@
  * with the functions of this file, and 1.27 times with the library's sched_yield() (Open MPI 4.1.4;
  * both variants were measured alternately, 4 times each).
  *
- * The library's functions for sockets are also cancellation points, which costs 25 ns for each call
- * if the process has several threads, as is the case with Open MPI.
+ * The C library's socket functions are also cancellation points. If the process has several
+ * threads, as with Open MPI, this adds 25 ns to each call.
  *
  * The functions return the kernel's result: an error is a negative number. Any thread may call
  * them. */

@@ -25,10 +25,10 @@ enum { OS_FUTEX = SYS_futex };
 
 enum { OS_FUTEX_NAP_US = 200 };
 
-/* Sleeps until a wakeup, but at most for `timeout_us`. Returns immediately if `word` is not equal
- * to `seen`. Wakeups may be spurious, so the caller checks the word again. If the system refuses
- * the call, for example because of a seccomp filter, wakeups have no effect, and the function only
- * sleeps for a short time. */
+/* Sleeps until os_futex_wake() is called for this word, but at most for `timeout_us`. Returns
+ * immediately if the word does not have the value `seen`. Wakeups may be spurious, so the caller
+ * must check the word again. If the system rejects futex(2), for example because of a seccomp
+ * filter, the function sleeps for a short time, and wakeups have no effect. */
 static inline void os_futex_wait(const void *word, uint32_t seen, uint32_t timeout_us)
 {
     const struct timespec timeout = os_timespec_of_us(timeout_us);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locking of a file or directory (flock) with a timeout, because any process that is permitted to
- * open it could keep it locked forever. Any thread may call this. */
+/* Locks a file or directory (flock(2)). A timeout is necessary, because any process that is
+ * permitted to open the file could keep it locked forever. Any thread may call this function. */
 #ifndef OS_LOCK_H
 #define OS_LOCK_H
 
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <sys/file.h>
 
-/* Locks the file behind `fd`; closing `fd` releases the lock. Over NFS, `fd` must be open for
- * writing. Returns false with errno on failure, which is EWOULDBLOCK if another process has held
- * the lock for `most_ms` milliseconds. This timeout is the number of sleeps of a millisecond and
- * not a time, so that a process that gets no CPU does not give up early. */
+/* Locks the file with the descriptor `fd`; closing the descriptor releases the lock. Over NFS, the
+ * file must be open for writing. Returns false, with errno, on failure; EWOULDBLOCK means that
+ * another process has held the lock for `most_ms` milliseconds. The timeout is measured by counting
+ * sleeps of one millisecond, so that a process that gets no CPU does not give up early. */
 static inline bool os_lock(int fd, unsigned most_ms)
 {
     unsigned waited = 0;

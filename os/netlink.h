@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the attribute of this type in the list that begins at `attribute` and has `bytes` bytes,
- * or NULL if there is none. An attribute that extends beyond the list is ignored. */
+/* Searches a list of netlink attributes, which begins at `attribute` and has `bytes` bytes, for an
+ * attribute of this type. Returns NULL if there is none. An attribute that extends beyond the list
+ * is ignored. */
 static inline const struct rtattr *os_find_attribute(const struct rtattr *attribute, size_t bytes,
                                                      uint16_t type)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates threads in addition to those of the program. They have small stacks, and all signals
- * blocked, so that the program's signal handlers do not run in them. */
+/* Creates threads for internal use. They have small stacks, and all signals are blocked in them, so
+ * that the program's signal handlers never run in them. */
 #ifndef OS_THREAD_H
 #define OS_THREAD_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open MPI 5.0's headers include this file of its pthreads component, but no package installs it.
- * It defines the types of opal/mca/threads/mutex.h. nicbarr calls none of its functions. However,
- * opal_mutex_t embeds the type, which must therefore have the size with which the library was
- * built, that of a pthread_mutex_t. */
+ * It defines the types of opal/mca/threads/mutex.h. nicbarr calls none of its functions, but uses
+ * opal_mutex_t, which embeds one of these types. Its size must therefore be the one with which the
+ * library was built, that of a pthread_mutex_t. */
 #ifndef NICBARR_SHIM_THREADS_PTHREADS_MUTEX_H
 #define NICBARR_SHIM_THREADS_PTHREADS_MUTEX_H
 
