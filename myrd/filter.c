@@ -2,14 +2,14 @@
 /*
  * The system calls that the daemon may use; see filter.h.
  *
- * The lists were determined by tracing the daemon during its tests, and by reading the code. Calls
- * are listed by name, because libseccomp knows their numbers on each machine and skips calls that
- * the machine lacks.
+ * The lists were determined by tracing the daemon during its tests, and by reading the code. System
+ * calls are listed by name, because libseccomp knows their numbers on each machine and skips those
+ * that the machine lacks.
  *
- * Calls on the path of a barrier are allowed unconditionally, because the kernel records such calls
- * in a bitmap and does not run the filter for them. The filter then costs the soft NIC 60 ns per
- * call (recvfrom() takes 335 ns without a filter). Barriers of the kernel NIC do not involve the
- * daemon. */
+ * System calls on the path of a barrier are allowed regardless of their arguments: the kernel
+ * records such calls in a bitmap and does not run the filter for them. This reduces the cost of the
+ * filter to 60 ns per call for the soft NIC (recvfrom() takes 335 ns without a filter). The
+ * barriers of the kernel NIC do not involve the daemon. */
 #include "myrd/filter.h"
 
 #include <asm/ioctls.h>
@@ -51,8 +51,9 @@ static const struct call both[] = {
     {"mprotect", 2, PROT_EXEC, 0},
     {"mremap", 0, 0, 0},
     {"munmap", 0, 0, 0},
-    /* Threads, but no processes. The flags of clone3() are in memory, where the filter cannot
-     * inspect them. Therefore clone3() is not allowed, and glibc falls back to clone(). */
+    /* Creating threads is allowed, creating processes is not. The filter cannot inspect the flags
+     * of clone3(), which are in memory. Therefore clone3() is not allowed, and glibc falls back to
+     * clone(). */
     {"clone", CLONE_FLAGS, CLONE_THREAD, CLONE_THREAD},
     {"exit", 0, 0, 0},
     {"exit_group", 0, 0, 0},
@@ -112,8 +113,9 @@ static const struct call both[] = {
     {"getuid32", 0, 0, 0},
 };
 
-/* Calls of the soft NIC. If the death of a client has broken the NIC, the daemon may have to create
- * another NIC, with memory and a socket. It finds out from /proc which processes are alive. */
+/* System calls that the daemon makes as the owner of a soft NIC. If a client dies while it runs the
+ * NIC, the daemon may have to replace the NIC, which requires memory and a socket. The daemon also
+ * reads from /proc which processes are alive. */
 static const struct call soft[] = {
     {"bind", 0, 0, 0},
     {"connect", 0, 0, 0},
@@ -133,8 +135,8 @@ static const struct call soft[] = {
     {"socket", 0, INT, AF_NETLINK}, /* to list addresses */
 };
 
-/* Calls of the kernel NIC. Its programs and sockets exist already, so it only needs to access maps
- * and to create pages for groups. */
+/* System calls that the daemon makes as the owner of the kernel NIC. Its programs and sockets exist
+ * already, so it only needs to access maps and to create pages for groups. */
 static const struct call kernel[] = {
     {"bpf", 0, INT, BPF_MAP_CREATE},
     {"bpf", 0, INT, BPF_MAP_LOOKUP_ELEM},
@@ -196,8 +198,9 @@ static int load_filter(scmp_filter_ctx filter, enum myrd_filter_owner owner)
 {
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* all threads */
     if (0 == rc) {
-        /* By default, older kernels enable a slow mitigation (SSBD) for processes with a filter. It
-         * is meant for sandboxes that run untrusted code, but the daemon does not run such code. */
+        /* By default, older kernels enable a slow mitigation (SSBD) for each process with a filter.
+         * The mitigation is intended for sandboxes that run untrusted code, which this daemon does
+         * not do. */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
         rc = allow_all(filter, owner);
     }

@@ -4,9 +4,9 @@
  * server.c, kernel_server.c and kernel_guard.c each install it once, at the end of their start-up.
  * Builds without libseccomp have no filter (filter_none.c).
  *
- * All other calls fail with ENOSYS, as on a kernel that lacks them, so a C library that tries a new
- * call falls back to an older one. A call through the ABI of another architecture kills the
- * process.
+ * Other system calls fail with ENOSYS, as if the kernel lacked them. A C library that tries a newer
+ * call thus falls back to an older one. A system call through the ABI of another architecture kills
+ * the process.
  *
  * A feature that needs another call must add it to the list in filter.c. */
 #ifndef MYRD_FILTER_H

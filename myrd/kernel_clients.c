@@ -64,9 +64,9 @@ static void forget_absent(struct myrd_clients *clients, uint32_t number)
     clients->absent[number] = clients->absent[--clients->absent_count];
 }
 
-/* Returns the start time of the process, by the clock that is used for holders, or 0 if it is
- * unknown, for example because /proc hides processes of other users. The start time is the 20th
- * field after the command, which is in parentheses (proc(5)). */
+/* Returns the time when the process was started, or 0 if it is unknown, for example because /proc
+ * hides processes of other users. The clock is the same as for holders (kernel_holders.h). The
+ * start time is the 20th field after the command, which is in parentheses (proc(5)). */
 static uint64_t began_at_ns(pid_t pid)
 {
     char path[40], text[1024];
@@ -129,8 +129,8 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         client->visitor.pid != myrd_holder_pid(number)) {
         return false;
     }
-    /* From here on the client is known by its old number, so groups that it has opened under its
-     * new number are reaped. A well-behaved client has not opened any on this connection yet. */
+    /* The client gets back its old number. Groups that it has opened under its new number are
+     * reaped; a well-behaved client has not opened any on this connection yet. */
     myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);
@@ -155,8 +155,9 @@ static void forget_client(struct myrd_clients *clients, uint32_t number)
     *client = clients->client[--clients->count];
 }
 
-/* Removes a client. Data in a socket cannot be revoked, so a client that has left data unread is
- * counted until the data are read or the client's end is closed. */
+/* Removes a client. If it has left replies unread, they still occupy memory, because data in a
+ * socket cannot be revoked. Such a client is counted as a connection until the replies have been
+ * read or the client has closed its end. */
 static void reap_client(struct myrd_clients *clients, uint32_t number)
 {
     struct myrd_client *client = &clients->client[number];
@@ -174,8 +175,9 @@ static void reap_client(struct myrd_clients *clients, uint32_t number)
     }
 }
 
-/* Removes dead clients whose data have been read. This is necessary only when there is no capacity
- * for another client, and is done at most once per iteration of the event loop. */
+/* Removes dead clients whose unread replies have been read meanwhile. This is necessary only when
+ * there is no capacity for another client, and is done at most once per iteration of the event
+ * loop. */
 static void sweep_clients(struct myrd_clients *clients)
 {
     if (clients->swept == clients->users->iteration) {
@@ -206,10 +208,10 @@ void myrd_clients_close(struct myrd_clients *clients)
 /*
  * Returns the network namespace in which a socket was created, or 0 if it is unknown.
  *
- * The accepted end of a Unix connection belongs to the namespace of the process that connected
- * (net/unix creates it there). This is therefore the namespace of the client, even if the client is
- * in another PID namespace. An alternative would be /proc/PID/ns/net, but this requires permission
- * to trace the client. */
+ * The accepted end of a Unix connection belongs to the network namespace of the process that
+ * connected (net/unix creates it there), even if this process is in another PID namespace. Its
+ * cookie therefore identifies the client's network namespace. /proc/PID/ns/net would show it as
+ * well, but reading this file requires permission to trace the client. */
 static uint64_t network_of(int socket)
 {
     uint64_t cookie = 0;
@@ -243,9 +245,9 @@ static bool has_room_now(const struct myrd_clients *clients, uid_t uid, bool com
     return myrd_share_allows(clients->most, clients->count - own, own, comes_in ? uid : NOT_ROOT);
 }
 
-/* Returns whether there is capacity for a client, or for a refusal. Refusals are limited as well,
- * because otherwise the root user of a container, who is always refused, could use up the whole
- * capacity. */
+/* Returns whether there is capacity for another client or for the reply that refuses it. Refusals
+ * are limited as well; otherwise the root user of a container, who is always refused, could use up
+ * the whole capacity. */
 static bool has_room_for(struct myrd_clients *clients, uid_t uid, bool comes_in)
 {
     if (!has_room_now(clients, uid, comes_in)) {
@@ -261,10 +263,10 @@ static void log_refusal(struct myrd_clients *clients, const struct myrd_visitor 
 }
 
 /*
- * Accepts a client. Returns false if none is waiting. A refusal occupies memory of the daemon until
- * it is read, so it counts as a connection until then. If the user has no capacity left, the
- * connection is closed immediately, without a refusal; the client recognises this
- * (kernel_nic.c). */
+ * Accepts or refuses the next client. Returns false if none is waiting. The reply that refuses a
+ * client occupies memory of the daemon, so a refused client counts as a connection until it has
+ * read the reply. If the user has no capacity left even for this, the connection is closed without
+ * a reply; the client recognises this (kernel_nic.c). */
 static bool accept_client(struct myrd_clients *clients)
 {
     struct myrd_client client = {.number = 0};
@@ -381,11 +383,11 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
     }
 }
 
-/* Each iteration of the event loop starts with a different client, because the time of a user may
- * be used up before all clients of this user have been served. The loop iterates downwards: when a
- * client is removed, the last client takes its index, and must not be served for the events of the
- * removed client. A client that was moved below `first` is served in the next iteration of the
- * event loop. */
+/* The service time of a user may be used up before all clients of this user have been served, so
+ * each iteration of the event loop starts with another client. The loop iterates downwards because
+ * the last client takes the index of a client that is removed, and must not be served for the
+ * events of that client. A client that was thereby moved below `first` is served in the next
+ * iteration of the event loop. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
     reap_absent(clients, &watched[poll_index(clients->count)]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clients of myrd --kernel: admission, requests, unread replies, and departure. Called by
+ * The clients of myrd --kernel: how they connect, send requests, get replies, and leave. Called by
  * kernel_server.c, which processes their requests in a single thread that never blocks on a client.
  *
  * Clients are processes of any user, so they are not trusted:
@@ -48,8 +48,9 @@ struct myrd_client {
     struct myrd_meeting *meeting; /* to be completed before its group is opened; NULL: none */
 };
 
-/* Processes a client's request. Returns false if it is malformed. May attach the client to a
- * meeting; the client's further requests then wait until the meeting ends. */
+/* Processes a client's request. Returns false if the request is malformed. If the function attaches
+ * the client to a meeting (kernel_meeting.h), further requests of the client wait until the meeting
+ * ends. */
 typedef bool (*myrd_clients_attend_fn)(void *context, struct myrd_client *client,
                                        const struct myr_kernel_question *question);
 
@@ -70,9 +71,9 @@ struct myrd_clients {
     struct myrd_absent absent[MYRD_ABSENT_MOST];
 };
 
-/* Finds the processes that held groups under the previous daemon, and reaps the dead ones. It needs
- * /proc (kernel_holders.h), so it must be called at start-up, before the daemon gives up access to
- * files. */
+/* Determines which of the processes that held groups under the previous daemon are still alive, and
+ * reaps the others. To be called at start-up, before the daemon gives up access to files, because
+ * the function reads /proc. */
 void myrd_clients_recall(struct myrd_clients *clients);
 
 /* Handles a client's claim to be the absent client `number`. Returns false if the claim is
@@ -91,9 +92,9 @@ void myrd_clients_belong(struct myrd_clients *clients, int socket);
 void myrd_clients_accept(struct myrd_clients *clients);
 
 /* myrd_clients_watch() fills in the descriptors to poll() and returns their number:
- * MYRD_CLIENTS_WATCHED for each of the `count` clients, then one for each absent client. Afterwards
- * the other function serves all clients that have sent something or have ended. Clients whose users
- * have used up their service time have to wait. */
+ * MYRD_CLIENTS_WATCHED for each of the `count` clients, then one for each absent client. After
+ * poll(), myrd_clients_serve() serves all clients that have sent a request or have ended, except
+ * those whose users have used up their service time. */
 uint32_t myrd_clients_watch(const struct myrd_clients *clients, struct pollfd *watched);
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched);
 

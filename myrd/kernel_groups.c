@@ -33,8 +33,8 @@ static void evict_closed(struct myrd_groups *groups, uint32_t account)
             sizeof(groups->closed[0]) * (groups->closed_count - at));
 }
 
-/* Ensures capacity for a closed group of this account, by evicting the oldest closed group of the
- * account or, if there is none, of all accounts. */
+/* Ensures capacity for another closed group of this account. If necessary, evicts the account's
+ * oldest closed group or, if it has none, the oldest of all accounts. */
 static void make_room_for_closed(struct myrd_groups *groups, uint32_t account)
 {
     const uint32_t own = myrd_groups_closed_by(groups, account);
@@ -78,8 +78,9 @@ static void fail_kernel_group(struct myrd_groups *groups, struct myrd_group *gro
     }
 }
 
-/* The hosts of each group are notified that the NIC is removed. The end of the connection to the
- * daemon would not be sufficient, because it also occurs when the daemon is replaced. */
+/* Before a group is closed, its hosts are notified that the NIC is about to be removed. They cannot
+ * conclude this from the end of their connections to the daemon, because these also end when
+ * another daemon takes over the NIC. */
 void myrd_groups_free(struct myrd_groups *groups)
 {
     while (groups->count > 0) {
@@ -263,9 +264,9 @@ static bool has_room(const struct myrd_groups *groups, uint32_t uid)
     return myrd_share_allows(MCP_KERNEL_GROUPS, groups->count - count, count, uid);
 }
 
-/* Opens a group after recording its holder. If the group were opened first and the daemon were
- * replaced before it recorded the holder, the next daemon would find a group without holders. It
- * would conclude that all of them have left, and would begin the closing epoch, although the hosts
+/* Opens a group after recording its holder. In the opposite order, the daemon might be killed after
+ * opening the group and before recording the holder. Its successor would find a group without
+ * holders, conclude that all of them have left, and begin the closing epoch, although the hosts
  * still use the group. */
 static bool open_recorded(struct myrd_groups *groups, const struct mcp_kernel_plan *plan,
                           uint64_t holder, struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY])

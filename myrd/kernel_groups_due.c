@@ -14,9 +14,9 @@ static void resolve_peers_again(struct myrd_groups *groups, const struct myrd_gr
     }
 }
 
-/* Requests the missing messages of a group or, if the group has failed, repeats the doorbell for
- * the failure. A host that waits requests missing messages itself. This function serves groups
- * whose hosts compute meanwhile, and which could otherwise wait for a lost message forever. */
+/* Requests the missing messages of a group. A host that waits requests missing messages itself, but
+ * a group whose hosts all compute could otherwise wait for a lost message forever. If the group has
+ * failed, repeats the doorbell that reports the failure to the NIC. */
 static void request_missing(struct myrd_groups *groups, struct myrd_group *group, uint64_t now_ms)
 {
     if (group->failed) {
@@ -41,9 +41,9 @@ static uint32_t widest_step(const struct myrd_group *group)
     return most;
 }
 
-/* Schedules request number `asked` of this epoch for a stuck group, at the time that the share of
- * its user permits. A group that is already scheduled keeps its time, so that the groups of a user
- * take turns. */
+/* Schedules a request for the messages that a stuck group misses, at the time that the quota of its
+ * user permits. `asked` is the number of this request within the epoch. A group that is already
+ * scheduled keeps its time, so that the groups of a user take turns. */
 static void schedule_request(struct myrd_groups *groups, struct myrd_group *group, uint32_t asked,
                              uint64_t now_ms)
 {

@@ -17,8 +17,9 @@ struct myrd_group {
     struct mcp_kernel_plan plan;
     struct mcp_kernel_seen seen;
     bool failed;
-    /* [holders]; the numbers of the clients, one entry for each time the group was opened. An entry
-     * inherited from another daemon has the bit MYRD_HOLDER_ABSENT until its client reconnects. */
+    /* array of `holders` elements: the numbers of the clients that hold this group, one for each
+     * time a client has opened it. A number that was inherited from another daemon has the bit
+     * MYRD_HOLDER_ABSENT until the client reconnects. */
     uint64_t *holder;
     uint32_t holders, room;
     /* The state at the last poll or report of the kernel; see kernel_groups_due.c. */
@@ -69,13 +70,13 @@ uint32_t myrd_groups_find(const struct myrd_groups *groups, uint64_t key);
 /* Returns the number of closed groups of the account. */
 uint32_t myrd_groups_closed_by(const struct myrd_groups *groups, uint32_t account);
 
-/* Closes the group and removes it from the table, whose last group moves to its index. Returns
- * false if there was not enough memory for closing it; myrd_groups_poll_closing() then
- * tries again. */
+/* Closes the group and removes it from the table; the last group of the table moves to its place.
+ * If there is not enough memory for closing it, returns false, and myrd_groups_poll_closing() tries
+ * again. */
 bool myrd_groups_close(struct myrd_groups *groups, struct myrd_group *group);
 
-/* Notifies the NIC that the group has failed. Returns false if the doorbell has not reached the
- * program, for example while the interface is down. */
+/* Reports to the NIC, by a doorbell, that the group has failed. Returns false if the doorbell has
+ * not reached the program of the NIC, for example because the interface is down. */
 bool myrd_groups_ring_failure(const struct myrd_groups *groups, const struct myrd_group *group);
 
 /* Ensures capacity for another holder. Returns false if out of memory. */
@@ -89,8 +90,8 @@ enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *
  * none. */
 uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder);
 
-/* Called when all holders have left. If peers may have missed data or a broadcast, begins the
- * group's closing epoch and returns true. Otherwise returns false, and the caller closes the
+/* Called when all holders have left a group. Returns true if peers may have missed data or a
+ * broadcast, and begins the group's closing epoch in this case. Otherwise the caller closes the
  * group. */
 bool myrd_groups_begin_closing(struct myrd_groups *groups, struct myrd_group *group);
 

@@ -29,8 +29,8 @@ static bool keep_two_descriptors(int daemon, int control)
     return 0 == syscall(SYS_close_range, KEPT, ~0U, 0U);
 }
 
-/* Waits until the socket of the daemon is closed, then removes the filters. Before that, the daemon
- * may request that filters are removed even if they would otherwise be kept. */
+/* Waits until the daemon requests the removal of the filters, or closes its end of the socket. Then
+ * removes the filters, unless `kept` is set and the daemon has not requested it. */
 static _Noreturn void guard_filters(const struct mcp_hooks *hooks, bool kept, int daemon)
 {
     struct mcp_hooks own = *hooks;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A record of which process holds which groups. It is kept with the NIC, so that the next daemon
- * can take over the groups. Called by kernel_groups.c, which has the same data in its own table.
+ * Records which process holds which groups. The record is stored in a map of the NIC, so that the
+ * next daemon can take over the groups. Called by kernel_groups.c, which has the same data in its
+ * own table.
  *
- * A holder is a client, identified by a number that is never reused. The number contains the PID of
- * the client, so the next daemon can find out which holders are alive. If a process with this PID
- * was started after the holder was recorded, it is another process.
+ * A holder is a client that holds groups. It is identified by a number that is never reused and
+ * contains the PID of the client, so the next daemon can find out whether the holder is alive. If
+ * the process with this PID was started after the holder was recorded, the PID has been reused, and
+ * the holder is dead.
  *
  * Invariant: the record only contains references that exist, or references to groups that no longer
  * exist.
  *
- * The record has a capacity of MCP_KERNEL_HOLDERS entries. Holders beyond this limit are not
- * recorded, so the next daemon does not know them. They have to reconnect before it closes their
- * groups. */
+ * The record has a capacity of MCP_KERNEL_HOLDERS entries. The next daemon does not know holders
+ * that were not recorded for this reason, and closes their groups unless they have reconnected
+ * before. */
 #ifndef MYRD_KERNEL_HOLDERS_H
 #define MYRD_KERNEL_HOLDERS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovers which hosts run myrd --kernel. The kernel NIC sends only to these hosts, because
- * otherwise a user could make it send to a port of any host. The daemons query each other, from and
- * to the UDP port of the NICs. Called by kernel_server.c, and by kernel_meeting.c for each peer of
- * a group that is to be opened.
+ * Discovers which hosts run myrd --kernel. The kernel NIC sends only to these hosts; otherwise a
+ * user could make it send packets to any host. The daemons query each other, from and to the UDP
+ * port of their NICs. Called by kernel_server.c, and by kernel_meeting.c for each peer of a group
+ * that is to be opened.
  *
  * - A query contains a random number, so only its recipient can reply.
  * - A reply is as long as the query and is sent to the port of the NICs, which rules out
@@ -56,10 +56,11 @@ bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, ui
 /* Sends a query. The reply, if there is one, will contain this number. */
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
-/* myrd_hosts_receive() receives messages and replies to queries. Returns true when host `ip` has
- * replied; it must then be called again. Returns false when no message is left or, for fairness,
- * after some queries. If the caller recognises the number as the number of one of its queries, it
- * confirms the host by myrd_hosts_believe(). */
+/* myrd_hosts_receive() replies to queries of other hosts, and returns true when it has received a
+ * reply from another host, with its address and the number in the reply. If this is the number of
+ * one of the caller's queries, the caller confirms the host by myrd_hosts_believe(). It then calls
+ * myrd_hosts_receive() again, until this returns false: when no message is left or, for fairness,
+ * after some queries. */
 bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 

@@ -107,9 +107,9 @@ enum myr_status myrd_interface_open(struct myrd_interface *interface, const char
 
 /* ---- messages from the kernel ---- */
 
-/* Processes a change of the link. A bridge reports its ports by the same messages, but with family
- * AF_BRIDGE. Such messages must be ignored; otherwise a port that leaves the bridge would look like
- * a deleted interface. */
+/* Processes a change of the interface. When an interface is a port of a bridge, the bridge
+ * announces changes by the same kind of message, but with the family AF_BRIDGE. These must be
+ * ignored; otherwise a port that leaves the bridge would look like a deleted interface. */
 static void receive_link(struct myrd_interface *interface, bool gone, const struct ifinfomsg *about,
                          size_t bytes)
 {

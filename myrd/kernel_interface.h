@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tracks the interface to which the kernel NIC is attached. The interface may be renamed or
- * deleted, its MTU may change, or it may lose the address of the NIC. The programs of the NIC are
- * attached by interface index, so a new name does not affect them. Without the interface or the
- * address, barriers cannot proceed. Called by kernel_server.c.
+ * Tracks the network interface to which the kernel NIC is attached. It may be deleted, its name and
+ * MTU may change, and it may lose the NIC's address. The NIC's programs are attached by interface
+ * index, so a new name does not affect them. Without the interface or the address, however,
+ * barriers cannot proceed. Called by kernel_server.c.
  *
- * The state is derived only from netlink messages of the kernel about this interface. Nothing is
- * queried after start-up, because the daemon is confined by then. The functions do not block, and
- * are not thread-safe. */
+ * After start-up, the state is derived only from the kernel's netlink messages about this
+ * interface. It is not queried, because the daemon is confined by then. The functions do not block,
+ * and are not thread-safe. */
 #ifndef MYRD_KERNEL_INTERFACE_H
 #define MYRD_KERNEL_INTERFACE_H
 
@@ -43,8 +43,8 @@ struct myrd_interface {
     uint64_t bare_at_ms; /* if `prefixes` is 0: time since which the address has been missing */
 };
 
-/* Starts tracking the interface with this name and address. Returns an error with a message if it
- * no longer exists. Even then the caller must close `socket`, unless it is -1. */
+/* Starts tracking the interface with this name and address. Returns an error, with a message, if it
+ * no longer exists. In any case the caller must close `socket`, unless it is -1. */
 enum myr_status myrd_interface_open(struct myrd_interface *interface, const char *name,
                                     const struct mcp_ip *ip, struct myr_error *error);
 

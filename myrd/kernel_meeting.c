@@ -135,9 +135,9 @@ static bool query_peer(struct myrd_meeting *meeting, uint32_t p, const struct my
     return meeting->answered[p];
 }
 
-/* Sends queries to all peers that have not replied, without waiting for replies. Returns true if
- * all peers have replied. Otherwise `missing` is a peer that has not replied, and `reached` tells
- * whether its hardware address is known. */
+/* Sends a query to each peer that has not replied yet, without waiting for replies. Returns true if
+ * all peers have replied. Otherwise `missing` is set to one that has not, and `reached` to whether
+ * its hardware address is known. */
 static bool query_all_peers(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                             const struct myrd_hosts *hosts, uint64_t now_ms,
                             const struct mcp_ip **missing, bool *reached)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Before a group is opened on the kernel NIC, the hardware addresses of its peers must be resolved,
- * and each peer must have replied as a host of myrd --kernel (kernel_hosts.h). This procedure is
- * called a meeting of the group. Since it may take a while, the functions of this file do not
- * block, and their caller, kernel_server.c, serves other clients meanwhile.
+ * A meeting is the procedure that precedes the opening of a group on the kernel NIC: the hardware
+ * addresses of all peers are resolved, and each peer must reply that it runs myrd --kernel
+ * (kernel_hosts.h). Since a meeting may take a while, the functions of this file do not block, and
+ * their caller, kernel_server.c, serves other clients meanwhile.
  *
- * Processes that open the same group share one meeting. Only a limited number of a user's meetings
- * are active, and the others are queued, so that a user cannot keep the daemon busy with hosts that
+ * Processes that open the same group share one meeting. The number of a user's active meetings is
+ * limited, and further ones are queued, so that a user cannot keep the daemon busy with hosts that
  * do not exist. A meeting ends after at most 2.5 s. */
 #ifndef MYRD_KERNEL_MEETING_H
 #define MYRD_KERNEL_MEETING_H
@@ -47,13 +47,14 @@ struct myrd_meeting *myrd_meetings_join(struct myrd_meetings *meetings,
 void myrd_meetings_leave(struct myrd_meetings *meetings, struct myrd_meeting *meeting,
                          uint64_t now_ms);
 
-/* Returns the meeting with the earliest next step among the meetings of users with service time
- * left in this iteration of the event loop. Returns NULL if there is none. */
+/* Returns the meeting whose next step is due first, or NULL if there is none. Meetings of users
+ * without service time left in this iteration of the event loop are skipped. */
 struct myrd_meeting *myrd_meetings_next(const struct myrd_meetings *meetings,
                                         const struct myrd_users *users);
 
-/* Advances a meeting whose next step is due. Returns true when the meeting is over; `*status` is
- * then MYR_OK if all peers have replied, else MYR_ERR_GONE or MYR_ERR_FULL, with a message. */
+/* Makes the next step of a meeting, which must be due. Returns true when the meeting is over.
+ * `*status` is then MYR_OK if all peers have replied; otherwise MYR_ERR_GONE or MYR_ERR_FULL, with
+ * a message. */
 bool myrd_meeting_go_on(struct myrd_meeting *meeting, struct mcp_kernel *kernel,
                         const struct myrd_hosts *hosts, uint64_t now_ms, enum myr_status *status,
                         struct myr_error *error);

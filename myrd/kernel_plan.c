@@ -74,8 +74,8 @@ static enum myr_status check_data(const struct myr_kernel_question *question,
 }
 
 /* The window must fit into the buffer, and blocks must fit into packets. The destinations of
- * messages need not be checked: whatever they are, a block is forwarded only once, and each request
- * gets closer to the root. */
+ * messages need not be checked, because no choice of destinations can cause endless traffic: a
+ * block is forwarded only once, and each request gets closer to the root. */
 static enum myr_status check_bcast(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {
@@ -104,8 +104,9 @@ static bool has_duplicate_host(const struct mcp_kernel_peer *peers, uint32_t cou
     return false;
 }
 
-/* In a barrier, a node sends at most one message to each other node, and receives at most one from
- * it. If more were permitted, a few doorbells could keep two hosts busy for a long time. */
+/* In a barrier, a node sends at most one message to any other node, and receives at most one from
+ * it. A schedule with more messages is rejected, because a few doorbells could then keep two hosts
+ * busy for a long time. */
 static enum myr_status check_hosts(const struct myr_kernel_question *question,
                                    struct myr_error *error)
 {

@@ -3,8 +3,8 @@
  * Validates the request of a client for a group on the kernel NIC. The functions are pure, and are
  * called by kernel_server.c.
  *
- * Clients are processes of other users, and the program of the NIC does not check its tables.
- * Therefore a request must not be used before it has been validated. */
+ * Clients are processes of other users, and the program of the NIC does not check the tables of a
+ * group. Therefore a request must be validated before it is used. */
 #ifndef MYRD_KERNEL_PLAN_H
 #define MYRD_KERNEL_PLAN_H
 
@@ -14,15 +14,15 @@
 #include "libmyr/kernel/kernel_words.h"
 #include "libmyr/status.h"
 
-/* Converts a request of user `uid` into a plan. `nic` is the name of this host's NIC. Unused parts
- * of the plan are 0. Returns MYR_ERR_TOO_LONG if the group does not fit the NIC, and MYR_ERR_SYSTEM
- * for other errors. */
+/* Converts a request of user `uid` into a plan, whose unused parts are 0. `nic` is the name of this
+ * host's NIC. Returns MYR_ERR_TOO_LONG if the group does not fit the NIC, and MYR_ERR_SYSTEM for
+ * other errors. */
 enum myr_status myrd_kernel_plan(const struct myr_kernel_question *question, uint32_t uid,
                                  const struct myr_nic_name *nic, struct mcp_kernel_plan *plan,
                                  struct myr_error *error);
 
-/* Checks that the longest packet of the plan fits into the MTU of `nic`, because the program cannot
- * fragment packets, and the interface drops packets that are too long. Returns MYR_OK or
+/* Checks that the longest packet of the group fits into the MTU of `nic`. The program of the NIC
+ * cannot fragment packets, and the interface drops packets that are too long. Returns MYR_OK or
  * MYR_ERR_TOO_LONG. */
 enum myr_status myrd_kernel_plan_fits(const struct mcp_kernel_plan *plan,
                                       const struct myr_nic_name *nic, uint32_t mtu,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * myrd --kernel, the owner of the kernel NIC; see owner.h. It creates the NIC, and serves clients
- * (kernel_clients.h), other hosts, and events of the kernel. Its single thread never blocks on any
- * of them. A client waits in a meeting (kernel_meeting.h) while the hardware addresses of its peers
- * are unknown.
+ * myrd --kernel, the daemon that owns the kernel NIC; see owner.h. It creates the NIC, serves
+ * clients (kernel_clients.h), replies to other hosts, and handles kernel events. Its single thread
+ * never blocks on any of them. While the hardware addresses of a group's peers are being resolved,
+ * the client that opens the group waits in a meeting (kernel_meeting.h).
  *
- * Invariants: no client is trusted, and each request is validated (kernel_plan.h). Clients,
- * meetings and other hosts each have a bounded share of an iteration of the event loop. */
+ * Invariants: no client is trusted, and each request is validated (kernel_plan.h). In each
+ * iteration of the event loop, a bounded time is spent on clients, on meetings and on other
+ * hosts. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -145,8 +146,8 @@ static void list_missing(const struct myrd_kernel_server *server, const struct m
     (void)myr_talk_send(client->visitor.connection, &words, sizeof(words), NULL, 0, MSG_DONTWAIT);
 }
 
-/* Replies to a client that claims to have been a client of the previous daemon. `known` is false if
- * it was not, or if it no longer held this group. */
+/* Replies to a client that claims that it was a client of the previous daemon, or that it held a
+ * certain group there. `known` is false if the claim is wrong. */
 static void answer_return(const struct myrd_client *client, bool known)
 {
     myrd_client_answer(
@@ -353,9 +354,9 @@ static enum myr_status attach_nic(struct myrd_kernel_server *server, struct myr_
     return MYR_OK;
 }
 
-/* Creates the server. The program is loaded before any files are created, so that a caller without
- * privileges gets an error about these privileges, and not about a directory. The caller must close
- * `*begun` even on failure, unless it is NULL. */
+/* Creates the server. The program is loaded before any files are created, so that a caller who
+ * lacks the necessary privileges gets an error about these, and not about a directory. The caller
+ * must close `*begun` even on failure, unless it is NULL. */
 static enum myr_status make_server(const struct myrd_options *options, bool keep,
                                    struct myrd_kernel_server **begun, struct myr_error *error)
 {
@@ -412,8 +413,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     return MYR_OK;
 }
 
-/* The order matters. The root directory is changed first, because that needs capabilities. The
- * filter is installed last, because it forbids all of these calls. */
+/* The root directory is changed first, because this requires capabilities. The filter is installed
+ * last, because it forbids the system calls of the other two steps. */
 static enum myr_status confine_server(void *serving, struct myr_error *error)
 {
     struct myrd_kernel_server *server = serving;
@@ -424,9 +425,10 @@ static enum myr_status confine_server(void *serving, struct myr_error *error)
         mcp_pins_are_root(pins);
     }
     if (MYR_OK == status) {
-        /* CAP_BPF is kept, to create pages (maps). CAP_PERFMON and CAP_NET_ADMIN were needed to
-         * load and to attach programs. Detaching may need CAP_NET_ADMIN again, which the guard has
-         * kept for this purpose (kernel_guard.h). */
+        /* The daemon keeps CAP_BPF to create pages, which are BPF maps. It no longer needs
+         * CAP_PERFMON and CAP_NET_ADMIN, which loading and attaching programs required. Detaching
+         * the programs may require CAP_NET_ADMIN again, which the guard has kept for this purpose
+         * (kernel_guard.h). */
         status = myrd_rights_keep(UINT64_C(1) << CAP_BPF, error);
     }
     return MYR_OK == status ? myrd_filter(MYRD_FILTER_KERNEL, error) : status;

@@ -36,9 +36,9 @@ struct myrd_visitor {
 enum myr_status myrd_listener_make_directory(const char *path, mode_t rights,
                                              struct myr_error *error);
 
-/* Listens at `path`, in an existing directory. `rights` are the socket's permissions. Only one
- * daemon at a time can listen at a path. On success and on failure the listener may be passed to
- * myrd_listener_close(). */
+/* Listens at `path`, whose directory must exist, with `rights` as the permissions of the socket.
+ * Only one daemon at a time can listen at a path. The listener may be passed to
+ * myrd_listener_close() whether or not this has succeeded. */
 enum myr_status myrd_listener_open(struct myrd_listener *listener, const char *path, mode_t rights,
                                    struct myr_error *error);
 
@@ -47,16 +47,16 @@ enum myr_status myrd_listener_open(struct myrd_listener *listener, const char *p
 void myrd_listener_hide(struct myrd_listener *listener);
 void myrd_listener_close(struct myrd_listener *listener);
 
-/* myrd_listener_events() returns the events for which to poll() `listening`; to be called before
- * each poll(). It returns no events while too few descriptors are free to refuse a visitor, because
- * poll() would then return immediately each time. myrd_listener_timeout() limits the timeout of
- * poll() (ms, -1: none), so that the caller tries again. */
+/* Before each poll(), myrd_listener_events() returns the events to wait for on `listening`. While
+ * too few descriptors are free to accept a visitor, even only to refuse it, the function returns no
+ * events; otherwise poll() would return immediately each time. In this case myrd_listener_timeout()
+ * shortens the timeout of poll() (ms, -1: none), so that the caller tries again. */
 short myrd_listener_events(struct myrd_listener *listener);
 int myrd_listener_timeout(const struct myrd_listener *listener, int timeout_ms);
 
-/* Accepts the next visitor. Returns false if there is none. If `*why` is not NULL afterwards, the
- * visitor's process cannot be monitored, and `*why` is the reason. A visitor that occupies the
- * spare descriptor must be refused before the next one is accepted. */
+/* Accepts the next visitor. Returns false if there is none. If the visitor's process cannot be
+ * monitored, `*why` is set to the reason, otherwise to NULL. A visitor that occupies the spare
+ * descriptor must be refused before the next one is accepted. */
 bool myrd_listener_accept(struct myrd_listener *listener, struct myrd_visitor *visitor,
                           const char **why);
 

@@ -16,8 +16,9 @@ enum { LINE_BYTES = 512, WHERE_BYTES = MYR_NIC_ADDRESSES * (MCP_NETWORK_TEXT + 1
 
 static bool to_journal;
 
-/* systemd passes the device and inode of the journal's stream in a variable. They are compared with
- * those of stderr, because processes with another stderr may inherit the variable. */
+/* systemd announces the device and inode of the journal's stream in an environment variable. They
+ * are compared with those of stderr, because a process whose stderr was redirected inherits the
+ * variable as well. */
 void myrd_log_begin(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -28,8 +29,8 @@ void myrd_log_begin(void)
                  file == about.st_ino;
 }
 
-/* A line is written by a single call, so that lines of several processes do not mix. In the journal
- * the name is omitted, because the journal adds it. */
+/* Each line is written by a single write, so that lines of several processes do not mix. In the
+ * journal the line does not begin with the program's name, because the journal adds it. */
 void myrd_log(enum myrd_level level, const char *format, ...)
 {
     char line[LINE_BYTES];

@@ -117,9 +117,9 @@ static error_t parse_myrd_option(int key, char *argument, struct argp_state *sta
 }
 
 /*
- * Continues in a child process with its own session. The parent waits until the child has reported
- * whether it was started successfully, and exits with this result. Returns the descriptor for the
- * report. */
+ * Continues in a child process with its own session. The parent waits until the child reports
+ * whether it has started successfully, and exits with this result. Returns, in the child, the
+ * descriptor for this report. */
 static int go_to_background(void)
 {
     int words[2];

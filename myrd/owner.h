@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The roles of myrd are called owners. An owner owns a NIC on behalf of its users. main.c has the
- * list of owners, and runs the owner that is selected on the command line. Each owner is
- * implemented in a separate file: server.c for the user's soft NIC, and kernel_server.c for the
- * kernel NIC.
+ * An owner is a part of myrd that owns one kind of NIC on behalf of its users: server.c owns the
+ * user's soft NIC, and kernel_server.c owns the kernel NIC. main.c has the list of owners, and runs
+ * the one that is selected on the command line.
  *
  * An owner serves clients in a single thread, which no client can block. */
 #ifndef MYRD_OWNER_H
@@ -27,12 +26,13 @@ struct myrd_owner {
     int letter;
     const char *help;
 
-    /* Checks whether this host supports such a NIC, by those steps of open() that have no effect on
-     * other processes. Returns MYR_OK, or an error with a message that describes what to do. */
+    /* Checks whether this host supports such a NIC, by executing those steps of open() that do not
+     * affect other processes. Returns MYR_OK, or an error with a message that describes what to
+     * do. */
     enum myr_status (*check)(const struct myrd_options *options, struct myr_error *error);
-    /* Creates the NIC and starts to listen. A lock permits only one daemon per socket path.
-     * `serving` is set to the argument of the functions below. Returns MYR_OK, or an error with a
-     * message that describes what to do. */
+    /* Creates the NIC and starts to listen. A lock ensures that only one daemon listens at a socket
+     * path. `serving` is set to the first argument of the functions below. Returns MYR_OK, or an
+     * error with a message that describes what to do. */
     enum myr_status (*open)(const struct myrd_options *options, void **serving,
                             struct myr_error *error);
     /* Drops all privileges that are no longer needed. To be called before run(). */
@@ -48,8 +48,9 @@ struct myrd_owner {
 extern const struct myrd_owner myrd_soft_owner;
 
 /* The kernel NIC on one interface, for all users. libmyr/kernel/kernel_words.h defines the protocol
- * between clients and this owner. When the owner ends, it removes the NIC, and barriers on the NIC
- * never complete. If the owner is killed, the NIC stays, and the next owner takes it over. */
+ * between clients and this owner. When the owner terminates normally, it removes the NIC, and
+ * pending barriers never complete. If it is killed, the NIC stays, and the next owner takes it
+ * over. */
 extern const struct myrd_owner myrd_kernel_owner;
 
 #endif

@@ -16,15 +16,15 @@
 /* Returns whether this process has a capability (CAP_X), or CAP_SYS_ADMIN, which includes many. */
 bool myrd_rights_has(int capability);
 
-/* Changes the root to `dir` or, if this is -1, to an empty directory that is not writable, in which
- * no path leads to a file. Open descriptors remain valid. Does nothing without CAP_SYS_ADMIN and
- * CAP_SYS_CHROOT; `left` becomes true if the root was changed. */
+/* Changes the root directory to `dir` or, if `dir` is -1, to an empty directory that is not
+ * writable, so that no path leads to a file. Open descriptors remain valid. Without CAP_SYS_ADMIN
+ * and CAP_SYS_CHROOT, does nothing. `left` is set to whether the root was changed. */
 enum myr_status myrd_rights_leave_files(int dir, bool *left, struct myr_error *error);
 
-/* Drops all capabilities except those in `keep` (bit CAP_X for CAP_X), and sets no_new_privs. Also
- * empties the bounding set if the process has CAP_SETPCAP. (Without this capability, the bounding
- * set cannot be emptied, but it no longer has any effect.) The process must have only one
- * thread. */
+/* Drops all capabilities except those whose bit is set in `keep` (bit CAP_X for CAP_X), and sets
+ * no_new_privs. If the process has CAP_SETPCAP, also empties the bounding set. (Without CAP_SETPCAP
+ * this is impossible, but also unnecessary, because the process cannot gain capabilities from the
+ * bounding set any more.) The process must have only one thread. */
 enum myr_status myrd_rights_keep(uint64_t keep, struct myr_error *error);
 
 #endif

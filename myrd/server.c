@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * myrd as the owner of a user's soft NIC; see owner.h. One thread runs the NIC
- * (libmyr/soft/nic_thread.h), and another one, in this file, serves clients, so clients cannot
+ * (libmyr/soft/nic_thread.h). Another thread, in this file, serves clients, so that they cannot
  * delay the NIC.
  *
- * Invariants: a client that was admitted to the NIC stays in the table of clients until it has left
- * or died. All resources of a dead client are reclaimed before any new client is admitted. If the
- * death of a client breaks the NIC, new clients get another NIC, and the users of the broken NIC
- * detect this themselves. */
+ * Invariants: the table of clients contains each client that was admitted to the NIC until the
+ * client has left or died. All resources of a dead client are reclaimed before any new client is
+ * admitted. If the death of a client breaks the NIC, new clients get another NIC, and the users of
+ * the broken NIC detect this themselves. */
 #include "myrd/owner.h"
 
 #include <errno.h>
@@ -99,9 +99,9 @@ static void log_that_it_serves(const struct myrd_server *server)
     myrd_log_serves("serves as the user's soft NIC", &name, &server->listener);
 }
 
-/* Replaces the NIC if new clients cannot use it, because a client was killed or stopped while it
- * ran the NIC. Also replaces the NIC when all clients have left and some of them have died, because
- * groups that were not joined by all members leak their memory. */
+/* Replaces the NIC if it was broken by a client that was killed or stopped while it ran the NIC.
+ * Also replaces it when all clients have left and some of them have died: if a group was not joined
+ * by all its members, its memory is never freed, and thus lost for the old NIC. */
 static enum myr_status renew_nic(struct myrd_server *server, struct myr_error *error)
 {
     if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {
@@ -311,8 +311,9 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     server->listener.dir = server->listener.spare = -1;
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
-        /* A daemon of root has capabilities to drop. CAP_NET_ADMIN is kept, for a large receive
-         * buffer. The capabilities must be dropped now, because opening the NIC starts a thread. */
+        /* If the daemon runs as root, it drops its capabilities, except CAP_NET_ADMIN, which
+         * permits a large receive buffer. It must do so now, before opening the NIC starts a
+         * thread. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, error);
     }
     if (MYR_OK == status) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shares the time of the daemon fairly among the users with connections. For each user, the daemon
- * counts the connections, the service time in this iteration of the event loop, and the requests to
- * other hosts that it has made on behalf of the user. A user whose time is used up waits for the
- * next iteration. Therefore no user waits longer than it takes to serve each present user once, no
- * matter what they request. All users of an account are treated as one user (accounts.h). Called by
- * kernel_server.c and kernel_groups.c, in one thread. */
+ * keeps the number of connections, the service time in this iteration of the event loop, and the
+ * time charged for requests that it has sent to other hosts on behalf of the user. A user whose
+ * service time is used up waits for the next iteration. No user thus waits longer than it takes to
+ * serve each other user once, no matter what these request. All users of an account are treated as
+ * one user (accounts.h). Called by kernel_server.c and kernel_groups.c, in one thread. */
 #ifndef MYRD_USERS_H
 #define MYRD_USERS_H
 
@@ -16,11 +16,11 @@
 enum {
     MYRD_USERS_MOST = 4096,
     MYRD_USERS_ITERATION_US = 500, /* service time per iteration; requests beyond it wait */
-    /* When the daemon requests missing messages of a user from other hosts, this takes CPU time of
-     * the daemon: 1.3 us for each request and, for each series of requests, the time of another 8.
-     * To limit this, each request is charged to its user with the time below, which permits 12,500
-     * requests per second (1.6 % of a core), in bursts of up to 125. Since requests for one group
-     * are at least 10 ms apart, 13 groups with one missing message each are never delayed. */
+    /* Requesting messages that a user's groups miss takes CPU time of the daemon: 1.3 us for each
+     * request and, for each series of requests, the time of another 8. The user is charged the time
+     * below for each request. This limits a user to 12,500 requests per second (1.6 % of a core),
+     * in bursts of up to 125. Since requests for one group are at least 10 ms apart, 13 groups with
+     * one missing message each are never delayed. */
     MYRD_USERS_ASK_US = 80,
     MYRD_USERS_ASK_AHEAD_US = 10000,
     MYRD_USERS_ASK_BEGIN = 8,
@@ -49,8 +49,8 @@ void myrd_users_begin_iteration(struct myrd_users *users);
 bool myrd_users_had_time(const struct myrd_users *users, uid_t uid);
 void myrd_users_took(struct myrd_users *users, uid_t uid, uint64_t us);
 
-/* Schedules requests for this user. Returns the time when they may be made, in milliseconds of the
- * clock of `now_ms`: either immediately, or after earlier requests of the user. */
+/* Schedules requests for missing messages of this user's groups. Returns the time when they may be
+ * sent, by the same clock as `now_ms`: now or, if the user's quota is used up, later. */
 uint64_t myrd_users_ask(struct myrd_users *users, uid_t uid, uint32_t questions, uint64_t now_ms);
 
 #endif
