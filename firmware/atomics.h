@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared words and epochs, which are the only atomics that nicbarr uses.
  *
- * Every word in memory that processes share is a myr_word. Except for counters, a word has a single
- * writer. Words are accessed only by the helpers in this file; the comment of each helper names the
- * helper that it pairs with. */
+ * Every word in memory that processes share has the type myr_word. Except for counters, each word
+ * has only one writer. Words are accessed only by the helpers in this file; the comment of each
+ * helper names the helper that it pairs with. */
 #ifndef MYR_ATOMICS_H
 #define MYR_ATOMICS_H
 
@@ -38,8 +38,8 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 #ifdef __bpf__
 
-/* In the kernel, a spin lock protects each group, so plain accesses suffice. A host that sees a
- * completed epoch reads no other data that were written before, so it needs no ordering either. */
+/* In the kernel, a spin lock protects each group, so plain accesses suffice. Hosts need no ordering
+ * either: a host that sees a completed epoch reads nothing else that was written before. */
 static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     *word = value;
@@ -71,9 +71,9 @@ static inline uint32_t myr_load_relaxed(const myr_word *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* For two sides with one word each: each side stores its own word and then loads the word of the
- * other side. Sequential consistency guarantees that at least one side sees the new value of the
- * other. */
+/* Orders a store before a load for two sides that both store their own word and then load the word
+ * of the other side. Sequential consistency guarantees that at least one side sees the new value of
+ * the other. */
 static inline void myr_store_seq_cst(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_seq_cst);

@@ -2,16 +2,17 @@
 /* The backoff of retransmission requests: how long a receiver waits before it requests a missing
  * message.
  *
- * A message may be lost, or its sender may be late, and the receiver cannot distinguish these
- * cases. Therefore it waits for a timeout and then sends a request (ASK) to the sender. After each
- * unsuccessful request the timeout is doubled, up to MCP_BACKOFF_MOST_NS. The next epoch begins
- * with the initial timeout again. The engine decides which nodes to ask (mcp_group_misses()): only
- * the senders of messages that the present step misses.
+ * If a message does not arrive, it may have been lost, or its sender may be late; the receiver
+ * cannot distinguish these cases. Therefore it waits for a timeout and then sends a request (ASK)
+ * to the sender. The timeout is doubled after each unsuccessful request, up to MCP_BACKOFF_MOST_NS,
+ * and is reset when the next epoch begins. Only the senders of messages that the present step
+ * misses are asked (mcp_group_misses()).
  *
  * Unnecessary requests slow down a collective. Therefore a NIC that has measured the duration of
  * its collectives waits for 8 times this duration before the first request, but at most for
- * MCP_BACKOFF_MORE_NS plus half of the duration. Without this limit the timeout would grow without
- * bound on a network with many losses, where the duration depends on the timeout.
+ * MCP_BACKOFF_MORE_NS plus half of the duration. This limit is necessary on a network with many
+ * losses, where the measured duration includes timeouts: a longer timeout would lead to a longer
+ * duration, and vice versa, without bound.
  *
  * The following files keep such a timeout, each with its own clock, and only for the duration of an
  * epoch:
@@ -51,8 +52,8 @@ static inline void mcp_backoff_begin(struct mcp_backoff *backoff, uint64_t first
 }
 
 /* Returns whether the timeout has expired. If so, the caller must send its request now, and the
- * timeout is doubled up to MCP_BACKOFF_MOST_NS. (A timeout that was learned may be longer than
- * this, and is then kept.) */
+ * next timeout is twice as long, up to MCP_BACKOFF_MOST_NS. (A timeout derived from measurements
+ * may already be longer, and then stays the same.) */
 static inline bool mcp_backoff_expired(struct mcp_backoff *backoff, uint64_t now_ns)
 {
     if (now_ns < backoff->ends_ns) {
@@ -78,11 +79,11 @@ static inline uint64_t mcp_backoff_initial(uint64_t usual_ns)
 
 /* Updates the usual duration with a collective that took `took_ns`.
  *
- * This must not be called for a collective in which a NIC has requested a message. Its duration
- * includes the timeout itself, so the timeout would grow without bound on a network that loses
- * packets. (For the same reason TCP does not measure the RTT of retransmitted packets; see Karn and
- * Partridge.) A duration that is much longer than usual gets little weight, because it means that a
- * host was late. */
+ * This must not be called for a collective in which the NIC has requested a message. The duration
+ * of such a collective includes the timeout itself, so the timeout would grow without bound on a
+ * network that loses packets. (For the same reason TCP does not measure the RTT of retransmitted
+ * packets; see Karn and Partridge.) A duration that is much longer than usual indicates that a host
+ * was late, and therefore gets little weight. */
 static inline uint64_t mcp_backoff_learn(uint64_t usual_ns, uint64_t took_ns)
 {
     const uint64_t counts_ns = took_ns < 2 * usual_ns ? took_ns : 2 * usual_ns;

@@ -18,18 +18,18 @@ INSIDE bool forwards_to(const struct mcp_group *group, uint32_t from_root, uint3
     return from_root < reach && from_root + further <= group->last_node;
 }
 
-/* Returns whether the group broadcasts and the node may be a root. The ring order is the same on
- * all nodes only for a valid root. Otherwise requests for a missing block might not end at the
- * root. */
+/* Returns whether the group broadcasts and this number can be that of a root. For an invalid root,
+ * nodes would disagree about their order on the ring, and a request for a missing block might never
+ * reach the root. */
 INSIDE bool is_valid_root(const struct mcp_group *group, uint32_t root)
 {
     return 0 != group->window && root <= group->last_node;
 }
 
-/* Returns whether this node can no longer miss the block of the broadcast, because the block is in
- * its slot, or because the node has entered the epoch that follows the broadcast. Checking the slot
- * alone is not sufficient, because slots that were skipped by a barrier contain older numbers of
- * any age. */
+/* Returns whether this node already has the block of broadcast `number`, or no longer needs it. The
+ * first is the case if the slot contains this broadcast, the second if the node has entered the
+ * epoch that follows it. Checking the slot alone is not sufficient, because a slot that was skipped
+ * by a barrier contains an older number of any age. */
 INSIDE bool cannot_miss_block(const struct mcp_group *group, uint32_t number, uint32_t held)
 {
     return held == number || myr_epoch_reached(group->started * (group->window / 2), number);

@@ -7,26 +7,26 @@
  * the broadcast yet. Broadcasts are numbered from 1. The numbers need no agreement, because all
  * hosts call broadcasts in the same order. Each broadcast may have a different root.
  *
- * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler). Its messages
- * go to the nodes at distance d = i * b^k on the circle of nodes. These messages form a tree for
- * every root: the block starts at the root, and each node whose distance from the root is less than
- * b^k forwards the block to distance d = i * b^k, unless this would go past the root. Each node
- * then gets the block exactly once. The result is a tree of degree b (a binomial tree if b is 2).
- * Since this holds for any root, a single table of messages contains a tree for each root. b^k is
- * called the reach of the message.
+ * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler): if the nodes
+ * form a ring, each node has a message to the node at each distance d = i * b^k. b^k is called the
+ * reach of the message. These messages contain a tree for every root: the block starts at the root,
+ * and each node whose distance from the root is less than b^k forwards the block to the node at
+ * distance d, unless this would go past the root. Each node then gets the block exactly once. The
+ * tree has degree b (it is a binomial tree if b is 2). A single table of messages thus suffices for
+ * all roots.
  *
  * Window. Each block is stored in a slot, whose index is the number of the broadcast modulo the
  * size of the window, and the hosts read the block there. When all processes of a node have read
  * half of the window, the node arrives in an epoch of the group's barrier. When this epoch is
- * complete, all nodes have read this half, so roots may reuse it. A root can be ahead of the
- * slowest host by a whole window, and then has to wait. Memory is therefore bounded, and flow
- * control costs one barrier for each half of the window, which is not on the critical path.
+ * complete, all nodes have read this half, so roots may reuse it. A root that is a whole window
+ * ahead of the slowest host has to wait, so memory is bounded. The cost of this flow control is one
+ * barrier for each half of the window, which is not on the critical path.
  *
  * Loss. When a host has waited for a block for some time, its NIC requests the block from its
  * parent in the tree. If the parent does not have the block either, it says so in its reply, and
- * requests the block from its own parent. The request finally reaches a node that has the block, in
- * the worst case the root. Slots are kept until all nodes have read them, so a request never comes
- * too late. Duplicates are not forwarded.
+ * requests the block from its own parent. Thus the request finally reaches a node that has the
+ * block, in the worst case the root. A request never comes too late, because slots are kept until
+ * all nodes have read them. Duplicates are not forwarded.
  *
  * The engine only makes decisions; its caller copies and sends. All functions follow the
  * conventions of engine.h. */
@@ -47,9 +47,9 @@ struct mcp_bcast_slot {
 /* Limits of a window, in bytes and in slots. */
 enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
-/* mcp_bcast_slot_bytes() returns the distance between two slots for blocks of `block` bytes, a
- * multiple of MCP_BLOCK_UNIT of at most MCP_PAYLOAD_MOST. mcp_bcast_window() returns the number of
- * slots, which is at least 32. */
+/* mcp_bcast_slot_bytes() returns the distance between two slots for blocks of `block` bytes (a
+ * multiple of MCP_BLOCK_UNIT, and at most MCP_PAYLOAD_MOST). mcp_bcast_window() returns the number
+ * of slots in a window if they have this distance; it is at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;
@@ -76,10 +76,10 @@ static inline uint32_t mcp_bcast_offset(uint32_t window, uint32_t slot_bytes, ui
     return (number & (window - 1)) * slot_bytes;
 }
 
-/* Checks a block of `bytes` bytes that has arrived from the wire or, at the root, from the host of
- * this node. Its slot still contains broadcast `held`. If this returns MCP_RECORDED, the caller
- * copies the block into the slot, publishes the number, and then forwards the block to all
- * children. Returns MCP_KNOWN for a duplicate, and MCP_IMPLAUSIBLE otherwise. */
+/* Checks a block that has arrived from the wire or, at the root, from the host of this node. `held`
+ * is the number of the broadcast that its slot contains so far. Returns MCP_RECORDED if the block
+ * is accepted: the caller copies it into the slot, publishes the number, and then forwards the
+ * block to all children. Returns MCP_KNOWN for a duplicate, and MCP_IMPLAUSIBLE otherwise. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_take(const struct mcp_group *group, uint32_t root,
                                             uint32_t held, uint32_t number, uint32_t bytes);
 
@@ -91,22 +91,24 @@ MCP_ENGINE bool mcp_bcast_child(struct mcp_group *group, uint32_t index, uint32_
 MCP_ENGINE void mcp_bcast_message(struct mcp_group *group, uint32_t index, uint32_t root,
                                   uint32_t number, uint32_t bytes, struct mcp_message *message);
 
-/* Makes `message` the ASK to the parent for a block that this node misses. Returns false if this
- * node is the root, which has no parent. */
+/* Fills in the ASK by which this node requests a missing block from its parent in the tree. Returns
+ * false if this node is the root, which has no parent. */
 MCP_ENGINE bool mcp_bcast_ask(struct mcp_group *group, uint32_t root, uint32_t number,
                               struct mcp_message *message);
 
-/* Handles a request of node `node` for a block, while the slot of this node contains broadcast
- * `held` with `bytes` bytes. Returns true if `message` is the answer: the block, a FAIL, or a
- * BCAST_LATER if the block has not arrived at this node. In the last case the caller also requests
- * the block for this node. Returns false if this node is not the sender of this block, or if `node`
- * cannot miss it. */
+/* Handles a request for a block, which another node, `node`, has sent to this one. `held` is the
+ * number of the broadcast that the block's slot contains, and `bytes` is the size of its block.
+ * Returns true if `message` is to be sent in reply: the block, a FAIL, or a BCAST_LATER if the
+ * block has not arrived here. In the last case the caller also requests the block for this node.
+ * Returns false if this node does not have to send the block to that node, or if that node must
+ * already have the block. */
 MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_t root,
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message);
 
-/* Handles the report of the parent, `node`, that it does not have the block yet. If this returns
- * MCP_RECORDED, the caller records the report in the slot, which contains broadcast `held`. */
+/* Handles a BCAST_LATER: the parent of this node in the tree, `node`, does not have the block yet.
+ * `held` is the number of the broadcast that the block's slot contains. If this returns
+ * MCP_RECORDED, the caller records the report in this slot. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The board is the interface between the control program (MCP) and everything below it.
  *
- * It provides a wire, a clock and host memory. The soft NIC implements it with UDP sockets; further
- * implementations are in the simulator and in the tests. The MCP calls no other functions: it has
- * no other clock, and does not allocate memory.
+ * The board provides a wire, a clock and host memory. The soft NIC implements these with UDP
+ * sockets; further implementations are in the simulator and in the tests. The MCP does not call any
+ * other interface, has no other clock, and does not allocate memory.
  *
  * The MCP refers to other NICs by links, which are numbers that the board assigns. Only the board
  * knows the network address of a link, so the MCP works with any network. Links are reference
@@ -26,13 +26,13 @@ typedef uint32_t mcp_offset;
 struct mcp_board;
 
 struct mcp_board_ops {
-    /* Sends a packet, which may be lost, or queued until the board is flushed. The header is
-     * already sealed. The payload stays in host memory, and its owner must not change it until it
-     * is acknowledged. */
+    /* Sends a packet, whose header is already sealed. The packet may be lost, and it may be queued
+     * until the board is flushed. The payload stays in host memory, where it must not be changed
+     * until the packet is acknowledged. */
     void (*send)(struct mcp_board *board, mcp_link to, const struct mcp_header *header,
                  const void *payload, size_t payload_bytes);
-    /* Takes a reference to a link to the sender of the present packet. Returns MCP_LINK_SENDER if
-     * the table has no space for another link. drop() releases one reference. */
+    /* Takes a reference to a link to the sender of the present packet, which drop() releases.
+     * Returns MCP_LINK_SENDER if the table of links is full. */
     mcp_link (*hold_sender)(struct mcp_board *board);
     void (*drop)(struct mcp_board *board, mcp_link link);
     /* Returns a monotonic clock in nanoseconds. */

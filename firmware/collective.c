@@ -38,8 +38,8 @@ static struct mcp_group *find_group(struct mcp_collective *c, const struct mcp_b
 
 /* ---- timeouts ---- */
 
-/* The number of requests that a group in its closing epoch sends with the usual backoff, which
- * takes some seconds. After that it sends one request per minute (CLOSING_REST_NS). */
+/* In its closing epoch, a group sends this number of requests with the usual backoff, which takes a
+ * few seconds, and then one request per minute (CLOSING_REST_NS). */
 enum { CLOSING_ASKS = 64 };
 #define CLOSING_REST_NS UINT64_C(60000000000)
 
@@ -93,8 +93,9 @@ static void learn_duration(struct mcp_group *group, uint64_t now_ns)
     group->asked = 0;
 }
 
-/* Advances a group after a change. A group that has completed its epoch stays in the active list,
- * because it will probably wait again soon; otherwise the timer removes it. */
+/* Advances a group after a change. While a group waits for messages, it is in the list of active
+ * groups. When its epoch is complete, it stays in the list, because it will probably wait again
+ * soon; otherwise the timer removes it. */
 static void run_group(struct mcp_collective *c, struct mcp_board *board,
                       struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -118,8 +119,8 @@ static void run_group(struct mcp_collective *c, struct mcp_board *board,
     }
 }
 
-/* Advances a group because a missing message has arrived. If the message had been requested, this
- * may be the answer, so the timeout for the next message starts anew. */
+/* Advances a group after the arrival of a missing message. If the NIC has requested messages, this
+ * may be the reply to a request, so the timeout for the next message is reset. */
 static void resume_group(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group)
 {

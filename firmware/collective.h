@@ -13,9 +13,10 @@
  *   exist, and the peer would learn that the group has failed. Therefore a group that carries data
  *   runs one more epoch, the closing epoch, before it is closed.
  *
- * No field of a packet is used before the check of the packet has been verified. An early message
- * is stored with its check. It is verified when the group is opened, because the secret is not
- * known before. */
+ * No field of a packet is used before the check of the packet (a keyed hash) has been verified. A
+ * message that arrives before its group is opened cannot be verified yet, because the group's
+ * secret is still unknown. It is stored together with its check, which is verified when the group
+ * is opened. */
 #ifndef MCP_COLLECTIVE_H
 #define MCP_COLLECTIVE_H
 
@@ -59,28 +60,29 @@ void mcp_collective_close(struct mcp_collective *c, struct mcp_board *board,
 void mcp_collective_start(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch);
 
-/* Handles the host's arrival in `epoch` of a group that carries data, with the node's block of
- * `unit` bytes (0 if no node has data). Returns false, without effect, if mcp_group_offer() does
- * not accept the block. */
+/* Handles the arrival of the host in an epoch of a group that carries data. The block of this node
+ * has `unit` bytes (0 if no node has data in this epoch). Returns false, without effect, if
+ * mcp_group_offer() does not accept the block. */
 bool mcp_collective_offer(struct mcp_collective *c, struct mcp_board *board,
                           struct mcp_counters *counters, struct mcp_group *group, uint32_t epoch,
                           const void *block, uint32_t unit);
 
 /* Begins to close a group after its hosts have left.
  *
- * If the last epoch of the group carried data, or if the group broadcasts, a peer may still miss
- * the payload of this node. The group therefore runs one more epoch without data, the closing
- * epoch. Once it is complete, all nodes have received all data, and the group can be closed. No
- * host waits for this epoch: when mcp_group_waits_now() returns false, a later call closes the
- * group. Meanwhile FAIL messages of peers are ignored.
+ * If the last epoch of the group carried data, or if the group broadcasts, another node may still
+ * miss data that this node has sent. The group therefore runs one more epoch without data, the
+ * closing epoch. Once it is complete, all nodes have received all data, and the group can be
+ * closed. No host waits for this epoch. Instead, the group is closed by a later call, when
+ * mcp_group_waits_now() returns false. FAIL messages of peers are ignored meanwhile.
  *
  * Returns true if the closing epoch has begun, and false if the group can be closed
  * immediately. */
 bool mcp_collective_begin_closing(struct mcp_collective *c, struct mcp_board *board,
                                   struct mcp_counters *counters, struct mcp_group *group);
 
-/* Sends the block of broadcast `number`, whose root is this node, to all nodes. Returns false,
- * without effect, if there is no space in the window (bcast.h) or the group has failed. */
+/* Begins broadcast `number`, whose root is this node, by sending the block to the children in the
+ * tree. Returns false, without effect, if the window has no free slot for it (bcast.h), or the
+ * group has failed. */
 bool mcp_collective_bcast(struct mcp_board *board, struct mcp_counters *counters,
                           struct mcp_group *group, uint32_t number, const void *block,
                           uint32_t bytes);
@@ -89,9 +91,9 @@ bool mcp_collective_bcast(struct mcp_board *board, struct mcp_counters *counters
 void mcp_collective_bcast_ask(struct mcp_board *board, struct mcp_counters *counters,
                               struct mcp_group *group, uint32_t root, uint32_t number);
 
-/* Fails the group because node `missing` is lost. The hosts of the group are woken, and all peers
- * are informed and fail the group as well. Returns MCP_KNOWN, without effect, if the group has
- * already failed, and MCP_IMPLAUSIBLE if it has no such node. */
+/* Fails the group because the node `missing` is lost. This wakes the hosts of the group, and
+ * informs all peers, which then fail the group as well. Returns MCP_KNOWN, without effect, if the
+ * group has already failed, and MCP_IMPLAUSIBLE if it has no such node. */
 enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
                                       struct mcp_counters *counters, struct mcp_group *group,
                                       uint32_t missing);

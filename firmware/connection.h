@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection is the state of the messages to and from one other NIC. This file declares the
- * connection, which the four state machines (sdma.c, send.c, recv.c, rdma.c) share, and the
- * functions that they call in each other.
+/* A connection is the state that a NIC keeps for its messages to and from one other NIC. This file
+ * declares the connection, which is shared by the four state machines (sdma.c, send.c, recv.c,
+ * rdma.c), and the functions by which these call each other.
  *
  * A connection has two halves. The sending half numbers packets: `base` is the first packet that is
  * not acknowledged, `next` is the next packet to be sent or retransmitted, and `highest` is the
@@ -16,12 +16,12 @@
  * head-of-line blocking). Of the messages set aside, the first one for each port has a retry time;
  * once it is accepted, the others follow.
  *
- * A NIC that is closed notifies its peers (LEFT). This is final, because the next NIC of that node
- * has another key. A peer that was notified removes all messages from the connection, sends no
- * further ones, and drops packets of the closed NIC that arrive late. The entry of the connection
- * stays in the table until the table is full; then the entry of the NIC that left first is reused.
- * Since hosts may still have the handle of the old connection, a handle also contains the
- * generation of the entry. */
+ * A NIC that is closed notifies its peers by a LEFT packet. This is final, because the next NIC of
+ * that node has another key. A peer that receives the notification removes all messages from the
+ * connection, sends no further ones, and drops packets of the closed NIC that arrive late. The
+ * connection keeps its entry in the table until the table is full; then the entry of the NIC that
+ * left first is reused. Since hosts may still have the handle of the old connection, each reuse
+ * increments the generation of the entry, which is a part of the handle. */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
 
@@ -36,13 +36,14 @@ enum {
     MCP_ACK_EVERY = 16, /* packets per acknowledgement */
 };
 
-/* The first sequence number and the first round. Both are close to their maximum, so that they wrap
- * around early, and this case is exercised in each run. */
+/* The first sequence number and the first round. Both are so close to their maximum that they wrap
+ * around early, so that each run exercises this case. */
 #define MCP_FIRST_SEQUENCE (UINT32_MAX - 99)
 #define MCP_FIRST_ROUND (UINT16_MAX - 1)
 
-/* Times in nanoseconds: the delay of an acknowledgement to allow piggybacking, the initial and the
- * maximum retransmission timeout, and the pauses after a refusal, depending on its reason. */
+/* Times in nanoseconds: how long an acknowledgement is delayed to be piggybacked, the initial and
+ * the maximum retransmission timeout, and how long a sender pauses after a refusal, depending on
+ * its reason. */
 #define MCP_ACK_DELAY_NS UINT64_C(200000)
 #define MCP_RETRY_NS UINT64_C(2000000)
 #define MCP_RETRY_MOST_NS UINT64_C(64000000)
@@ -130,8 +131,9 @@ static inline uint32_t mcp_connection_index(struct mcp_nic *nic, const struct mc
     return (uint32_t)(c - mcp_connections(nic));
 }
 
-/* A handle consists of the generation and, in the lower half, the index of an entry. Since there
- * are fewer than 2^16 - 1 entries, it is neither MCP_SAME_NIC nor MCP_NO_CONNECTION. */
+/* A handle consists of the generation in the upper half, and the index of an entry in the lower
+ * half. Since there are fewer than 2^16 - 1 entries, it never equals MCP_SAME_NIC or
+ * MCP_NO_CONNECTION. */
 static inline uint32_t mcp_connection_handle(struct mcp_nic *nic, const struct mcp_connection *c)
 {
     return (uint32_t)c->generation << 16 | mcp_connection_index(nic, c);
@@ -143,8 +145,9 @@ static inline uint32_t mcp_index_of(uint32_t handle)
 }
 
 /* Returns the connection with this handle, or NULL if its entry does not exist or was reused. (When
- * an entry has been reused 2^16 times, an old handle becomes valid again. Messages that are sent by
- * means of this handle are then refused, because they contain the key of a port of the old NIC.) */
+ * an entry has been reused 2^16 times, the generation wraps around, and an old handle becomes valid
+ * again. The receiver refuses messages that are sent by this handle, because they contain the key
+ * of a port of the old NIC.) */
 static inline struct mcp_connection *mcp_connection_at(struct mcp_nic *nic, uint32_t handle)
 {
     const uint32_t index = mcp_index_of(handle);
@@ -250,10 +253,10 @@ void mcp_go_back(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connec
 void mcp_retransmit_cautiously(struct mcp_nic *nic, struct mcp_board *board,
                                struct mcp_connection *c);
 
-/* Begins the next round, because packet `base` was refused and no packet after it was accepted.
- * Their sequence numbers can be reused, because the receiver accepts no more packets of the old
- * round. Removes the message of the refused packet from the queue and returns it, or returns NULL
- * if this message was cancelled. */
+/* Begins the next round, because the receiver has refused packet `base`. The receiver accepts no
+ * more packets of the old round, so `base` and all later sequence numbers can be reused. Removes
+ * the message of the refused packet from the queue and returns it, or returns NULL if this message
+ * was cancelled. */
 struct mcp_sending *mcp_next_round(struct mcp_board *board, struct mcp_connection *c);
 
 /* Appends a message to the queue. */

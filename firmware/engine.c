@@ -64,17 +64,17 @@ MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_
     return true;
 }
 
-/* Returns whether a peer can be in this epoch. A peer is at most one epoch ahead of this node: it
- * cannot complete an epoch that this node has not entered, and it sends nothing for an epoch before
- * it has completed the previous one. */
+/* Returns whether a peer can have sent a message for this epoch. A peer is at most one epoch ahead
+ * of this node, because it cannot complete an epoch that this node has not entered, and sends
+ * nothing for an epoch before it has completed the previous one. */
 INSIDE bool is_plausible_epoch(const struct mcp_group *group, uint32_t slot, uint32_t epoch)
 {
     const uint32_t furthest = last_complete(group) + (mcp_group_waits_now(group) ? 2 : 1);
     return slot < group->nwaits && myr_epoch_reached(furthest, epoch);
 }
 
-/* If the length of a block differs from the length that this node uses, the program is erroneous.
- * The block may then be stored in a wrong place of the buffer, but never outside it. */
+/* In a correct program, the blocks of all nodes have the same length. Otherwise the block may be
+ * stored in a wrong place of the buffer, but never outside it. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset)
 {
@@ -85,10 +85,10 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* The peer has also sent its message of the previous epoch, but that message may have been
-     * lost. A barrier does not need it any more, whereas a group that carries data still needs the
-     * data in it. Therefore such a group accepts the messages of a peer only in the order of
-     * epochs. */
+    /* The peer has sent its message of the previous epoch before this one, but that message may
+     * have been lost. A barrier does not need it any more, whereas a group that carries data still
+     * needs the data in it. Therefore such a group accepts the messages of a peer only in the order
+     * of epochs. */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }
@@ -150,8 +150,9 @@ INSIDE void next_epoch(struct mcp_group *group)
 /* The outcome of one iteration of the engine's loop. */
 enum iteration { ITERATION_ON, ITERATION_SEND, ITERATION_DONE, ITERATION_STUCK };
 
-/* Makes one iteration of a single flat loop over steps and messages. The loop is flat because the
- * BPF verifier multiplies the iterations of nested loops. */
+/* Makes one iteration of a loop over all steps and their messages. There is only one loop, instead
+ * of a loop over messages in a loop over steps, because the BPF verifier multiplies the iterations
+ * of nested loops. */
 INSIDE enum iteration make_iteration(struct mcp_group *group)
 {
     if (!mcp_group_waits_now(group)) {
@@ -270,9 +271,10 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent_epoch(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                /* In a group that carries data, the answer is the message of the requested epoch,
-                 * and not the last one. A peer never requests an epoch older than the last complete
-                 * one, which is the oldest in the buffer. */
+                /* In a barrier, the reply is the last message that was sent, because it implies all
+                 * earlier ones. A group that carries data must reply with the message of the
+                 * requested epoch. Its data are still in the buffer, because a peer never requests
+                 * an epoch older than the last complete one, which is the oldest in the buffer. */
                 mcp_group_message(group, s, 0 != group->buffer_blocks ? epoch : last, message);
                 return 0 == group->buffer_blocks || myr_epoch_reached(epoch, last_complete(group));
             }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The collective engine executes the schedule of one group on the NIC, message by message.
  *
- * The host computes the schedule and reports its arrival. From then on the NIC runs the collective
- * without the host (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", sections 2 and 4).
- * An arrival record is an epoch, stored in the slot of its step and peer (Hoefler's array). A
- * record only grows and is never cleared. Therefore it does no harm if a message arrives before the
- * host has started, arrives twice, or is retransmitted.
+ * The host computes the schedule and reports when it arrives at the collective. From then on the
+ * NIC runs the collective without the host (Buntinas et al., "Fast NIC-based barrier over
+ * Myrinet/GM", sections 2 and 4). For each message that the schedule waits for, the NIC records the
+ * epoch of the last such message in a slot (Hoefler's array). This number only grows and is never
+ * cleared. Therefore it does no harm if a message arrives before the host has started, arrives
+ * twice, or is retransmitted.
  *
  * Messages are not acknowledged. A NIC that misses a message requests it from the sender. If the
  * sender has already sent the message, it retransmits it; otherwise it will send the message anyway
@@ -16,17 +17,19 @@
  * blocks of each message in the order in which the schedule waits for them. The blocks that a node
  * has at any step are thus the first part of its buffer, and this part is the payload of its next
  * message, for any schedule (for dissemination this is the concatenation of Bruck et al.). The
- * tables contain the number of blocks in each message and their position, which follow from the
- * schedule. A peer is at most one epoch ahead, so two buffers suffice. The engine only computes
- * where payloads belong; its caller copies them.
+ * number of blocks in each message, and their position in the buffer, follow from the schedule and
+ * are part of its tables. Two buffers suffice, because a peer is at most one epoch ahead. The
+ * engine only computes where payloads belong; its caller copies them.
  *
  * Alternatively, a group may broadcast: any node sends a block to all others without waiting for
- * them (bcast.h). The epochs of such a group count how many blocks the hosts have read.
+ * them (bcast.h). The epochs of such a group serve as flow control: they show how many blocks all
+ * hosts have read.
  *
- * The same source is used for a NIC in user space and for the NIC in the kernel (BPF). Therefore
- * all functions satisfy the verifier of the kernel: they work on the memory of one group, all loops
- * are bounded by the schedule, tables have fixed sizes, all functions are inline, and there are
- * neither function pointers nor calls of other functions. The callers serialise the calls. */
+ * The same source is compiled for NICs in user space and for the NIC in the kernel (BPF), so it
+ * must satisfy the kernel's verifier. Therefore all functions work on the memory of one group, all
+ * loops are bounded by the schedule, tables have fixed sizes, all functions are inline, and there
+ * are neither function pointers nor calls of other functions. Callers must serialise their
+ * calls. */
 #ifndef MCP_ENGINE_H
 #define MCP_ENGINE_H
 
@@ -59,13 +62,13 @@ struct mcp_peer {
 /* The state of a group on one NIC, in memory that is shared with the hosts. The hosts only use its
  * first cache line.
  *
- * The struct is followed by tables: the steps; the peers, first those to send to, then those to
- * wait for; the arrivals; for each awaited peer, the time when it last reported that its host is
- * late; and the claims, which are epochs whose payloads a caller is copying. After the tables there
- * are the two buffers, or the window of a group that broadcasts.
+ * The struct is followed by these tables: the steps; the peers, first those to send to, then those
+ * to wait for; the arrivals; for each peer to wait for, the time when it last reported that its
+ * host is late; and the claims, which are the epochs whose payloads callers are copying at present.
+ * The two buffers follow the tables or, in a group that broadcasts, the window.
  *
- * In the kernel no host maps this struct, but any core may execute the group. The kernel's version
- * of the struct keeps the fields that are written in each epoch in one cache line, and omits the
+ * In the kernel, hosts do not map this struct, but any core may execute the group. Therefore the
+ * kernel's version keeps all fields that are written in each epoch in one cache line. It omits the
  * fields that only a soft NIC needs. */
 #ifdef MCP_KERNEL_INSIDE
 #define MCP_APART
@@ -121,8 +124,9 @@ struct mcp_message {
                        a BCAST, with the block of the broadcast */
 };
 
-/* Sizes of the tables of a group in the kernel, which do not depend on its schedule (powers of
- * two): steps, messages to send or to wait for, and peers of both kinds. */
+/* Sizes of the tables of a group in the kernel. They are powers of two and do not depend on the
+ * schedule. The sizes are the maximum numbers of steps, of messages to send, of messages to wait
+ * for, and of peers of both kinds together. */
 enum {
     MCP_KERNEL_STEPS = 32,
     MCP_KERNEL_MESSAGES = 64,
@@ -189,31 +193,33 @@ static inline uint8_t *mcp_group_window(struct mcp_group *group)
 
 #endif
 
-/* Limits of data: the payload of a packet in bytes, which fits the smallest common MTU (1280)
- * without fragmentation, and the granularity of the size of a block in bytes. */
+/* MCP_PAYLOAD_MOST is the maximum payload of a packet in bytes, chosen so that the packet is not
+ * fragmented at the smallest common MTU (1280). The size of a block is a multiple of MCP_BLOCK_UNIT
+ * bytes. */
 enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
 
 /* Initialises a group of `nodes` nodes (1 to 65536), of which this is `node`, with all epochs up to
  * `epoch` complete.
  *
- * The caller then fills in the secret, the steps, and the two tables of peers in the order of
- * steps: the peers to send to, and the peers to wait for. The slots of the latter are ignored,
- * because their slot is their index in the table. If the group carries data, the caller also sets
- * `buffer_blocks` and `unit_most`; if it broadcasts, the caller sets `window` and `slot_bytes`. */
+ * Afterwards the caller fills in the secret, the steps, and two tables of peers, each in the order
+ * of steps: first the peers to send to, then the peers to wait for. `slot` is used only in the
+ * first table, because a peer to wait for has its index as its slot. If the group carries data, the
+ * caller also sets `buffer_blocks` and `unit_most`; if it broadcasts, `window` and `slot_bytes`. */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 
-/* Handles the arrival of the host in `epoch` (and in all earlier epochs). The engine begins at most
- * MCP_OUTSTANDING epochs beyond the last complete one; for further epochs the host has to call
- * again. A host that repeats the call from time to time may therefore be ahead by any number of
- * epochs. A group that carries data begins one epoch at a time. */
+/* Handles the arrival of the host in `epoch`, and thereby in all earlier epochs. A host may be many
+ * epochs ahead. The engine, however, begins at most MCP_OUTSTANDING epochs beyond the last complete
+ * one, and in a group that carries data only one, so the host has to repeat the call for further
+ * epochs from time to time. */
 enum { MCP_OUTSTANDING = 1024 };
 MCP_ENGINE void mcp_group_start(struct mcp_group *group, uint32_t epoch);
 
-/* Prepares `epoch` for the block of the host, which has `unit` bytes (0 if no node has data). The
- * hosts must have finished with the previous epoch. If this returns true, the caller copies the
- * block to the beginning of the epoch's buffer and then starts the epoch. Returns false if this is
- * not the next epoch, if another caller is copying, or if the block is too long. */
+/* Prepares an epoch in which the host contributes a block of `unit` bytes (0 if no node has data).
+ * The hosts must have finished reading the data of the previous epoch. If this returns true, the
+ * caller copies the block to the beginning of the epoch's buffer and then starts the epoch. Returns
+ * false if this is not the next epoch, if another caller is copying its block, or if the block is
+ * too long. */
 MCP_ENGINE bool mcp_group_offer(struct mcp_group *group, uint32_t epoch, uint32_t unit);
 
 /* Records that a peer has reached `epoch`. Returns MCP_IMPLAUSIBLE, and records nothing, if no peer
@@ -229,30 +235,30 @@ enum mcp_recorded {
 MCP_ENGINE enum mcp_recorded mcp_group_record(struct mcp_group *group, uint32_t slot,
                                               uint32_t epoch);
 
-/* Checks a message of a peer with *bytes of payload in a group that carries data, before
- * mcp_group_record(). If this returns MCP_RECORDED, the caller copies the first *bytes of the
- * payload (which may be 0 if nothing fits) to *offset in the epoch's buffer, and then records the
- * message. Only one caller gets this result for a message. With any other result the message is not
- * accepted. */
+/* In a group that carries data, this is called before mcp_group_record(), to check a message with
+ * *bytes of payload. If this returns MCP_RECORDED, the caller copies the first *bytes of the
+ * payload (0 if the payload does not fit) to *offset in the epoch's buffer, and then records the
+ * message. Only one caller gets this result for a message. With any other result the message must
+ * not be recorded. */
 MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t slot, uint32_t epoch,
                                              uint32_t *bytes, uint32_t *offset);
 
-/* Handles a DONE: all nodes have entered `epoch`, so all messages of this epoch are treated as
- * received. This NIC still sends its own messages of the epoch, because other nodes may wait for
- * them. (A DONE carries no data. Therefore a closed group sends it only for epochs whose data no
- * node can miss.) */
+/* Handles a DONE, which reports that all nodes have entered `epoch`. Therefore all messages of this
+ * epoch are treated as received. This NIC still sends its own messages of the epoch, because other
+ * nodes may wait for them. (A DONE carries no data. Therefore a closed group sends it only for
+ * epochs whose data no node can miss.) */
 MCP_ENGINE enum mcp_recorded mcp_group_release(struct mcp_group *group, uint32_t epoch);
 
-/* Advances as far as possible, and updates `done`. Returns true if `message` is to be sent; the
- * caller then sends it and calls this function again. Returns false if the group cannot advance
- * without another message or another start. */
+/* Advances as far as possible, and updates `done`. If this returns true, the caller must send
+ * `message` and call the function again. It returns false if the group cannot advance before
+ * another message arrives or the host starts another epoch. */
 #ifndef __bpf__
 MCP_ENGINE bool mcp_group_next(struct mcp_group *group, struct mcp_message *message);
 #endif
 
-/* Advances like mcp_group_next(), for a caller that cannot send between steps. The number of steps
- * is limited, and the end of an epoch is not passed. The caller then sends the messages at indices
- * `first` to `end` - 1 of the table of sends. */
+/* Advances like mcp_group_next(), but without stopping at each message, for a caller that cannot
+ * send between steps. It makes a limited number of steps, and stops at the end of an epoch. The
+ * caller then sends the messages at indices `first` to `end` - 1 of the table of sends. */
 struct mcp_burst {
     uint32_t epoch;
     uint32_t first, end;
@@ -273,8 +279,8 @@ static inline bool mcp_group_waits_now(const struct mcp_group *group)
     return group->started != myr_load_relaxed(&group->done);
 }
 
-/* Returns whether the present step still misses the message that it waits for at index `wait` (from
- * 0). If so, `message` becomes the ASK for it. */
+/* Returns whether a certain message of the present step is still missing: that at index `wait`
+ * (from 0) among those that the step waits for. If so, `message` becomes the ASK for it. */
 MCP_ENGINE bool mcp_group_misses(struct mcp_group *group, uint32_t wait,
                                  struct mcp_message *message);
 
@@ -284,22 +290,22 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
                                   struct mcp_message *message);
 #endif
 
-/* Handles a request of node `node` for the message of `epoch` to its arrival `slot`. Returns true
- * if `message` is the answer: the message again, a LATER if it has not been sent yet, or a FAIL if
- * it will never be sent. Returns false if this node is not the sender of this message, or if `node`
- * cannot miss it. */
+/* Handles a request in which another node, `node`, asks for the message of `epoch` to its slot
+ * `slot`. Returns true if `message` is to be sent in reply: the requested message, a LATER if it
+ * has not been sent yet, or a FAIL if it will never be sent. Returns false if it is not this node
+ * that sends this message, or if the other node cannot miss it. */
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message);
 
-/* Records, at `now_ms` (by the board's clock), that node `node` was asked for the message of `slot`
- * and has reported that its host has not arrived yet. Returns MCP_KNOWN if the message is no longer
- * missing. */
+/* Handles the reply of a node, `node`, that was asked for the message of a slot and has reported
+ * that its host has not arrived yet. `now_ms` (by the board's clock) is recorded as the time of the
+ * report. Returns MCP_KNOWN if the message is no longer missing. */
 MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
                                             uint32_t epoch, uint32_t now_ms);
 
-/* Fails the group because node `missing` is lost. No further epoch completes, even if this node
- * returns. Returns MCP_KNOWN if the group had already failed, and MCP_IMPLAUSIBLE, without effect,
- * if it has no such node. */
+/* Fails the group because the node `missing` is lost. No further epoch completes, even if the lost
+ * node returns. Returns MCP_KNOWN if the group had already failed, and MCP_IMPLAUSIBLE, without
+ * effect, if it has no such node. */
 MCP_ENGINE enum mcp_recorded mcp_group_fail(struct mcp_group *group, uint32_t missing);
 
 /* Fills in the FAIL for the peer at this index of the tables, once the group has failed. */

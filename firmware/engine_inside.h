@@ -10,8 +10,9 @@
 
 #define INSIDE MCP_ENGINE
 
-/* The tables are laid out as in struct mcp_kernel_group. Each index is masked to the size of its
- * table, and so is each bound that is read from memory, so that the verifier knows its range. */
+/* The tables have the layout of struct mcp_kernel_group. Each index is masked to the size of its
+ * table, and each bound that is read from memory as well, so that the verifier knows their
+ * ranges. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t index)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;
@@ -46,7 +47,7 @@ INSIDE uint32_t *claim_at(struct mcp_group *group, uint32_t index)
  * of two bounds. */
 #define BELOW(index, count, most) ((index) < (most) && (index) < (count))
 
-/* Returns the result of a search loop unchanged, but hides it from the verifier by writing it to
+/* Returns the result of a search loop unchanged, but conceals it from the verifier by writing it to
  * memory and reading it back. Otherwise the verifier would follow each possible result as a
  * separate path. */
 INSIDE uint32_t hide_from_verifier(struct mcp_group *group, uint32_t index)

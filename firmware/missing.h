@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A node that a group waits for. NICs list such nodes (engine.h, kernel/owner.h), myrd passes the
- * lists on (libmyr/kernel/kernel_words.h), and hosts use them to decide whether a node is dead
- * (libmyr/groups/nic_group.h). */
+/* Describes a node that a group waits for. NICs list these nodes (engine.h, kernel/owner.h), myrd
+ * passes the lists on (libmyr/kernel/kernel_words.h), and hosts use them to decide whether a node
+ * is dead (libmyr/groups/nic_group.h). */
 #ifndef MCP_MISSING_H
 #define MCP_MISSING_H
 
@@ -9,8 +9,9 @@
 
 struct mcp_missing {
     uint32_t node;
-    /* when its NIC last reported its host late, in milliseconds of the clock of the NIC that waits,
-     * which wraps around (CLOCK_MONOTONIC on Linux); 0 if never */
+    /* time when the NIC of this node last reported that its host is late, or 0 if it never has; in
+     * milliseconds by the clock of the NIC that waits (CLOCK_MONOTONIC on Linux), which wraps
+     * around */
     uint32_t heard_ms;
 };
 
