@@ -145,8 +145,8 @@ static uint32_t *bucket_of(const struct mcp_match *match, const struct mcp_envel
     return bucket_at(match, (uint32_t)(hash >> 32) & (match->buckets - 1));
 }
 
-/* Returns the link in the bucket's list that refers to the lane. If there is no such lane, returns
- * a link that is 0, at which the lane has to be inserted. */
+/* Returns the location of the reference to the lane in its bucket's list. If there is no such lane,
+ * returns the end of the list, where the reference is 0 and the lane has to be inserted. */
 static uint32_t *find_lane(const struct mcp_match *match, const struct mcp_envelope *name,
                            uint32_t open)
 {

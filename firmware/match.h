@@ -7,13 +7,13 @@
  * that MPI requires: among the receives that fit a message, the one that was posted first gets it,
  * and a receive gets the message that arrived first.
  *
- * Waiting entries are kept in lanes. A lane is a queue with a name, which is found through a hash
- * table. There are four classes of names, because a receive may have a wildcard for the source, the
- * tag, both or neither. A receive waits in the lane of its pattern. A message waits in all lanes
- * whose receives would match it. Therefore a search only visits the heads of at most four lanes,
- * regardless of how many entries are waiting. (Zhang's NIC has a queue for each sender, and further
- * queues by tag for wildcard sources.) Receives and messages never wait in the same lane, because
- * they would have matched.
+ * Waiting receives and messages are kept in queues called lanes, which are found through a hash
+ * table. The name of a lane consists of a source and a tag, each of which may be a wildcard, so
+ * there are four classes of lanes. A receive waits in the lane of its pattern; a message waits in
+ * all lanes whose receives would match it. Therefore a search only visits the heads of at most four
+ * lanes, regardless of the number of waiting entries. (Zhang's NIC has a queue for each sender, and
+ * further queues by tag for wildcard sources.) Receives and messages never wait in the same lane,
+ * because they would have matched.
  *
  * The whole table is one block of memory without pointers. Callers must serialise their calls. */
 #ifndef MCP_MATCH_H
@@ -46,8 +46,8 @@ struct mcp_pattern {
     uint32_t open; /* of enum mcp_open */
 };
 
-/* The index of an entry in the table, below the sum of both limits. It does not change while the
- * entry waits, so the caller can keep additional data in an array. */
+/* The index of an entry, which is below the sum of both limits. It does not change while the entry
+ * waits, so callers can keep additional data for the entry in an array. */
 typedef uint32_t mcp_match_index;
 enum { MCP_NO_MATCH = 0xffffffff };
 
@@ -65,8 +65,8 @@ size_t mcp_match_bytes(uint32_t receives, uint32_t messages);
  * is touched only when more entries wait. */
 void mcp_match_init(struct mcp_match *match, uint32_t receives, uint32_t messages);
 
-/* Moves all entries from a table to a larger one, which was just initialised. Their indices stay
- * the same. The old table must not be used any more. */
+/* Moves all entries from a table to a larger, empty one. Their indices stay the same. The old table
+ * must not be used any more. */
 void mcp_match_move(struct mcp_match *larger, const struct mcp_match *match);
 
 enum mcp_matched {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control program (MCP) of a NIC: the functions that its board calls.
  *
- * A NIC consists of a block of host memory (struct mcp_nic) and a board. A polling process, a
- * thread, a daemon or a simulated CPU may run the MCP. Callers must serialise their calls. All
- * state is in this memory, so each call may come from a different thread or process. */
+ * A NIC consists of a block of host memory (struct mcp_nic), which contains all its state, and a
+ * board. The MCP may be run by a polling process, a thread, a daemon or a simulated CPU, and each
+ * call may come from a different one. Callers must serialise their calls. */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 

@@ -31,8 +31,8 @@ struct mcp_nic;
 
 /* The part of a NIC for messages. Its tables follow the NIC, see mcp_nic_bytes(). */
 struct mcp_messages {
-    /* 1 if the NIC `stranger` has sent a packet and no host has connected to it yet. Hosts poll
-     * this word continuously, so its cache line contains only fields that rarely change. */
+    /* 1 if a NIC that no host has connected to, `stranger`, has sent a packet. Hosts poll this word
+     * continuously, so its cache line contains only fields that rarely change. */
     _Alignas(MYR_LINE) myr_word knocked;
     bool known_only; /* whether to accept packets only from NICs that a host has connected to */
     uint8_t stranger_attempt;      /* attempt number in the last DATA of `stranger` */
@@ -78,28 +78,31 @@ void mcp_port_close(struct mcp_nic *nic, struct mcp_board *board, uint32_t numbe
 /* Returns a port of the table, or NULL beyond its end. */
 struct mcp_port *mcp_port_at(struct mcp_nic *nic, uint32_t number);
 
-/* Returns the handle of the connection to the NIC with `key`, and creates it if there is none.
- * `link` is the link to that NIC, for packets of up to `mtu` bytes (0 means MCP_MTU).
+/* Returns the handle of the connection to the NIC with `key`, and creates the connection if there
+ * is none. `link` is the link to that NIC; packets of up to `mtu` bytes can be sent over it (0
+ * means MCP_MTU).
  *
- * When the other NIC has left, the connection's entry in the table may be reused for another one.
- * The handle then remains invalid for a long time (see mcp_connection_at()), and messages to it are
- * never sent, like those to any NIC that has left.
+ * When the other NIC has left, the table entry of the connection may be reused for another
+ * connection. The handle then remains invalid for a long time (see mcp_connection_at()). Messages
+ * to an invalid handle, like those to any NIC that has left, are never sent.
  *
- * Both sides authenticate the packets with `secret`. If `secret` is NULL, a new connection is not
- * authenticated, and an existing one is not changed. The caller's reference to the link is passed
- * to the connection, which keeps or drops it. Returns MCP_NO_CONNECTION if the table is full. */
+ * Both sides use `secret` to authenticate packets. If `secret` is NULL, a new connection is not
+ * authenticated, and an existing one keeps its secret. The function takes over the caller's
+ * reference to the link, and keeps it in the connection or drops it. Returns MCP_NO_CONNECTION if
+ * the table is full. */
 uint32_t mcp_connect(struct mcp_nic *nic, struct mcp_board *board, uint64_t key, mcp_link link,
                      uint32_t mtu, const struct mcp_secret *secret);
 
 /* Returns whether there is a connection to the NIC with `key`. */
 bool mcp_is_connected(struct mcp_nic *nic, uint64_t key);
 
-/* Notifies all connected NICs that this one is closed and never sends a message again. Its ports
- * must have been closed before, and its key must not be used afterwards.
+/* Notifies all connected NICs that this NIC is closed and will never send a message again. Its
+ * ports must have been closed before, and its key must not be used afterwards.
  *
  * Returns the number of NICs that have neither replied nor left themselves; mcp_messages_unaware()
- * only returns this number. Since packets may be lost, the caller repeats the call until the number
- * is 0, or until it cannot wait any longer. A NIC that is never notified keeps its connection. */
+ * returns this number without notifying them. Since packets may be lost, the caller repeats the
+ * call until the number is 0, or until it cannot wait any longer. A NIC that is never notified
+ * keeps its connection. */
 uint32_t mcp_messages_leave(struct mcp_nic *nic, struct mcp_board *board);
 uint32_t mcp_messages_unaware(struct mcp_nic *nic);
 
@@ -120,10 +123,10 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 /* Finds a NIC that has outstanding messages of this port and has been silent for at least
  * `least_ms`.
  *
- * The silence is the sum of the retransmission timeouts of packets to this NIC, so it does not
- * include time during which the local NIC does not run. Each silence is reported once per
- * `recipient`, for example to each process of a job. (`recipient` is stored as one of 32 bits; if
- * two recipients have the same bit, only one of them gets the report.) */
+ * The silence is measured as the sum of the retransmission timeouts of packets to this NIC, so it
+ * does not include time in which the local NIC was not run. Each silence is reported once to each
+ * `recipient`, for example to each process of a job. (Reported recipients are stored in a mask of
+ * 32 bits; if two recipients have the same bit, only one of them gets the report.) */
 struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;
@@ -133,9 +136,9 @@ bool mcp_messages_unresponsive(struct mcp_nic *nic, struct mcp_board *board, uin
                                uint32_t recipient, uint32_t least_ms,
                                struct mcp_unresponsive *unresponsive);
 
-/* Returns whether outstanding messages of port `number` to the port `to` will not be delivered,
- * because that port is closed, or because its NIC has left or has been silent for at least
- * `silence_ms`. */
+/* Returns whether the outstanding messages from port `number` to the port `to` will never be
+ * delivered: because that port is closed, because its NIC has left, or because its NIC has been
+ * silent for at least `silence_ms`. */
 struct mcp_destination {
     uint32_t connection; /* or MCP_SAME_NIC */
     uint32_t key;

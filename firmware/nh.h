@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NH is a short hash of a long block (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC: fast and
- * secure message authentication", section 4; here with 64-bit words, as in VMAC). It is faster than
- * SipHash: it takes one multiplication for every two words, whereas SipHash takes a round for each
- * word.
+/* NH is a hash function that shortens long blocks (Black, Halevi, Krawczyk, Krovetz, Rogaway:
+ * "UMAC: fast and secure message authentication", section 4; here with 64-bit words, as in VMAC).
+ * It is faster than SipHash, because it needs only one multiplication for every two words, whereas
+ * SipHash needs a round for each word.
  *
- * Two different blocks have the same hash with only one in 2^64 keys. Therefore a SipHash may cover
- * the hash instead of the block, provided that the hashes and the key are secret.
+ * Two different blocks have the same hash with only one in 2^64 keys. Therefore a SipHash of the
+ * hash can authenticate the block, provided that the hash and the key are secret.
  *
  * The functions are pure. Words are in the byte order of the machine. */
 #ifndef MCP_NH_H
@@ -30,7 +30,7 @@ struct mcp_nh_sum {
     uint64_t low, high;
 };
 
-/* Returns the key derived from a secret. Each of its words is the SipHash-2-4 of the index of the
+/* Derives the NH key from a secret. Each word of the key is the SipHash-2-4 of the index of this
  * word, as one byte. This takes 90 ns, as long as hashing 1,400 bytes. */
 static inline struct mcp_nh_key mcp_nh_key_of(const struct mcp_secret *secret)
 {

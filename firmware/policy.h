@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decisions of a NIC about packets of collectives. They are separate from the code that acts on
- * them, so that the control program in user space and in the simulator (collective.c), the program
- * in the kernel and its owner (kernel/) all make the same decisions.
+/* Decides what a NIC does with packets of collectives. The decisions are separate from the code
+ * that executes them, so that the control program (collective.c, in user space and in the
+ * simulator), the program in the kernel and its owner (kernel/) all make the same decisions.
  *
- * The functions are pure: they only depend on their arguments, and only call each other. The
- * callers act on a decision in different ways: the control program sends a packet, whereas the
- * program in the kernel turns the received packet into the answer. */
+ * The functions are pure: they only depend on their arguments, and only call each other. How a
+ * decision is executed differs. For example, to send a reply, the control program sends a new
+ * packet, whereas the program in the kernel rewrites the received packet. */
 #ifndef MCP_POLICY_H
 #define MCP_POLICY_H
 
@@ -33,9 +33,8 @@ enum mcp_action {
 };
 
 /* Returns the action for a packet of this type. `leaves` means that the hosts have left the group,
- * which now runs its last epoch on behalf of its peers (mcp_group_owes()). FAIL is then ignored,
- * because there is no host to be informed, whereas another peer may still miss data of this
- * node. */
+ * which now runs one more epoch for the benefit of its peers (mcp_group_owes()). A FAIL is then
+ * ignored: there is no host to be informed, and another peer may still miss data of this node. */
 MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
 {
     if (mcp_is_bcast(type) && 0 == group->window) {
@@ -63,9 +62,9 @@ MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t 
     }
 }
 
-/* Returns whether the group may be able to advance after this result. An unexpected message may
- * have this effect as well: the answer to an ASK contains the last epoch in which its sender has
- * sent the message. This may be the epoch after the requested one, and then counts for both. */
+/* Returns whether a packet with this result may allow the group to advance. This is also possible
+ * after an unexpected message: the reply to an ASK may contain the epoch after the requested one,
+ * if its sender has already sent the message of that epoch. Such a reply counts for both epochs. */
 MCP_POLICY bool mcp_continues(enum mcp_action action, enum mcp_recorded recorded)
 {
     return action <= MCP_ACTION_RELEASE && recorded <= MCP_UNEXPECTED;
@@ -99,8 +98,8 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
 
 /* Returns whether a group whose hosts have left must run one more epoch, without data, before it
  * may be closed. This is necessary if its last epoch carried data, or if it broadcasts, because a
- * peer may still miss data of this node. Once the additional epoch is complete, no peer misses
- * any. */
+ * peer may still miss data of this node. When the additional epoch is complete, no peer misses data
+ * any more. */
 MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 {
     if (0 != myr_load_relaxed(&group->failed)) {
@@ -117,10 +116,10 @@ struct mcp_ending {
                         not failed */
 };
 
-/* Returns the final state of a group that is being closed; `fails` means that it is closed early.
- * Its data are lost, so a peer that still misses data of the last epoch must not be told that this
- * epoch is complete. (All nodes have the data of the previous epoch.) The same applies to blocks of
- * broadcasts, unless all nodes have completed the closing epoch. */
+/* Returns the final state of a group that is being closed; means that it is closed early. Closing a
+ * group discards its data. Therefore a peer that still misses data of the last epoch must not be
+ * told that this epoch is complete. (All nodes have the data of the previous epoch.) The same
+ * applies to the blocks of broadcasts, unless all nodes have completed the closing epoch. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);
@@ -132,11 +131,11 @@ MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool f
     };
 }
 
-/* Answers an authentic packet of a closed group. If the sender of the packet misses a message,
- * returns true and turns the header into the header of the answer, which is not sealed yet: DONE
- * (all nodes have arrived in this epoch) or FAIL (no more epochs will complete, because a node is
- * missing). Requests for a block of a broadcast, which a node can miss only after a failure, are
- * answered in the same way. Returns false if no answer is needed. */
+/* Determines the reply to an authentic packet of a closed group. If the packet requests a message,
+ * returns true and turns its header into that of the reply, which is not sealed yet: DONE (all
+ * nodes have arrived in this epoch) or FAIL (no further epoch will complete, because a node is
+ * missing). Requests for a block of a broadcast are handled in the same way; a node can miss such a
+ * block only after a failure. Returns false if no reply is needed. */
 MCP_POLICY bool mcp_ending_answer(const struct mcp_ending *ending, struct mcp_header *header)
 {
     const bool done =

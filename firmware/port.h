@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A port, which the host and the NIC share: its rings, and the private state of the NIC.
  *
- * Host memory contains three rings: two of them pass send tokens and receive tokens from the host
- * to the NIC, and the third one passes events from the NIC to the host. An entry is valid once its
- * `sequence` equals its number, counted from 1. The sequence is in the same cache line as the
- * content of the entry. The host never has more tokens in the rings than it owns, and each token
+ * A port has three rings in host memory: two of them pass send tokens and receive tokens from the
+ * host to the NIC, and the third one passes events from the NIC to the host. An entry is valid once
+ * its `sequence` equals its number, counted from 1. The sequence is in the same cache line as the
+ * rest of the entry. The host never puts more tokens into the rings than it owns, and each token
  * results in one event, so the event ring never overflows.
  *
  * The NIC does not trust anything that a host writes: it copies an entry, and then validates the
@@ -104,8 +104,8 @@ struct mcp_queue {
     mcp_offset first, last;
 };
 
-/* The part of a port in host memory. It is followed by the entries of the rings, and then by the
- * part that only the NIC uses. */
+/* The part of a port that is in host memory: this struct, followed by the entries of the rings, and
+ * then by state that only the NIC uses. */
 struct mcp_rings {
     _Alignas(MYR_LINE) myr_word hungry; /* written by the NIC: it waits for a receive token */
     _Alignas(MYR_LINE)

@@ -2,8 +2,8 @@
 /* RDMA: delivers in-order packets into the buffers of receive tokens, notifies the hosts, and
  * decides which packets to refuse.
  *
- * The first packet of a message consumes a token, and the message is assembled in the buffer of
- * this token. If a message is dropped before it is complete, the token is returned. */
+ * The first packet of a message takes a receive token, and the message is assembled in the buffer
+ * of this token. If the message is dropped before it is complete, the token is returned. */
 #include "firmware/connection.h"
 
 void mcp_post_event(struct mcp_board *board, struct mcp_port *port, const struct mcp_event *event)

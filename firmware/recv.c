@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
- * It only accepts packets that are in sequence and belong to the current round.
+ * It only accepts data packets that are in sequence and belong to the current round.
  *
- * Every packet that is handled here has the key of the NIC and is well-formed (mcp_parse()), but
- * any host that can read the wire can forge such a packet. The peer is authenticated by the check,
- * which is computed with the secret of the connection. Even an authentic packet may be old,
- * duplicated or out of order. */
+ * Every packet that is handled here is well-formed (mcp_parse()) and has the key of the NIC. This
+ * does not prove who sent it, because any host that can read the wire can forge such a packet.
+ * Therefore each packet is authenticated by its check, which is computed with the secret of the
+ * connection. Even an authentic packet may be old, duplicated or out of order. */
 #include "firmware/connection.h"
 
 /* ---- the sending half ---- */
@@ -85,8 +85,8 @@ static void receive_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
     mcp_send_packets(nic, board, c);
 }
 
-/* Handles the report that the other NIC is closed. It has sent its last acknowledgement with it,
- * and repeats the report until it gets the reply. */
+/* Handles a LEFT, by which the other NIC reports that it is closed. The packet contains its last
+ * acknowledgement. The other NIC repeats it until it gets the reply. */
 static void receive_departure(struct mcp_nic *nic, struct mcp_board *board,
                               struct mcp_connection *c, const struct mcp_message_part *part)
 {
@@ -116,9 +116,9 @@ static void receive_refusal(struct mcp_nic *nic, struct mcp_board *board, struct
 
 /* ---- the receiving half ---- */
 
-/* Acknowledges packets, new or duplicate. Acknowledgements are piggybacked on data packets, so this
- * function first tries to send data. If there are none, it acknowledges immediately (`now`), or
- * after a delay during which data may become available. */
+/* Acknowledges received packets, new or duplicate. Data packets contain an acknowledgement, so this
+ * function first tries to send data. If there are none, it sends a separate acknowledgement:
+ * immediately if `now` is set, otherwise after a delay, during which data may become available. */
 static void acknowledge_packets(struct mcp_nic *nic, struct mcp_board *board,
                                 struct mcp_connection *c, bool now)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SDMA: takes send tokens from the ports and queues their messages, either on the connection to the
- * NIC of the destination or, if the destination is on this NIC, at its port.
+/* SDMA: takes send tokens from the ports and queues their messages. A message to another NIC is
+ * queued on the connection to that NIC; a message to a port of this NIC is queued at that port.
  *
- * Packets need not be prepared, because SEND finds the data of a message in host memory. Between
- * ports of the same NIC there are no packets at all: a message is copied once, from buffer to
+ * No packets are prepared here. SEND finds the data of a message in host memory, and a message
+ * between ports of the same NIC is not sent in packets at all, but copied once, from buffer to
  * buffer. */
 #include "firmware/connection.h"
 
@@ -128,8 +128,8 @@ static bool is_valid_message(struct mcp_nic *nic, const struct mcp_board *board,
                : mcp_index_of(sending->connection) < nic->messages.connections;
 }
 
-/* Consumes the next send token; returns false if there is none. The host may write to the slot at
- * any time, so only the copy is trusted. */
+/* Consumes the next send token; returns false if there is none. The host may modify the slot at any
+ * time, so only a copy of the token is validated and used. */
 static bool take_token(struct mcp_port *port, struct mcp_rings *rings, struct mcp_send_token *token)
 {
     const struct mcp_send_token *slot = mcp_send_slot(port, rings, port->sends);

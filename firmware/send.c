@@ -124,9 +124,9 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
     return sending;
 }
 
-/* Returns whether the packet should request an acknowledgement. This is the case if the sender
- * cannot continue without one and no packet in flight has requested one. Without the second
- * condition, a long stream would request acknowledgements more and more often. */
+/* Returns whether the packet should request an acknowledgement. It should if the sender cannot
+ * continue without one, unless a packet in flight has already requested one. Otherwise a long
+ * stream would request acknowledgements more and more often. */
 static bool must_request_ack(struct mcp_nic *nic, const struct mcp_connection *c,
                              const struct mcp_sending *sending)
 {
@@ -413,10 +413,10 @@ void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_c
     }
 }
 
-/* Replaces the packets of a cancelled message by void packets with the same sequence numbers. The
- * numbers cannot be reused, because the peer may already have accepted some of the original
- * packets. If only a part of the message was sent, another void packet makes the receiver free its
- * buffer. */
+/* Replaces the packets of a cancelled message by void packets with the same sequence numbers, which
+ * cannot be reused because the peer may already have accepted some of the packets. If only a part
+ * of the message was sent, the receiver has an incomplete message, and another void packet makes it
+ * free the buffer. */
 static void leave_voids(struct mcp_connection *c, const struct mcp_sending *sending)
 {
     const uint32_t end = sending->first + packets_of(sending);

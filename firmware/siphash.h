@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SipHash is a 64-bit hash of some words and a secret (Aumasson, Bernstein: "SipHash: a fast
- * short-input PRF"). Without the secret the hash cannot be predicted, even if any number of other
- * hashes is known.
+/* SipHash computes a 64-bit hash of some words and a secret (Aumasson, Bernstein: "SipHash: a fast
+ * short-input PRF"). Without the secret the hash cannot be predicted, no matter how many other
+ * hashes are known.
  *
- * SipHash-c-d performs c rounds for each word and d rounds at the end. The check of packets
- * (wire.h) is SipHash-1-3, on every kind of NIC. For a packet of a collective it takes 9 ns,
- * whereas SipHash-2-4 takes 18 ns. No attack on SipHash-1-3 is known that is better than guessing,
- * where each guess costs a packet and one in 2^64 succeeds. Secrets are derived off the critical
- * path by SipHash-2-4, which the authors recommend for all uses (libmyr/groups/secrets.h).
+ * SipHash-c-d performs c rounds for each word and d rounds at the end. All kinds of NICs use
+ * SipHash-1-3 as the check of packets (wire.h). For a packet of a collective this takes 9 ns,
+ * whereas SipHash-2-4 takes 18 ns. No attack on SipHash-1-3 is known that is better than guessing;
+ * a guess costs one packet, and succeeds with probability 2^-64. Secrets are derived by
+ * SipHash-2-4, which the authors recommend for all uses, because this is not on the critical path
+ * (libmyr/groups/secrets.h).
  *
  * The functions are pure, and all loops have constant bounds, which BPF requires. Words are in the
  * byte order of the machine, so on little-endian machines the hash is the same as in the paper. */
@@ -67,8 +68,8 @@ MCP_SIP_INLINE void mcp_sip_word(struct mcp_sip *sip, int rounds, uint64_t word)
     sip->v0 ^= word;
 }
 
-/* Returns the hash. The upper byte of `last` is the total number of bytes (modulo 256), and its
- * lower bytes are the bytes that did not fill a word; the rest is 0. */
+/* Returns the hash. The upper byte of `last` is the total number of bytes (modulo 256). Its lower
+ * bytes are the remaining bytes that did not fill a word, padded with 0. */
 MCP_SIP_INLINE uint64_t mcp_sip_end(struct mcp_sip sip, int rounds, int last_rounds, uint64_t last)
 {
     mcp_sip_word(&sip, rounds, last);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step of a schedule, used by the code that computes schedules (libmyr/schedule.h) and by the
- * code that executes them (engine.h, and barriers in the memory of a node). */
+/* A step of a schedule. Schedules are computed by libmyr/schedule.h, and executed by the engine
+ * (engine.h) and by the barriers in the memory of a node. */
 #ifndef MCP_STEP_H
 #define MCP_STEP_H
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wire format of packets between two NICs.
  *
- * It is used by the control programs (MCP) of all kinds of NICs, and by the tests. docs/protocol.md
- * describes the protocol. All fields are in the byte order of the sender. The magic number reveals
- * this order, so a receiver drops packets of the other byte order like packets of other programs.
+ * The format is shared by the control programs (MCP) of all kinds of NICs, and by the tests.
+ * docs/protocol.md describes the protocol. All fields are in the byte order of the sender. The
+ * magic number reveals this order, so a receiver drops packets of the other byte order like packets
+ * of other programs.
  *
- * Every packet contains a key, which identifies its group or the receiving NIC. Keys are random and
- * new for each job, so packets of other jobs, of earlier jobs and of unknown senders do not match.
- * Since an eavesdropper can read keys, each group also has a secret, which no packet contains. The
- * check of a packet is a SipHash with this secret, so packets cannot be forged without knowing the
- * secret. Packets are not encrypted. */
+ * Every packet contains a random key, which identifies its group or the receiving NIC. Each job has
+ * new keys, so packets of other jobs, of earlier jobs and of unknown senders do not match. Since an
+ * eavesdropper can read keys, each group also has a secret, which is never sent in a packet. Every
+ * packet contains a check, a SipHash with this secret, so packets cannot be forged without knowing
+ * the secret. Packets are not encrypted. */
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
@@ -134,12 +135,12 @@ static inline size_t mcp_header_bytes(uint8_t type)
 
 enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
 
-/* The check is the SipHash-1-3 of the following bytes: the part of the header that belongs to the
- * type, the payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The
- * eighth byte is 0, because no datagram is so long.) Every eight bytes form a word in the byte
- * order of the sender, except for the last word, which is composed of values (mcp_last_word())
- * independently of the byte order. The key is not covered, because it selects the secret. In the
- * payload of a message, each complete MCP_NH_BLOCK is replaced by the two words of its NH. */
+/* The check is the SipHash-1-3 of these bytes: the part of the header that is specific to the type,
+ * the payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth
+ * byte is 0, because no datagram is so long.) Every eight bytes form a word in the byte order of
+ * the sender, except for the last word, which is composed of values, so that it does not depend on
+ * the byte order (mcp_last_word()). The key is not covered, because it selects the secret. In the
+ * payload of a message, each complete MCP_NH_BLOCK is replaced by the two words of its NH hash. */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
     return header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24 |
@@ -172,18 +173,18 @@ static inline uint64_t mcp_collective_check(const struct mcp_header *header,
 void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const void *payload,
               size_t payload_bytes);
 
-/* Parses a packet. `header` gets the header of the packet; fields that its type does not have are
- * 0. Returns false if the packet does not have the format of nicbarr, or is incomplete. Otherwise
- * every field is in its range, and the payload begins after mcp_header_bytes(). No field can be
- * trusted before mcp_genuine() has verified the check. */
+/* Parses a packet, and fills in `header`. Fields that packets of this type do not have are 0.
+ * Returns false if the packet is incomplete or not in the format of nicbarr. If this returns true,
+ * every field is in its range, and the payload begins after mcp_header_bytes(). However, no field
+ * can be trusted before mcp_genuine() has verified the check. */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 
 /* Returns whether the packet was sealed with this secret and has not been changed since. */
 bool mcp_genuine(const struct mcp_header *header, const struct mcp_secret *secret,
                  const void *payload);
 
-/* Seal and verify packets of messages, with the cached NH key of the secret. The key may be NULL
- * for payloads that are shorter than a block. */
+/* Seal a packet of a message, or verify it, with the NH key that was derived from the secret
+ * (mcp_nh_kept()). The key may be NULL if the payload is shorter than a block. */
 void mcp_seal_message(struct mcp_header *header, const struct mcp_secret *secret,
                       const struct mcp_nh_key *nh, const void *payload, size_t payload_bytes);
 bool mcp_genuine_message(const struct mcp_header *header, const struct mcp_secret *secret,

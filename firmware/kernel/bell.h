@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The doorbell is a UDP socket through which a host, or its myrd --kernel, notifies the kernel NIC.
  *
- * A doorbell packet must reach the interface of the NIC, where the program consumes it. A packet to
- * another host does not get there if the hardware address of that host cannot be resolved, for
- * example because the host is down. Therefore a doorbell that must not be lost is sent to a
- * multicast address, whose hardware address need not be resolved. The address is link-local (RFC
- * 4727, for experiments), so no router forwards the packet, and there are no listeners. If a
- * firewall on this host blocks multicasts, the doorbell is sent to a peer instead.
+ * The NIC's program consumes doorbells at the network interface, so a doorbell packet must reach
+ * this interface. It does not if it is addressed to a host whose hardware address cannot be
+ * resolved, for example because that host is down. Therefore a doorbell that must not be lost is
+ * sent to a multicast address, whose hardware address need not be resolved. The address is
+ * link-local (RFC 4727, for experiments), so no router forwards the packet, and nobody listens to
+ * it. If a firewall on this host blocks multicasts, the doorbell is sent to a peer instead.
  *
- * On the path of a barrier the destination is a peer until a doorbell is lost, because Linux looks
- * up the route of each multicast packet. A process that will sleep on the socket always uses a
- * peer: the wakeup packet has this peer as its source, so that a stateful firewall accepts it as a
- * reply.
+ * Linux looks up the route of each multicast packet, which takes time. Therefore doorbells on the
+ * path of a barrier are addressed to a peer, until one of them is lost. A process that will sleep
+ * on the socket always addresses a peer: the packet that will wake the process has this peer as its
+ * source, so a stateful firewall accepts it as a reply.
  *
  * Doorbells have no UDP checksum, because the program rewrites them into other packets, for which
- * the checksum would be wrong. For the same reason, the packets with which the program wakes
- * sleeping processes have no checksum. */
+ * the checksum would be wrong. For the same reason, the packets that wake sleeping processes have
+ * no checksum. */
 #ifndef MCP_KERNEL_BELL_H
 #define MCP_KERNEL_BELL_H
 
@@ -67,9 +67,9 @@ static inline struct mcp_address mcp_bell_address(const struct mcp_ip *own, uint
     return mcp_address_of(mcp_ip_is_4(own) ? &of_4 : &of_6, port);
 }
 
-/* Creates a doorbell for a NIC at this interface and port. The socket is bound to the address of
- * the NIC, because the program does not accept packets from other addresses of the host as
- * doorbells. Returns false, with errno, on failure. The caller closes the socket in any case. */
+/* Creates a doorbell for a NIC with this interface, address and port. The socket is bound to the
+ * NIC's address, because the program accepts doorbells from no other address of the host. Returns
+ * false, with errno, on failure. The caller closes the socket in any case. */
 static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own,
                                  uint32_t interface, uint16_t port)
 {
@@ -82,8 +82,9 @@ static inline bool mcp_bell_make(struct mcp_bell *bell, const struct mcp_ip *own
            0 == bind(bell->socket, &from.at.any, mcp_address_bytes(&from));
 }
 
-/* Sends a doorbell to `to`, or to the connected peer if `to` is NULL. (If an error of an earlier
- * packet is pending, the kernel reports it without sending; the call is then retried.) */
+/* Sends a doorbell to the address `to` or, if it is NULL, to the peer to which the socket is
+ * connected. (If an earlier packet has caused an error, the kernel reports this error instead of
+ * sending the new packet; the call is then retried.) */
 static inline bool mcp_bell_ring_to(const struct mcp_bell *bell, const void *words, size_t bytes,
                                     const struct mcp_address *to)
 {

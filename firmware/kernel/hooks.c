@@ -139,9 +139,9 @@ static struct words begin_netlink_request(uint16_t type, uint16_t flags, uint32_
 /* A function that is called for each object of a dump. */
 typedef void (*list_fn)(void *context, const struct nlmsghdr *thing);
 
-/* Sends a request and reads the reply. Returns 0, or -1 with errno. The kernel replies within the
- * call, so this does not block. Only read() and write() are used, as mcp_hooks_remove()
- * promises. */
+/* Sends a netlink request and reads the reply. Returns 0, or -1 with errno. This does not block,
+ * because the kernel replies while it executes the write(). Only read() and write() are used, as
+ * mcp_hooks_remove() promises. */
 static int perform_netlink_request(int socket, const struct words *words, list_fn list,
                                    void *context)
 {
@@ -171,9 +171,9 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 
 /* ---- clsact ---- */
 
-/* Ensures that the interface has a clsact qdisc. An "ingress" qdisc in its place would accept
- * filters for both directions, but apply all of them to incoming packets. The kernel rejects a
- * request that names another kind than the installed one. */
+/* Ensures that the interface has a clsact qdisc. If the interface has an "ingress" qdisc instead,
+ * the kernel would accept filters for both directions, but apply all of them to incoming packets.
+ * In this case the request fails, because it names another kind of qdisc than the installed one. */
 static int ensure_clsact(const struct mcp_hooks *hooks)
 {
     struct words words = begin_netlink_request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
@@ -271,10 +271,10 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
     return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
-/* The range of priorities and handles to choose from. All filters with the same priority are of one
- * kind and protocol. Filters with the lowest priority run first, and among them the newest filter.
- * If the first priority is used by another kind of filter, the next one is taken. Handles are
- * chosen by their users. */
+/* The numbers of priorities and handles to try. Filters with the lowest priority run first, and
+ * among filters of the same priority the newest. However, all filters of a priority must have the
+ * same kind and protocol, so if other filters occupy the first priority, the next one is tried. If
+ * a handle is in use, the next one is tried as well. */
 enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
 
 static int attach_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)

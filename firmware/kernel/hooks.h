@@ -10,12 +10,12 @@
  *   removes the filters. The clsact qdisc itself remains, even if it was created by this code,
  *   because other programs may use it meanwhile, and an empty qdisc costs nothing.
  *
- * In both cases the programs of the NIC run before programs that were attached earlier, and pass
- * other traffic on to them. Programs at tcx run before programs at clsact.
+ * With both mechanisms, the programs of the NIC run before programs that were attached earlier, and
+ * pass other traffic on to them. Programs at tcx run before programs at clsact.
  *
- * Invariants: links, filters and qdiscs of others are never changed or removed. A filter belongs to
- * this NIC if it has the name of the NIC. The name contains the address and port of the NIC, so it
- * is unique among the running NICs of a network namespace. */
+ * Invariants: links, filters and qdiscs that this NIC does not own are never changed or removed. A
+ * filter belongs to this NIC if it has the name of the NIC, which contains the NIC's address and
+ * port, and is thus unique among the running NICs of a network namespace. */
 #ifndef MCP_KERNEL_HOOKS_H
 #define MCP_KERNEL_HOOKS_H
 
@@ -38,10 +38,10 @@ struct mcp_hooks {
 /* The initial value: nothing is attached. */
 #define MCP_NO_HOOKS ((struct mcp_hooks){.link = {-1, -1}, .socket = -1})
 
-/* Attaches both programs (descriptors) to the interface (an index). `tcx` tells whether tcx may be
- * tried. If `pins` is not NULL, links are pinned there, and links that are already pinned get these
- * programs. Returns 0, or -1 with errno; in either case the caller must call mcp_hooks_detach().
- * EADDRINUSE means that the interface has a qdisc that excludes clsact. */
+/* Attaches both programs, given by their descriptors, to the interface with this index. tcx is used
+ * only if `tcx` is set. If `pins` is not NULL, links are pinned there, and links that are pinned
+ * already get the new programs. Returns 0, or -1 with errno; in either case the caller must call
+ * mcp_hooks_detach(). EADDRINUSE means that the interface has a qdisc that excludes clsact. */
 int mcp_hooks_attach(struct mcp_hooks *hooks, uint32_t interface, const int program[MCP_WAYS],
                      const char *name, bool tcx, const struct mcp_pins *pins);
 

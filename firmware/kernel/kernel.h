@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel as a NIC: definitions that the program in the kernel (program.bpf.c) shares with its
- * owner (owner.c), and the format of the doorbells of hosts.
+/* The NIC in the kernel: definitions that its BPF program (program.bpf.c) shares with the owner
+ * (owner.c), and the format of the doorbells that hosts send.
  *
  * The program is attached to one network interface (hooks.h). For each packet that arrives for the
- * UDP port of the NIC, it runs the collective engine and sends the replies immediately; no process
- * is woken before the release. The doorbell of a host is a UDP packet (bell.h), which the program
- * consumes at the interface. All NICs of a network use the same UDP port.
+ * NIC's UDP port, it runs the collective engine and sends the resulting messages immediately. A
+ * process is woken only by the release, at the end of a collective. A host rings the doorbell by
+ * sending a UDP packet (bell.h), which the program consumes at the interface. All NICs of a network
+ * use the same UDP port.
  *
  * On the wire the packets are the same as those of the soft NIC (wire.h). Over IPv4 their UDP
  * checksum is 0, because the packets contain another check. IPv6 requires a UDP checksum. */
@@ -21,10 +22,10 @@
 #include "firmware/policy.h"
 #include "firmware/wire.h"
 
-/* A doorbell. It has the size of a collective packet, so that the program can rewrite it into such
- * a packet in place. In a group that carries data, a doorbell that begins an epoch is followed by
- * the block of the node (0 bytes if no node has data in this epoch). In a group that broadcasts, it
- * is followed by the block of the root. */
+/* A doorbell has the size of a collective packet, so that the program can rewrite it into such a
+ * packet in place. In a group that carries data, a doorbell that begins an epoch is followed by
+ * this node's block (0 bytes if no node has data in this epoch). In a group that broadcasts, a
+ * doorbell that begins a broadcast is followed by the root's block. */
 enum { MCP_DOORBELL_MAGIC = 0x4d42, MCP_DOORBELL_VERSION = 3 };
 
 enum mcp_ring {
@@ -75,9 +76,9 @@ struct mcp_kernel_watched {
     struct mcp_backoff backoff; /* until the next notification */
 };
 
-/* A group, which is found in a map by its key. The tables are at the offsets that the engine
- * expects. All fields that are written in each epoch share one cache line, so that the cores that
- * execute the group exchange only this line. */
+/* A group, which is found in a map by its key. The engine expects the tables at these offsets. All
+ * fields that are written in each epoch are in one cache line, so that a core that begins to
+ * execute the group fetches only this line from the core that executed it before. */
 struct mcp_kernel_group {
     uint32_t uid;  /* the user who owns the group: doorbells of other users are ignored */
     uint32_t line; /* index of its release word, counted over all pages (struct mcp_kernel_line) */
@@ -113,9 +114,9 @@ struct mcp_kernel_late {
     uint64_t uid;             /* for the owner: the group's user */
 };
 
-/* The part of a group that its hosts map, which is its release. It occupies a cache line in a page.
- * All groups with releases in one page belong to the same user, whose processes may map the page
- * read-only. */
+/* The release of a group, the only part of its state that hosts map. It occupies a cache line in a
+ * page. All groups with releases in the same page belong to one user, whose processes may map the
+ * page read-only. */
 struct mcp_kernel_line {
     myr_word done;      /* the release: the last complete epoch */
     myr_word failed;    /* if not 0, no further epoch completes: a node as in struct mcp_group, or
@@ -128,9 +129,10 @@ _Static_assert(sizeof(struct mcp_kernel_line) == MYR_LINE, "a line is a line of 
 /* The value of `failed` after the owner has removed the NIC. */
 #define MCP_KERNEL_REMOVED UINT32_MAX
 
-/* The buffer of a group that carries data contains the blocks that were received in the last even
- * and odd epoch. In a group that broadcasts, both halves together form the window. Each buffer is a
- * separate map, which belongs to one user, whose processes may map it read-only. */
+/* The buffer of a group. If the group carries data, the two halves of the buffer contain the blocks
+ * of the last even and the last odd epoch. If it broadcasts, both halves together form the window.
+ * Each buffer is a separate map, which belongs to one user, whose processes may map it
+ * read-only. */
 enum { MCP_KERNEL_BUFFER = 32768 /* bytes, for an epoch */ };
 struct mcp_kernel_buffer {
     uint64_t word[2][MCP_KERNEL_BUFFER / 8];
@@ -146,9 +148,10 @@ struct mcp_kernel_seen {
     uint32_t number; /* for the owner: the group's index among the open groups */
 };
 
-/* The number of releases in a page, and the limits of pages and buffers, in total and per account.
- * The limits of pages suffice even if all open groups, or those of one account, belong to different
- * users. MCP_KERNEL_NOWHERE is the index if a group has no release or buffer. */
+/* MCP_KERNEL_LINES is the number of releases in a page. The other constants limit the numbers of
+ * pages and buffers, in total and per account. The limits of pages suffice even if all open groups,
+ * or those of one account, belong to different users. MCP_KERNEL_NOWHERE replaces an index if a
+ * group has no release or buffer. */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,
@@ -167,9 +170,8 @@ struct mcp_kernel_nic_address {
     uint32_t owner; /* user id of the owner, who may ring for all groups */
 };
 
-/* A neighbour entry contains the hardware address of a peer's host. The links of the engine are
- * indices into the table of these entries. Index 0 is unused and means that the address is not
- * known. */
+/* A neighbour entry contains the hardware address of a host. The engine's links are indices into
+ * the table of neighbours. Index 0 is unused and denotes an unknown address. */
 struct mcp_kernel_neighbour {
     struct mcp_ip ip;
     uint8_t mac[6];
@@ -195,9 +197,9 @@ struct mcp_kernel_stuck {
 };
 
 /* The interval of scans for stuck groups (nanoseconds). A scan visits all groups, so its time
- * cannot be charged to any user. A scan that took `took_ns` is followed by a pause of 100 times its
- * duration, so that scans take less than 1 % of a core. The pause is limited to 1 s, because a scan
- * that took more than 10 ms must have been delayed by the system. */
+ * cannot be charged to a single user. To use less than 1 % of a core, the program pauses after each
+ * scan for 100 times the duration of the scan. The pause is limited to 1 s, because a scan of more
+ * than 10 ms must have been delayed by the system. */
 #define MCP_KERNEL_SCAN_NS UINT64_C(10000000)
 #define MCP_KERNEL_REST_NS UINT64_C(1000000000)
 
@@ -219,8 +221,8 @@ enum { MCP_KERNEL_GROUPS = 1024, MCP_KERNEL_LATE = 16384, MCP_KERNEL_NEIGHBOURS 
 /* State that the owner keeps in maps of the program for its successor (owner.h), and that the
  * program itself does not read. */
 
-/* The version of the contents of the maps. It must be incremented with each change that does not
- * change the size of a map. (Changes of the size are detected.) */
+/* The version of the contents of the maps. It must be incremented when the meaning of the contents
+ * changes, unless the size of a map changes as well, which is detected anyway. */
 enum { MCP_KERNEL_FORMAT = 1 };
 
 /* The state of the NIC. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The owner of the kernel NIC loads its program, attaches it to an interface, and opens and closes
- * groups. myrd and the tests use these functions. They need CAP_BPF and CAP_NET_ADMIN, or root.
+/* The owner of the kernel NIC is a process that loads its program, attaches it to an interface, and
+ * opens and closes groups. myrd and the tests are owners. The functions need CAP_BPF and
+ * CAP_NET_ADMIN, or root.
  *
- * Closing the NIC removes the program. If the owner dies, a pinned program stays attached; hooks.h
- * describes how a program that is not pinned is removed. Other programs at the interface are not
- * affected. The functions are not thread-safe.
+ * Closing the NIC removes the program. If the owner dies, a pinned program stays attached, and
+ * other programs are removed as described in hooks.h. Programs that others have attached to the
+ * interface are not affected. The functions are not thread-safe.
  *
  * Functions that can fail return 0 on success, or -1 with a message in `why` that says how to fix
  * the problem. */
@@ -23,19 +24,19 @@ struct mcp_kernel; /* one NIC */
 
 enum { MCP_KERNEL_WHY = 240 };
 
-/* Loads the program of the NIC for the interface with this address and UDP port (network byte
- * order), which takes 0.3 s. Fails if the kernel of this machine or the permissions of this process
- * do not allow the NIC. mcp_kernel_close() releases the NIC. */
+/* Loads the NIC's program for the interface that has the address `ip`, which takes 0.3 s. `port` is
+ * the UDP port of the NIC (network byte order). Fails if the kernel does not support the NIC, or
+ * this process lacks permissions. mcp_kernel_close() releases the NIC. */
 int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                     char why[MCP_KERNEL_WHY]);
 
 /* Loads the program of the NIC in such a way that the NIC outlives this process: its maps and links
  * are pinned (pins.h).
  *
- * If a dead owner has left a NIC at this address and port, this function takes it over with all its
- * groups, which continue meanwhile. If this is impossible, the NIC is replaced, and its groups
- * fail. If nothing can be pinned, this function does the same as mcp_kernel_load(). In the last two
- * cases `warning` gets a message with the reason; otherwise it is "". */
+ * If an owner has died and left a NIC at this address and port, this function takes over the NIC
+ * with all its groups, which continue meanwhile. If it cannot be taken over, it is replaced, and
+ * its groups fail. If nothing can be pinned, this function does the same as mcp_kernel_load(). In
+ * the last two cases `warning` is set to a message with the reason, otherwise to "". */
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                          char warning[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 
@@ -48,19 +49,20 @@ void mcp_kernel_count_by(struct mcp_kernel *kernel, uint32_t (*account)(uint32_t
 bool mcp_kernel_taken(const struct mcp_kernel *kernel);
 struct mcp_pins *mcp_kernel_pins(struct mcp_kernel *kernel);
 
-/* Keeps the key of the NIC for later owners. The first owner of a NIC stores the key by this
- * function; for later owners, the function replaces *key by the stored key. */
+/* Makes all owners of a NIC use the same key. If this is the NIC's first owner, stores *key for
+ * later owners; otherwise sets *key to the stored key. */
 void mcp_kernel_keep_key(struct mcp_kernel *kernel, uint64_t *key);
 
-/* Attaches the NIC to the interface, so that it handles packets from now on. The caller has bound a
- * socket to its port, so that no other process can use it. */
+/* Attaches the NIC to the interface, so that it handles packets from now on. Before this call, the
+ * caller must bind a socket to the NIC's port, so that no other process can use the port. */
 int mcp_kernel_attach(struct mcp_kernel *kernel, char why[MCP_KERNEL_WHY]);
 
 /* Returns the NIC's hooks. */
 struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel);
 
-/* mcp_kernel_close() removes the NIC, unless it was taken over and this owner has not attached it.
- * mcp_kernel_leave() leaves a pinned NIC to the next owner, as if this process had been killed. */
+/* mcp_kernel_close() removes the NIC, unless it was taken over and this owner has not attached it
+ * yet. mcp_kernel_leave() leaves a pinned NIC to the next owner, as if this process had been
+ * killed. */
 void mcp_kernel_close(struct mcp_kernel *kernel);
 void mcp_kernel_leave(struct mcp_kernel *kernel);
 
@@ -84,15 +86,16 @@ struct mcp_kernel_plan {
  * the limit is reached. */
 uint32_t mcp_kernel_next_number(const struct mcp_kernel *kernel);
 
-/* Opens a group, whose first epoch is 1. The NIC owns the descriptors in `seen`. Each peer needs a
- * neighbour entry (mcp_kernel_meet()); nothing is sent to a peer without one. */
+/* Opens a group, whose first epoch is 1. The descriptors in `seen` remain owned by the NIC. Each
+ * peer needs a neighbour entry (mcp_kernel_meet()), because nothing is sent to a peer without
+ * one. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY]);
 
-/* mcp_kernel_group_close() closes a group. Its last epoch is kept until it is forgotten, so that a
- * peer that misses a message of this epoch learns that the epoch is complete or, with `fails`, that
- * the group has failed because a process of this node has died. Returns false, and leaves the group
- * open, if there is no memory to keep the epoch; the caller then tries again later.
+/* mcp_kernel_group_close() closes a group, but keeps its last epoch. A peer that misses a message
+ * of this epoch thus still learns that the epoch is complete or, if `fails` is set, that the group
+ * has failed because a process of this node has died. If there is no memory for keeping the epoch,
+ * returns false and leaves the group open; the caller tries again later.
  *
  * mcp_kernel_group_forget() deletes the kept epoch. The caller decides when; at most
  * MCP_KERNEL_LATE can be kept. */
@@ -100,9 +103,9 @@ bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 void mcp_kernel_group_forget(struct mcp_kernel *kernel, uint64_t key);
 
 /* Begins to close a group that its hosts have left. If a peer may still miss data of the last
- * epoch, or a broadcast, this begins a closing epoch without data, like
- * mcp_collective_begin_closing(), stores its number in *epoch, and returns true; the caller closes
- * the group when this epoch is complete. Returns false if the group can be closed immediately. */
+ * epoch, or a broadcast, begins a closing epoch (mcp_collective_begin_closing()), stores its number
+ * in *epoch, and returns true; the caller closes the group when this epoch is complete. Returns
+ * false if the group can be closed immediately. */
 bool mcp_kernel_group_begin_closing(struct mcp_kernel *kernel, uint64_t key, uint32_t *epoch);
 
 /* ---- state of the previous owner ---- */
@@ -122,8 +125,8 @@ struct mcp_kernel_recalled {
 };
 bool mcp_kernel_recall(struct mcp_kernel *kernel, uint64_t key, struct mcp_kernel_recalled *group);
 
-/* Store and load the processes that have groups open, at indices from 0 to MCP_KERNEL_HOLDERS - 1.
- * The NIC itself does not use them, but keeps them for the next owner. */
+/* Store and load one record of a process that has groups open; `index` is below MCP_KERNEL_HOLDERS.
+ * The records are kept for the next owner; the NIC itself does not use them. */
 void mcp_kernel_record_holder(struct mcp_kernel *kernel, uint32_t index,
                               const struct mcp_kernel_holder *holder);
 void mcp_kernel_recall_holder(struct mcp_kernel *kernel, uint32_t index,
@@ -149,8 +152,8 @@ void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key);
  * process of this node has died, or with MCP_RING_CLOSING. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
-/* Returns a descriptor that is readable when groups are stuck, or -1 if this kernel cannot detect
- * stuck groups. In the latter case the caller must poll (mcp_kernel_group_waits()). */
+/* Returns a descriptor that becomes readable when groups are stuck. Returns -1 if this kernel
+ * cannot detect stuck groups; the caller must then poll each group by mcp_kernel_group_waits(). */
 int mcp_kernel_watch(const struct mcp_kernel *kernel);
 
 /* Calls `notify` for each stuck group. Notifications repeat, at growing intervals, as long as a
@@ -158,10 +161,10 @@ int mcp_kernel_watch(const struct mcp_kernel *kernel);
 typedef void (*mcp_kernel_stuck_fn)(void *context, const struct mcp_kernel_stuck *stuck);
 void mcp_kernel_consume(struct mcp_kernel *kernel, mcp_kernel_stuck_fn notify, void *context);
 
-/* Resolves the hardware address of a host in the network of the interface. The neighbour entry is
- * kept as long as a group needs it; after that it may be evicted. If the system does not know the
- * address yet, this call starts a query (ARP, or neighbour discovery) and fails; the caller then
- * tries again later. */
+/* Resolves the hardware address of a host in the interface's network, and stores it in a neighbour
+ * entry. The entry is kept as long as a group needs it; afterwards it may be evicted. If the system
+ * does not know the address yet, this call starts a query (ARP, or neighbour discovery) and fails;
+ * the caller then tries again later. */
 int mcp_kernel_meet(struct mcp_kernel *kernel, const struct mcp_ip *ip, char why[MCP_KERNEL_WHY]);
 
 /* Gets the NIC's counters, summed over all CPUs; all are 0 on failure. */

@@ -79,8 +79,9 @@ static int run_owner_program(const struct bpf_program *program, uint32_t index)
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
-/* Clears the state of the previous group: its last epoch in the release, and the data in the
- * buffer, which must not be mistaken for broadcasts of the new group. */
+/* Clears what the previous group has left: its last epoch in the release and, for a group that
+ * broadcasts, the contents of the buffer, which would be mistaken for broadcasts of the new
+ * group. */
 static int clear_pages(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                        uint32_t line, uint32_t buffer)
 {
@@ -147,9 +148,10 @@ bool mcp_kernel_lookup(struct mcp_kernel *kernel, uint64_t key, struct mcp_kerne
                                      sizeof(*group), BPF_F_LOCK);
 }
 
-/* Removes the key from a group that is being closed, and frees its release and buffer. A program on
- * another CPU may still have a pointer to the group, although the memory of the group may be reused
- * meanwhile. Therefore it checks the key while it holds the lock of the group (program/hold.h). */
+/* Removes the key from a group that is being closed, and then frees its release and buffer. A
+ * program on another CPU may still have a pointer to the group, whose memory may be reused
+ * meanwhile. The program detects this by checking the key while it holds the group's lock
+ * (program/hold.h). */
 static bool invalidate_group(const struct mcp_kernel *kernel, struct mcp_kernel_group *group)
 {
     const uint64_t key = group->group.key;
@@ -164,11 +166,11 @@ static bool invalidate_group(const struct mcp_kernel *kernel, struct mcp_kernel_
     return true;
 }
 
-/* The final state of the group is recorded first; until the group is deleted, the program still
- * answers requests from the group itself. If this process is killed between these steps, its
- * successor finds either a complete group, or a group without a release, which it only has to
- * delete. The counts of groups and of their peers are decremented last, when no program can find
- * the group any more. */
+/* First, the final state of the group is recorded for late requests; until the group is deleted,
+ * the program still answers requests from the group itself. If this process is killed before the
+ * deletion, its successor finds either a complete group, or a group without a release, which it
+ * only has to delete. The counts of groups and of their peers are decremented last, when no program
+ * can find the group any more. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)
 {
     struct mcp_kernel_group group;

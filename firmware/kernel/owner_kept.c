@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State that outlives the owner of a kernel NIC, and its takeover by the next owner; see owner.h.
  *
- * Maps and links are pinned. An owner that takes over a NIC loads its own program with these maps,
- * and replaces the program in the links. The two owners may be different builds, provided that
- * their maps have the same format; this is ensured by MCP_KERNEL_FORMAT, and by libbpf, which
- * compares sizes. The rest of the state of an owner is reconstructed from the maps; owners do not
- * communicate. */
+ * The NIC's maps and links are pinned. An owner that takes over the NIC loads its own program with
+ * these maps, and replaces the previous program in the links. The two owners may be different
+ * builds, provided that the formats of their maps are equal, which is verified by MCP_KERNEL_FORMAT
+ * and by libbpf, which compares sizes. The new owner reconstructs all other state from the maps; it
+ * does not communicate with the previous one. */
 #include "firmware/kernel/owner_inside.h"
 
 #include <bpf/bpf.h>

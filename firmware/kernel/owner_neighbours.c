@@ -20,8 +20,9 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
     return n;
 }
 
-/* Returns an entry that can be used: a new entry, or the entry of the unreferenced host that was
- * resolved least recently; 0 if there is none. */
+/* Returns the index of an entry for another host: an unused entry or, if there is none, the entry
+ * of a host that no group needs, the one that was resolved least recently. Returns 0 if all entries
+ * are needed. */
 static uint32_t find_free_entry(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {

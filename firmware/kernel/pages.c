@@ -10,10 +10,10 @@
 
 #include "firmware/kernel/kernel.h"
 
-/* The number of pages that are created together. An update of the map of maps returns only after an
- * RCU grace period, about 10 ms. Therefore many pages are inserted by one call, and at most 16
- * calls are made. Kernels before 5.19 insert only one page per call, so fewer pages are created
- * together on these kernels. */
+/* The number of pages that are created together. Inserting a page into the map of maps takes about
+ * 10 ms, because the system call waits for an RCU grace period. Since Linux 5.19 one system call
+ * inserts many pages. On older kernels each page needs its own call, so only 16 pages are created
+ * together. */
 enum { MADE_AT_ONCE = 64, MADE_ONE_BY_ONE = 16 };
 
 struct page {

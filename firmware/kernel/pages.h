@@ -4,11 +4,11 @@
  * carries data or broadcasts also has a buffer, which is a page with a single slot. Used by
  * owner.c.
  *
- * A page is an array map in a map of maps. Hosts may map it into their memory. The owner cannot
- * find out whether a host still does so, because a host may keep the mapping after its group is
- * closed, or may pass the descriptor on. A map that is mapped into memory is never freed, and its
- * memory is charged to the owner. Pages are therefore never freed but reused, and their number is
- * limited.
+ * A page is an array map in a map of maps. Hosts may map a page into their memory. The owner cannot
+ * find out whether they still do so, because a host may keep the mapping after its group is closed,
+ * or may pass the descriptor on. As long as a host maps a page, the kernel does not free its
+ * memory, which is charged to the owner. Therefore pages are never freed but reused, and their
+ * number is limited.
  *
  * Invariants:
  * - A slot belongs to one group at a time, and all groups of a page belong to one user.
@@ -54,10 +54,10 @@ struct mcp_pages_kept {
 /* Returns the account of a user. All users with the same account share the quota of one user. */
 typedef uint32_t (*mcp_account_fn)(uint32_t uid);
 
-/* Creates the pages for this map of maps. The map must outlive the result, and so must `kept`,
- * which is NULL if the pages end with this process. Pages that are already pinned are taken over.
- * `batch` permits the insertion of many pages into the map by one call, if the kernel supports it.
- * Returns NULL, with errno, on failure. */
+/* Creates the allocator for the pages in the map of maps `map`. Both the map and `kept` must
+ * outlive the allocator. Pages that are pinned already are taken over; `kept` is NULL if the pages
+ * end with this process. If `batch` is set and the kernel supports it, many pages are inserted into
+ * the map by one system call. Returns NULL, with errno, on failure. */
 struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
                                  const struct mcp_pages_kept *kept);
 void mcp_pages_free(struct mcp_pages *pages);
@@ -65,10 +65,10 @@ void mcp_pages_free(struct mcp_pages *pages);
 /* Sets the function that maps users to accounts. Before this call each user is an account. */
 void mcp_pages_count_by(struct mcp_pages *pages, mcp_account_fn account);
 
-/* Allocates a slot for a group of this user, without clearing its previous content, and stores the
- * index of the slot, counted through all pages, in `slot`. Returns the descriptor of the slot's
- * page, which `pages` still owns, or -1 with errno. A call that has to create pages takes about 10
- * ms, or 160 ms if the kernel inserts only one page per system call. */
+/* Allocates a slot for a group of this user, without clearing its previous contents. `slot` is set
+ * to its index, counted over all pages. Returns the descriptor of the slot's page, which remains
+ * owned by `pages`, or -1 with errno. A call that has to create pages takes about 10 ms, or 160 ms
+ * if the kernel inserts only one page per system call. */
 int mcp_pages_allocate(struct mcp_pages *pages, uint32_t uid, uint32_t *slot);
 
 /* Reserves this slot for a group that is open already. Returns the page's descriptor, like

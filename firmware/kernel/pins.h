@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pins of a kernel NIC are names of its maps and links in a BPF file system, which keep them
- * alive when their owner dies. The next owner opens them by these names and takes over the NIC
+/* Pins are names in a BPF file system. Those of a kernel NIC refer to its maps and links, and keep
+ * them alive when their owner dies. The next owner opens them by these names and takes over the NIC
  * (owner.c).
  *
- * Each NIC has a separate directory, /sys/fs/bpf/nicbarr/NETWORK-NAME. NETWORK is the cookie of its
- * network namespace, which the kernel never reuses. It is necessary because many network namespaces
- * may share one file system.
+ * Each NIC has a separate directory, /sys/fs/bpf/nicbarr/NETWORK-NAME. Since several network
+ * namespaces may share one file system, the name of the directory begins with the cookie of the
+ * network namespace (NETWORK), which the kernel never reuses.
  *
- * Invariants: a directory that another user can write to is refused, because this user could plant
- * maps there. Only one process at a time uses the pins of a NIC (flock()).
+ * Invariants: only one process at a time uses the pins of a NIC (flock()). A directory to which
+ * another user can write is refused, because that user could replace the maps.
  *
  * This unit does not use libbpf, because hooks.c also needs the pins, and is tested without
  * libbpf. */
@@ -27,8 +27,9 @@ struct mcp_pins {
 
 #define MCP_NO_PINS ((struct mcp_pins){.dir = -1, .parent = -1})
 
-/* Opens or creates the directory of the NIC with this name. If there is no BPF file system, it is
- * mounted at its usual place. Returns false with a message in `why` if nothing can be pinned. */
+/* Opens or creates the directory for the pins of the NIC with this name. If no BPF file system is
+ * mounted, mounts it at its usual place. If nothing can be pinned, returns false, with a message in
+ * `why`. */
 bool mcp_pins_open(struct mcp_pins *pins, const char *name, char why[MCP_PINS_WHY]);
 static inline bool mcp_pins_there(const struct mcp_pins *pins)
 {

@@ -2,10 +2,10 @@
 /* The BPF program of the kernel NIC, which performs barriers in the receive path of the kernel; see
  * kernel.h.
  *
- * It runs the collective engine (engine.c, shared with the soft NIC) between two hooks of the
- * network interface and a few maps. All CPUs may run the program concurrently, so a spin lock
- * protects the state of each group. Only the engine runs while the lock is held, because packets
- * cannot be sent then. Between the lookup of a group and taking its lock, the group may be closed
+ * The program runs the collective engine (engine.c, shared with the soft NIC), and connects it with
+ * two hooks of the network interface and a few maps. All CPUs may run the program concurrently, so
+ * a spin lock protects the state of each group. Packets cannot be sent while the lock is held, so
+ * only the engine runs then. Between the lookup of a group and locking it, the group may be closed
  * and its memory reused (hold.h).
  *
  * Invariants:
@@ -41,9 +41,9 @@
 
 /* ---- releases ---- */
 
-/* Clears the release whose index is passed in the mark. The owner runs this program before it
- * assigns the release to another group. It cannot clear the release itself, because no process, not
- * even the owner, can write to a page. */
+/* Clears a release, whose index is passed in the packet's mark. The owner runs this program before
+ * it assigns the release to another group. No process can do this itself, because pages are not
+ * writable for processes. */
 SEC("tc")
 int mcp_clear(struct __sk_buff *order)
 {
@@ -56,9 +56,9 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* Publishes, in the release whose index is passed in the mark, that the NIC is about to be removed.
- * The owner runs this program for each group. It cannot use a doorbell for this purpose, because
- * the interface may no longer exist. */
+/* Publishes to the hosts of a group that the NIC is about to be removed. The index of the group's
+ * release is passed in the packet's mark. The owner runs this program for each group. A doorbell
+ * would not do, because the interface may no longer exist. */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {
@@ -87,8 +87,8 @@ int mcp_clear_buffer(struct __sk_buff *order)
 
 /* ---- ingress ---- */
 
-/* Returns whether the packet was sealed with this secret. If so, its payload is in the payload
- * buffer of this CPU. `sum` is the checksum of the frame (sum_of()). */
+/* Returns whether the packet was sealed with this secret, and copies its payload to this CPU's
+ * payload buffer. `sum` is the checksum of the frame (sum_of()). */
 static __always_inline bool is_genuine(struct __sk_buff *packet, uint64_t sum,
                                        const struct mcp_header *header,
                                        const struct mcp_secret *secret)
@@ -255,9 +255,9 @@ static __always_inline int answer_request(struct __sk_buff *packet, struct mcp_k
     return (int)bpf_redirect(nic.interface, 0);
 }
 
-/* The program at ingress. Packets that do not belong to a group of the NIC are passed up the stack.
- * If they are addressed to the NIC, they are delivered to the socket that reserves the port of the
- * NIC. (All NICs of a network use the same port, which only the daemon of root can bind.) */
+/* The program at ingress. Packets that do not belong to a group of the NIC continue up the network
+ * stack. If such a packet is addressed to the NIC, it is delivered to the socket that reserves the
+ * NIC's port. (All NICs of a network use the same port, which only root's daemon can bind.) */
 SEC("tc")
 int mcp_receive(struct __sk_buff *packet)
 {
@@ -311,8 +311,9 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- egress ---- */
 
-/* Begins an epoch of the locked group. Epochs take CPU time of the system, so each epoch requires a
- * doorbell, whose time is charged to the host. */
+/* Begins an epoch of the locked group, but only one for each doorbell. The CPU time of an epoch is
+ * charged to the system, and that of a doorbell to the host. Therefore the host has to pay for each
+ * of its epochs with a doorbell. */
 static __always_inline void begin_epoch(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;

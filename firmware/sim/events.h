@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of future events of the simulation, ordered by time. Events at the same time happen in
- * the order in which they were inserted, so that a run depends only on its parameters and seed. */
+/* The queue of future events in the simulation, ordered by time. Events at the same time are
+ * executed in the order of their insertion, so that a run depends only on its parameters and
+ * seed. */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulated cluster, to measure the control program (MCP) on NICs that are not available. It
- * consists of nodes, links and cut-through switches. Each node has a host CPU, a bus with a DMA
- * engine, and a NIC with a slow processor that runs the MCP.
+/* Simulates a cluster, to measure the control program (MCP) on NICs that are not available. The
+ * cluster consists of nodes, links and cut-through switches. Each node has a host CPU, a bus with a
+ * DMA engine, and a NIC with a slow processor that runs the MCP.
  *
  * The MCP is the same object code that the soft NIC runs. The simulator observes it from outside
- * and charges time for each operation: for calls of the MCP (a packet, a token, a start), for its
- * calls of the board (send, wake), and for the events that it posts. Each charge advances the clock
- * of the node, so a second packet leaves later than the first.
+ * and charges time for each call of the MCP (for a packet, a token or a start), for each call that
+ * the MCP makes to its board (send, wake), and for each event that it posts. Each charge advances
+ * the clock of the node, so a second packet leaves later than the first.
  *
  * The time of one message from host to host has these components (Buntinas et al., "Fast NIC-based
  * barrier over Myrinet/GM", section 2.2, figure 2), where `loop` and `turn` stand for the
@@ -17,12 +17,12 @@
  *     HRecv    host_call_us
  *
  * If the host itself copies a short payload into the NIC, Xmit needs no DMA for it. The window of a
- * group that broadcasts is in the memory of the NICs: a block is copied once from the host of the
- * root to its NIC, is forwarded from NIC to NIC, and each NIC copies it to its host.
+ * group that broadcasts is in the memory of the NICs. A block is therefore copied once from the
+ * root's host to its NIC, forwarded from NIC to NIC, and copied by each NIC to its host.
  *
- * A NIC may run a program above its ports (struct sim_above). The host then calls this program
- * instead of using the ports. The messages of the program are in the memory of the NIC, except for
- * the bytes that the host provides.
+ * A NIC may also run a program that uses its ports on behalf of the host (struct sim_above). The
+ * host then calls this program instead of using the ports. The messages that the program sends and
+ * receives are in the memory of the NIC, except for the bytes that the host provides.
  *
  * Each processor, bus and end of a link performs its operations one at a time, in the order of
  * their arrival.
@@ -138,8 +138,8 @@ struct sim_machine {
     size_t memory_bytes;
 };
 
-/* Creates a cluster of `shape`: the number of nodes, the numbers of ports and connections of each
- * NIC, and the memory of each node for sim_memory(). Returns false if out of memory. */
+/* Creates a cluster. `shape` contains the number of nodes, the numbers of ports and connections of
+ * each NIC, and the memory of each node for sim_memory(). Returns false if memory is exhausted. */
 struct sim_shape {
     uint32_t nodes, ports, connections;
     size_t memory_bytes; /* of a node */
@@ -155,9 +155,9 @@ void *sim_memory(struct sim_node *node, size_t bytes);
 mcp_link sim_link(uint32_t node);
 uint64_t sim_key(uint32_t node);
 
-/* Returns the time (picoseconds) that the first bytes of a packet take between two nodes, through
- * links and switches. Up to switch_ports nodes are connected by one switch, and more nodes by a fat
- * tree of switches. */
+/* Returns the time (picoseconds) from sending the first bytes of a packet to their arrival at
+ * another node, through links and switches. Up to switch_ports nodes are connected by one switch,
+ * and more nodes by a fat tree of switches. */
 uint64_t sim_network_ps(const struct sim_machine *machine, uint32_t from, uint32_t to);
 
 /* Runs until no events are left, or until `stopped`. */
@@ -180,15 +180,15 @@ static inline double sim_host_now_us(const struct sim_node *node)
  * makes it. */
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
-/* Ring the NIC's doorbell: sim_host_start() when the host has arrived in `epoch` of a group,
- * sim_host_sends() for a new send token of port 0, sim_host_provides() when port 0 has receive
- * tokens again, sim_host_bcast() to begin broadcast `number` of the group `broadcasts` with `bytes`
- * bytes at `block`, and sim_host_calls() to call the program above port 0.
+/* Ring the NIC's doorbell. sim_host_start(): the host has arrived in `epoch` of a group.
+ * sim_host_sends(): port 0 has a new send token. sim_host_provides(): port 0 has receive tokens
+ * again. sim_host_bcast(): broadcast `number` of the group `broadcasts` begins, with `bytes` bytes
+ * at `block`. sim_host_calls(): the program above port 0 is called.
  *
- * An action of a host advances its clock immediately, so a host may be ahead of the clocks of other
- * nodes. Therefore the caller completes a send token except for its `sequence`, which is written
- * when the NIC reaches this token. Otherwise the NIC might find the token too early, while it reads
- * the previous one. */
+ * The clock of a host advances with each of its actions, so it may be ahead of the clocks of other
+ * nodes. The NIC might therefore find a send token too early, when it reads the previous one. To
+ * prevent this, the caller fills in all of a send token except its `sequence`, which is written at
+ * the time at which the NIC reaches this token. */
 void sim_host_start(struct sim_node *node, struct mcp_group *group, uint32_t epoch);
 void sim_host_sends(struct sim_node *node, struct mcp_send_token *token, uint32_t sequence);
 void sim_host_provides(struct sim_node *node);

@@ -2,8 +2,9 @@
 /* Addresses of soft NICs, and the addresses of this machine on the networks that NICs may use.
  *
  * There are two representations. Hosts exchange a network layer address (struct mcp_ip) and a port.
- * Sources and destinations of packets are socket addresses (struct mcp_address), so that the path
- * of a barrier needs no conversion. All functions except those that query this machine are pure. */
+ * In packets, sources and destinations are socket addresses (struct mcp_address), so that no
+ * conversion is needed on the path of a barrier. All functions except those that query this machine
+ * are pure. */
 #ifndef MCP_SOFT_ADDRESSES_H
 #define MCP_SOFT_ADDRESSES_H
 
@@ -55,8 +56,8 @@ static inline bool mcp_same_ip(const struct mcp_ip *a, const struct mcp_ip *b)
     return 0 == memcmp(a, b, sizeof(*a));
 }
 
-/* Returns whether both addresses are in the same network, given by the first `prefix` bits of 128.
- * An IPv4 address and an IPv6 address are never in the same network. */
+/* Returns whether both addresses are in the same network, that is, whether their first `prefix`
+ * bits (of 128) are equal. An IPv4 address and an IPv6 address are never in the same network. */
 bool mcp_same_network(const struct mcp_ip *a, const struct mcp_ip *b, uint8_t prefix);
 
 /* Formats the address in the usual notation, 10.0.0.1 or fd00::1; returns text. */
@@ -148,13 +149,12 @@ struct mcp_local_address {
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
                              uint32_t most);
 
-/* Returns the index of the interface that has this address, or 0 if none has it. Its name is
- * written to name[IF_NAMESIZE], unless that is NULL. */
+/* Returns the index of the interface that has this address, or 0 if there is none. Unless `name` is
+ * NULL, the name of the interface is written to name[IF_NAMESIZE]. */
 uint32_t mcp_interface_of(const struct mcp_ip *ip, char *name);
 
-/* Returns whether the list is invalid. If so, the reason is written to why[bytes]. A list is
- * invalid if it is empty, or contains a word that is neither an interface nor an address nor a
- * network. */
+/* Returns whether the list is invalid, and writes the reason to why[bytes]. A list is invalid if it
+ * is empty, or contains a word that is not an interface, an address or a network. */
 bool mcp_networks_wrong(const char *networks, char *why, size_t bytes);
 
 #endif

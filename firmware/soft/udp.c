@@ -2,8 +2,8 @@
 /*
  * UDP sockets of the soft NIC; see udp.h.
  *
- * Packets of equal size to one destination are sent as a chain (UDP_SEGMENT), and are received as a
- * chain if the caller enables this (UDP_GRO). Therefore a long message traverses the network stack
+ * Packets of equal size to one destination are sent as a chain (UDP_SEGMENT). If the caller enables
+ * it, they are also received as a chain (UDP_GRO). A long message thus traverses the network stack
  * once per chain instead of once per packet. */
 #include "firmware/soft/udp.h"
 
@@ -235,9 +235,9 @@ static uint32_t send_single_packet(const struct mcp_udp *udp, const struct mcp_u
     return sent < 0;
 }
 
-/* Returns whether the error may be caused by the chain and not by its destination. A kernel or an
+/* Returns whether an error may be caused by the chain rather than its destination. A kernel or an
  * interface without segmentation offload reports various errors (udp_send_skb(), udp_cmsg_send()),
- * and some of them may also mean that there is no route. */
+ * some of which may also mean that there is no route. */
 static bool may_mean_chains(int error)
 {
     return EIO == error || EINVAL == error || EMSGSIZE == error || EOPNOTSUPP == error ||
@@ -340,9 +340,9 @@ static long receive_datagram(struct mcp_udp *udp, struct mcp_address *from, size
     return taken;
 }
 
-/* Packets of collectives arrive one at a time, so they are received by the cheapest call. For one
- * datagram, recvfrom() takes 0.35 us, recvmsg() 0.43 us and recvmmsg() 0.63 us; if there is no
- * datagram, they take 0.16, 0.2 and 0.25 us. */
+/* Packets of collectives arrive one at a time, so the cheapest call is used. For one datagram,
+ * recvfrom() takes 0.35 us, recvmsg() 0.43 us and recvmmsg() 0.63 us. If no datagram has arrived,
+ * they take 0.16, 0.2 and 0.25 us. */
 long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context)
 {
     struct mcp_address from = {.at.ip6 = {.sin6_family = AF_UNSPEC}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wire of the soft NIC: UDP over IPv4 or IPv6.
  *
- * All processes of a NIC share one socket. Its family is AF_INET, unless the NIC has an IPv6
- * address. Outgoing packets are collected in an outbox and passed to the kernel in as few calls as
- * possible. Incoming packets are received in batches.
+ * All processes that run a NIC share its socket. The socket's family is AF_INET, unless the NIC has
+ * an IPv6 address. Outgoing packets are collected in an outbox and passed to the kernel in as few
+ * calls as possible. Incoming packets are received in batches.
  *
  * Only complete datagrams arrive here: the kernel has reassembled fragments, and has dropped
  * packets with a wrong length or checksum (in Linux, ip_rcv(), udp_rcv(), ipv6_rcv() and
@@ -43,8 +43,9 @@ struct mcp_udp {
     struct mcp_udp_batch *batch; /* for flushing; too large for the stacks of small threads */
 };
 
-/* Creates a socket bound to `port` (host byte order; 0 for any). If there is only one address, the
- * socket is bound to it, otherwise to the wildcard address. Returns -1 with errno on failure. */
+/* Creates a socket bound to `port` (host byte order; 0 for any). If the NIC has only one address,
+ * the socket is bound to this address, otherwise to the wildcard address. Returns -1, with errno,
+ * on failure. */
 int mcp_udp_socket(const struct mcp_local_address *addresses, uint32_t count, uint16_t port);
 
 /* Returns the port to which a socket is bound (network byte order), or 0 if it is not a UDP
@@ -54,9 +55,9 @@ uint16_t mcp_udp_port(int socket);
 /* Enables the reception of chains (UDP_GRO), for messages. */
 void mcp_udp_want_chains(int socket);
 
-/* Returns the size (bytes) of the largest packet that reaches this address unfragmented, as far as
- * this machine knows, or 0 if there is no route. For IPv6, the result is reduced by the difference
- * between the header sizes of IPv6 and IPv4. */
+/* Returns the size (bytes) of the largest packet that reaches this address without fragmentation,
+ * as far as this machine knows, or 0 if there is no route. For IPv6, the result is reduced by the
+ * amount by which the IPv6 header is longer than that of IPv4. */
 uint32_t mcp_udp_mtu(const struct mcp_ip *to);
 
 /* Opens the wire on a socket from mcp_udp_socket(). mcp_udp_close() closes the socket, too. Returns
@@ -83,10 +84,10 @@ uint32_t mcp_udp_flush(struct mcp_udp *udp);
 
 enum { MCP_UDP_NOTHING = -1 };
 
-/* Receives a datagram or, with `chains`, a chain of datagrams without blocking, and calls `each`
- * for each packet. Returns the total number of bytes, or MCP_UDP_NOTHING if nothing has arrived. An
- * empty datagram, which any host can send, is a packet of 0 bytes. (A chain received without
- * `chains` is treated as a single damaged packet.) */
+/* Receives a datagram or, if `chains` is set, a chain of datagrams, without blocking, and calls
+ * `each` for each packet. Returns the total number of bytes, or MCP_UDP_NOTHING if nothing has
+ * arrived. An empty datagram, which any host can send, is a packet of 0 bytes. (If a chain arrives
+ * while `chains` is not set, it is treated as a single damaged packet.) */
 typedef void (*mcp_udp_fn)(void *context, const struct mcp_address *from, const void *packet,
                            size_t bytes);
 long mcp_udp_take(struct mcp_udp *udp, bool chains, mcp_udp_fn each, void *context);

@@ -37,9 +37,10 @@ static __always_inline void fill_in_child(struct forwarding *forwarding)
                       forwarding->number, forwarding->bytes, &forwarding->run.message);
 }
 
-/* If the message at `index` goes to a child, sends the pending message and makes this one pending.
- * The last message thus remains pending, so that the packet itself can be rewritten into it, which
- * saves a clone. */
+/* Called for each message of the schedule; `index` is its index. If it goes to a child in the tree,
+ * it becomes the pending message, and the message that was pending is sent as a clone of the
+ * packet. The last message remains pending, so that the packet itself can be rewritten into it,
+ * which saves a clone. */
 static __always_inline long forward_block(uint32_t index, void *context)
 {
     struct forwarding *forwarding = context;
@@ -54,8 +55,9 @@ static __always_inline long forward_block(uint32_t index, void *context)
 }
 WALKED(forward_block)
 
-/* Stores the block in its slot. A host that sees the number reads the block, so the number is
- * written last, by an atomic exchange, which acts as a full memory barrier. */
+/* Stores the block in its slot. A host reads the block as soon as it sees the broadcast's number in
+ * the slot. Therefore the number is written after the block, by an atomic exchange, which acts as a
+ * full memory barrier. */
 static __always_inline enum mcp_recorded store_block(struct forwarding *forwarding)
 {
     struct mcp_kernel_group *group = forwarding->run.group;

@@ -21,8 +21,8 @@ static __always_inline uint64_t *word_at(struct mcp_kernel_buffer *buffer, uint3
     return &buffer->word[0][0] + word % BUFFER_WORDS;
 }
 
-/* Returns the cache line that begins with this word. Bounds are checked once per line, because a
- * check per word would take longer than copying the word. */
+/* Returns the cache line that begins with this word. The bounds are checked once for the whole
+ * line, because checking each word would take longer than copying it. */
 static __always_inline uint64_t *line_of_words(struct mcp_kernel_buffer *buffer, uint32_t word)
 {
     const uint32_t index = word % BUFFER_WORDS, last = BUFFER_WORDS - LINE_WORDS;
@@ -42,9 +42,9 @@ static __always_inline uint32_t epoch_word(uint32_t epoch)
     return epoch % 2 * (MCP_KERNEL_BUFFER / 8);
 }
 
-/* Copies the payload of this CPU into the buffer, from word `first` on. The buffer belongs to the
- * group as long as the group is locked, because the owner removes the key of a closed group before
- * it reassigns the buffer. */
+/* Copies from this CPU's payload buffer into the group's buffer, from word `first` on. The caller
+ * holds the group's lock. While it is held, the buffer belongs to the group, because the owner
+ * removes the key of a closed group, under the lock, before it reassigns the buffer. */
 static __always_inline void store_payload(struct mcp_kernel_buffer *buffer, uint32_t first,
                                           const struct payload *payload, uint32_t bytes)
 {
@@ -58,10 +58,10 @@ static __always_inline void store_payload(struct mcp_kernel_buffer *buffer, uint
     }
 }
 
-/* Copies from the buffer, from word `first` on, into the payload buffer of this CPU. If another CPU
- * is far ahead, the buffer may change meanwhile. In this case no peer misses this message any more,
- * and receivers drop it as a duplicate. The message is sealed after it was copied, so it is valid
- * in any case. */
+/* Copies from the group's buffer, from word `first` on, into this CPU's payload buffer. The buffer
+ * may change meanwhile if another CPU has completed further epochs. In this case no peer misses the
+ * message any more, and receivers drop it as a duplicate. It is sealed after it was copied, so it
+ * is valid in any case. */
 __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
                                         uint32_t first, uint32_t words)
 {

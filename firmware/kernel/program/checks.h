@@ -68,8 +68,8 @@ static __always_inline uint16_t udp_check(uint64_t sum, uint32_t bytes)
 }
 
 /* Returns the check of a header of two words. This is a global function with scalar arguments,
- * which the verifier checks once for all callers. Its separate stack frame also matters, because
- * BPF stacks are small. */
+ * which the verifier checks once for all callers. A function also has a separate stack frame, which
+ * is important because BPF stacks are small. */
 __attribute__((noinline)) uint64_t mcp_sum(uint64_t secret0, uint64_t secret1, uint64_t word,
                                            uint64_t last)
 {

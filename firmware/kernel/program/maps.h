@@ -146,9 +146,9 @@ struct {
     __type(value, struct mcp_kernel_page_owner);
 } owners SEC(".maps");
 
-/* All active functions share 512 bytes of stack, and older kernels round each frame up to a
- * multiple of 32 bytes. Code whose variables are not needed at the same time is therefore in
- * separate functions. */
+/* Code whose variables are not needed at the same time is in separate functions, because all active
+ * functions together have only 512 bytes of stack. (Older kernels round each frame up to a multiple
+ * of 32 bytes.) */
 #define APART static __attribute__((noinline))
 
 #define COUNT(name) COUNT_MORE(name, 1)

@@ -14,8 +14,8 @@
 #include "firmware/kernel/program/maps.h"
 
 /* A collective packet on the wire consists of a header (struct head), a body, and a payload. A
- * doorbell has the same layout. The words of the body are those of struct mcp_header up to its
- * collective part, or those of struct mcp_doorbell. */
+ * doorbell has the same layout. The words of the body are the first part of a struct mcp_header, up
+ * to its collective part, or a struct mcp_doorbell. */
 enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
 struct head {
     struct ethhdr ethernet;
@@ -53,9 +53,9 @@ struct payload {
     uint64_t word[PAYLOAD_WORDS];
 };
 
-/* The packet of a CPU: the payload that was received, or the complete packet to be sent, for which
- * the stack is too small. Programs at these hooks do not preempt each other, so there is only one
- * writer. */
+/* A buffer of each CPU, because the stack is too small. It contains the payload of the received
+ * packet, or the complete packet to be sent. Programs at these hooks do not preempt each other, so
+ * there is only one writer. */
 struct made {
     struct made_frame frame;
     struct payload payload; /* adjacent to the frame */
@@ -146,9 +146,9 @@ static __always_inline bool may_be_ours(uint32_t bytes)
            (bytes <= MCP_PAYLOAD_MOST && 0 == bytes % MCP_BLOCK_UNIT && 0 != carrying);
 }
 
-/* Returns whether the headers of a packet with this payload length have the format of nicbarr. They
- * do not if the UDP implementation of the kernel would reject the datagram, or if it has a checksum
- * over IPv4, because packets of nicbarr have none there. */
+/* Returns whether the headers are those of a nicbarr packet with a payload of this length. Packets
+ * that the kernel's UDP implementation would reject do not qualify. Neither does an IPv4 packet
+ * with a UDP checksum, because nicbarr sends none over IPv4. */
 static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes)
 {
     const uint16_t length = bpf_htons((uint16_t)(UDP_BYTES + bytes));
@@ -164,8 +164,8 @@ static __always_inline bool has_shape(const struct ethhdr *frame, uint32_t bytes
            0 == body_of(frame)->udp.check;
 }
 
-/* Returns the frame of the packet if it has the format of nicbarr, otherwise NULL. A packet with a
- * VLAN tag does not belong to the NIC, because each VLAN is a separate network. */
+/* Returns the frame of the packet, or NULL if it is not in the format of nicbarr. A packet with a
+ * VLAN tag does not qualify, because each VLAN is a separate network. */
 static __always_inline const struct ethhdr *frame_of(struct __sk_buff *packet)
 {
     const uint32_t bytes = payload_bytes(packet);

@@ -8,13 +8,13 @@
 #include "firmware/kernel/program/send.h"
 #include "firmware/kernel/program/wake.h"
 
-/* The maximum number of bursts that a packet can trigger. A packet can complete two epochs, because
- * messages of the second epoch may have arrived before the last one of the first. */
+/* The maximum number of bursts for one packet. A packet can complete two epochs, because the last
+ * missing message of the first epoch may arrive after all messages of the second one. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_ITERATIONS + 4 };
 
 /* A loop that the verifier accepts on all kernels. On kernels without bpf_loop(), the body is
- * called for each element of an array map, which has as many elements as a loop may have
- * iterations. The verifier removes the unused variant. The body of a loop is
+ * called for each element of an array map, whose size is the maximum number of iterations. The
+ * verifier removes the unused variant. The body of a loop is
  *
  *     static __always_inline long BODY(uint32_t iteration, void *context)
  *
@@ -59,8 +59,8 @@ struct run {
     uint32_t iterations;        /* maximum number of iterations of the running loop (WALKED) */
 };
 
-/* Turns the packet into the message. The block of a broadcast is already in the payload buffer of
- * this CPU. Returns false if the hardware address of the receiver is unknown, or the group has been
+/* Rewrites the packet into the message. (The block of a broadcast is already in this CPU's payload
+ * buffer.) Returns false if the hardware address of the receiver is unknown, or the group has been
  * closed. */
 APART bool become_message(struct run *run)
 {
@@ -153,11 +153,10 @@ static __always_inline struct mcp_kernel_line *line_at(uint32_t index)
     return lines ? bpf_map_lookup_elem(lines, &line) : NULL;
 }
 
-/* Publishes the last complete epoch to the hosts. The release is written while the lock of the
- * group is held, because another CPU may complete the next epoch at the same time, and the epoch in
- * the release must never decrease. The group may have been closed after the lookup. The owner
- * removes the key under the lock before it reassigns the release, so checking the key ensures that
- * the release still belongs to this group. */
+/* Publishes the last complete epoch to the hosts. The group may have been closed after the lookup,
+ * and its release reassigned. Therefore the group is locked and its key checked: the owner removes
+ * the key, under the lock, before it reassigns the release. The lock also ensures that the epoch in
+ * the release never decreases when another CPU completes the next epoch at the same time. */
 static __always_inline void publish_release(struct mcp_kernel_group *group, uint64_t key)
 {
     struct mcp_kernel_line *line = line_at(group->line);
@@ -189,8 +188,9 @@ static __always_inline int finish_packet(const struct run *run, bool is_last, bo
     return PASS;
 }
 
-/* Executes the schedule of a group from run->burst on. An `incoming` packet must be redirected
- * before it can leave; otherwise the packet is an outgoing doorbell. */
+/* Executes the schedule of a group from run->burst on. `incoming` tells whether the packet was
+ * received, so that it must be redirected to leave the host; otherwise it is a doorbell, which
+ * leaves the host anyway. */
 static __always_inline int run_group(struct run *run, bool incoming)
 {
     if (0 != run->burst.more) {

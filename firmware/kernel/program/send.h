@@ -57,9 +57,9 @@ static __always_inline void copy_own_mac(uint8_t *to)
     }
 }
 
-/* Evaluates to whether `bytes` is the length of a payload. The verifier only tracks bounds of the
- * register that was compared. Therefore the compiler must not move the value (barrier_var), and
- * each bound needs its own comparison. */
+/* Evaluates to whether `bytes` is a valid length of a payload. The verifier only tracks the bounds
+ * of the register that was compared. Therefore the compiler must not move the value to another
+ * register (barrier_var), and each bound needs its own comparison. */
 #define IS_PAYLOAD(bytes)                                                                          \
     ({                                                                                             \
         barrier_var(bytes);                                                                        \

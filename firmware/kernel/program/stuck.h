@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* Detects stuck groups, on behalf of hosts that compute while a message is missing.
  *
- * A waiting host requests missing messages itself. For a host that computes meanwhile, the owner
- * does so. The groups of such hosts are found by a timer, which runs only while a group is in an
- * epoch.
+ * A host that waits requests missing messages itself. For groups whose hosts compute, the owner
+ * does so. A timer finds these groups; it runs only while at least one group is in an epoch.
  *
- * A group enters an epoch with its lock held, and reads `armed` afterwards. The timer first clears
- * `armed`, and then checks each group with its lock held. Therefore either the timer finds the
- * group in an epoch, or the group finds that the timer is not armed, and arms it. */
+ * The timer must not stop while a group is in an epoch. A program enters an epoch with the group's
+ * lock held, and afterwards reads `armed`. The timer first clears `armed`, and then checks each
+ * group with its lock held. Therefore either the timer sees that the group is in an epoch, or the
+ * program sees that the timer is not armed, and arms it. */
 #ifndef MCP_PROGRAM_STUCK_H
 #define MCP_PROGRAM_STUCK_H
 
@@ -84,8 +84,8 @@ static int scan_groups(void *map, const uint32_t *zero, struct watch *watch)
 }
 
 /* Initialises the timer. The owner runs this once, before anything else. If the NIC was taken over,
- * the timer already exists, and has called the previous program so far. Its next run may have been
- * lost in the transition, so the timer is armed again. */
+ * the timer exists already, but calls the previous program. Since its next run may have been lost
+ * in the transition, it is armed again. */
 SEC("tc")
 int mcp_begin(struct __sk_buff *nothing)
 {

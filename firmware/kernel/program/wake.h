@@ -25,8 +25,9 @@ static __always_inline void record_sleeper(struct __sk_buff *packet, struct mcp_
     }
 }
 
-/* Returns whether the wake-up packet would reach the socket that sent the doorbell. This socket may
- * have been closed, and its port may now belong to a socket of another user. */
+/* Returns whether the wake-up packet would reach the socket that has sent the doorbell. This socket
+ * may have been closed meanwhile, and another user's socket may have been bound to the same
+ * port. */
 static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key, address ip,
                                           uint16_t to)
 {
@@ -54,9 +55,9 @@ static __always_inline bool finds_sleeper(struct __sk_buff *packet, uint64_t key
     return found;
 }
 
-/* If a host sleeps on a socket, replaces the packet by a packet to this socket, without a UDP
- * checksum. `incoming` is as for run_group(): a doorbell is an outgoing packet, so it must be
- * redirected. */
+/* If a host of the group sleeps on a socket, rewrites the packet into a packet to this socket,
+ * without a UDP checksum. A received packet (`incoming`) then reaches the socket by itself, whereas
+ * a doorbell is an outgoing packet and must be redirected. */
 APART int wake_sleeper(struct __sk_buff *packet, struct mcp_kernel_group *group, uint64_t key,
                        bool incoming)
 {
