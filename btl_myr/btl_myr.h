@@ -26,9 +26,9 @@
  * Both sides must use the same module. Therefore both derive it from the same published data
  * (struct mca_btl_myr_hello).
  *
- * Short messages within the node bypass the NIC (libmyr/messages/inlet.h), and may thereby overtake
- * other messages. This is harmless, because several BTLs may serve the same peer, so ob1 orders
- * messages by its own sequence numbers.
+ * Short messages within a node bypass the NIC (libmyr/messages/inlet.h), so they may overtake other
+ * messages to the same process. This is harmless: since ob1 may use several BTLs for a peer, it
+ * orders messages by its own sequence numbers.
  *
  * Messages to a process that makes no MPI calls stay in fragments of the sender. In order not to
  * delay messages to other processes, they must not occupy all fragments of a pool: when at most a
@@ -215,8 +215,9 @@ typedef struct mca_btl_myr_component {
 OMPI_DECLSPEC extern mca_btl_myr_component_t mca_btl_myr_component;
 extern struct mca_btl_myr_module mca_btl_myr_module[MCA_BTL_MYR_MODULES];
 
-/* Adds to a counter that several threads may change. Most programs have only one thread and do not
- * need an atomic addition, which would increase the time of a message on one node by a tenth. */
+/* Adds to a counter that several threads may change. The addition is atomic only if the program has
+ * several threads, because an atomic addition would increase the time of a message within a node by
+ * a tenth. */
 static inline void mca_btl_myr_add(_Atomic uint32_t *counter, uint32_t number)
 {
     if (opal_using_threads()) {
@@ -245,11 +246,11 @@ void mca_btl_myr_no_answer(const opal_process_name_t *to);
 
 /* ---- endpoint.c ---- */
 
-/* Returns the endpoint of a process, for windows or for messages, and creates it if there is none
- * yet. Returns NULL if the process cannot be reached. */
+/* Returns the endpoint of a process: the one for windows, or the one for messages. Creates the
+ * endpoint if it does not exist yet. Returns NULL if the process cannot be reached. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows);
 
-/* Does the same for a process of which only the name is known, because it has sent a message. */
+/* Does the same for a process that is known only by its name, because it has sent a message. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
@@ -385,13 +386,13 @@ struct mca_btl_myr_atomic {
 bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
                                   const struct mca_btl_base_registration_handle_t *handle);
 
-/* Called after such an operation has set the word at `address`, in the process that has executed
- * it. Returns whether the word is such a lock. */
+/* Called by the process that has executed such an operation, if the operation has set the word at
+ * `address`. Returns whether this word is the lock of a list of attached memory. */
 bool mca_btl_myr_locks_regions(uint64_t address);
 
-/* Called before an atomic operation. Returns whether the operation is an attempt to acquire, as
- * shared, a lock that this process itself holds exclusively. Without intervention, osc/rdma would
- * repeat the attempt forever. */
+/* Called before an atomic operation. Returns whether osc/rdma is trying to acquire as shared a lock
+ * that this process already holds exclusively. The attempt would fail, and osc/rdma would repeat it
+ * forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 

@@ -3,8 +3,8 @@
  * together with registered memory for it. Messages of ob1 and messages for windows use separate
  * pools, with two sizes of fragments each.
  *
- * All registered memory is allocated in one piece and cut into slices; the port frees it when it is
- * closed. By default a process allocates 4 MiB.
+ * All registered memory is allocated in one piece, by default 4 MiB in each process, and cut into
+ * slices. The port frees it when the port is closed.
  *
  * Windows do not use the fragments of ob1. If they could use up these fragments, ob1 would fail to
  * send while it has no fragment in flight itself, and would then never retry, because it retries

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prevents osc/rdma from waiting for a lock that its process holds itself.
  *
- * A lock of osc/rdma is a word. A process acquires the lock exclusively by setting its highest bit
- * with a compare-and-swap. It acquires the lock as shared by adding 1; if the highest bit was set,
- * it subtracts 1 and tries again.
+ * A lock of osc/rdma is a word in memory. To acquire the lock exclusively, a process sets the
+ * highest bit of the word by a compare-and-swap. To acquire it as shared, a process adds 1; if the
+ * highest bit was set, it subtracts 1 and tries again.
  *
  * To access a dynamic window, osc/rdma of 4.1.1 to 4.1.4 first acquires exclusively the lock that
  * protects the target's list of attached memory. Before it releases this lock, it acquires it again

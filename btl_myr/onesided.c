@@ -2,17 +2,17 @@
 /* Implements one-sided communication for osc/rdma: puts, gets and atomic operations on the memory
  * of other processes. The callback of an operation is called when it has completed at the target.
  *
- * Mechanism. Within the node, puts and gets are system calls that copy between processes, if the
- * system permits this. All other operations are active messages, which the target processes in its
- * progress function and answers with a reply. Data are cut into chunks, each with its own message,
- * and each chunk of a put is acknowledged. Therefore the order of messages does not matter. Atomic
- * operations on the memory of a process are executed with atomic instructions of the CPU, by this
+ * Within the node, puts and gets are executed by system calls that copy between processes, if the
+ * system permits this. All other operations are sent as active messages, which the target processes
+ * in its progress function and answers with a reply. Data are cut into chunks, each with its own
+ * message, and each chunk of a put is acknowledged, so the order of messages does not matter.
+ * Atomic operations on the memory of a process are executed with atomic CPU instructions, by this
  * process itself or by processes that have mapped its memory.
  *
- * Only the two atomic operations that osc/rdma requires are implemented, on 64-bit words. osc/rdma
- * implements all other operations with a lock, a get and a put. This avoids two bugs of osc/rdma
- * 4.1, which appear if the BTL offers more operations: osc/rdma does not pass on whether a number
- * is signed, and MPI_Get_accumulate of more than 4096 bytes returns wrong data. The disadvantage is
+ * Only two atomic operations are implemented, on 64-bit words, because osc/rdma requires no others.
+ * It implements all other operations by acquiring a lock, a get and a put. If the BTL offered more
+ * operations, two bugs of osc/rdma 4.1 would appear: it does not pass on whether a number is
+ * signed, and MPI_Get_accumulate of more than 4096 bytes returns wrong data. The disadvantage is
  * that operations on a single number are slower.
  *
  * Memory is bounded, and no request is dropped, as follows:
@@ -31,20 +31,20 @@
  * - Replies wait only for fragments, which are returned as long as the other process receives.
  *   Therefore no two processes can wait for each other.
  *
- * A handle of registered memory contains only the range of this memory, which held.c needs.
- * osc/rdma passes no handle for memory that this process has mapped: its own or, with
- * MPI_Win_allocate, that of other processes on the node. In this case the address is valid in this
- * process. (osc/rdma of 4.1.4 intends this, although it passes a compare-and-swap to a BTL in this
- * case as well.)
+ * The handle of registered memory contains only the range of this memory, which held.c needs.
+ * osc/rdma passes no handle for memory that this process has mapped: its own memory or, with
+ * MPI_Win_allocate, that of other processes on the node. If there is no handle, the address is
+ * therefore valid in this process. (osc/rdma of 4.1.4 intends this, although it passes a
+ * compare-and-swap to a BTL in this case as well.)
  *
  * There is no btl_flush, because every operation has a callback.
  *
- * All processes of a window must use the same BTL, but osc/rdma selects the BTL in each process
- * separately. Among the modules that reach all processes, it selects the one with the lowest
- * latency. A tie is broken by the order in which a process finds the modules, which depends on the
- * rank of the process. On one node, that of btl/vader is among these modules, because it needs no
- * endpoint for the process itself, and it announces a latency of 1 us. Therefore this module
- * announces 0, so that all processes select it if it reaches all of them. */
+ * All processes of a window must use the same BTL, but each process selects the BTL separately.
+ * osc/rdma selects, among the modules that reach all processes, the one with the lowest latency. If
+ * several have the same latency, the order in which the process has found the modules decides, and
+ * this order depends on the rank. On one node, one of these modules is that of btl/vader, which
+ * announces a latency of 1 us. (It needs no endpoint for the process itself.) Therefore this module
+ * announces a latency of 0, so that all processes select it whenever it reaches all of them. */
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>

@@ -28,9 +28,9 @@ static inline size_t myr_whole_lines(size_t bytes)
     return (bytes + MYR_LINE - 1) / MYR_LINE * MYR_LINE;
 }
 
-/* Epochs count the collectives that a group has completed, and wrap around. Returns true if `seen`
- * is `want` or later, provided that the two differ by less than 2^31. (This is always the case,
- * because a peer is at most one barrier ahead.) */
+/* Epochs number the collectives of a group, and wrap around. Returns true if the epoch `seen` is
+ * `want` or later. The two must differ by less than 2^31, which is always the case, because a peer
+ * is at most one barrier ahead. */
 static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 {
     return (int32_t)(seen - want) >= 0;

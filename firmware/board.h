@@ -5,12 +5,12 @@
  * sockets; further implementations are in the simulator and in the tests. The MCP does not call any
  * other interface, has no other clock, and does not allocate memory.
  *
- * The MCP refers to other NICs by links, which are numbers that the board assigns. Only the board
+ * The MCP identifies other NICs by links, which are numbers that the board assigns. Only the board
  * knows the network address of a link, so the MCP works with any network. Links are reference
- * counted: a user of a link drops its reference when it no longer needs the link.
+ * counted: whoever holds a link drops the reference when it no longer needs the link.
  *
- * The memory of the NIC is contiguous. Since it may be mapped at a different address in each
- * process, references within it are offsets in bytes from `memory`; offset 0 means "none". */
+ * All memory that the NIC uses is contiguous. Each process may map it at a different address, so
+ * references within it are offsets in bytes from `memory`. Offset 0 means "none". */
 #ifndef MCP_BOARD_H
 #define MCP_BOARD_H
 

@@ -3,11 +3,11 @@
  * declares the connection, which is shared by the four state machines (sdma.c, send.c, recv.c,
  * rdma.c), and the functions by which these call each other.
  *
- * A connection has two halves. The sending half numbers packets: `base` is the first packet that is
- * not acknowledged, `next` is the next packet to be sent or retransmitted, and `highest` is the
- * first packet that was never sent, so base <= next <= highest. The receiving half keeps the
- * sequence number that it expects next. It accepts no other packet, and does not buffer packets
- * that arrive out of order (go-back-N).
+ * A connection has two halves. The sending half numbers its packets: `base` is the first packet
+ * that is not acknowledged, `next` is the next packet to be sent or retransmitted, and `highest` is
+ * the first packet that was never sent, so base <= next <= highest. The receiving half knows the
+ * sequence number of the next packet, and accepts only this packet. Packets that arrive out of
+ * order are not buffered but dropped (go-back-N).
  *
  * A refusal (NACK) ends a round. A receiver that refuses packet s of round r accepts no further
  * packet of that round. When the refusal arrives, the sender begins round r + 1, in which it may

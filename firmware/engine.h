@@ -8,9 +8,9 @@
  * cleared. Therefore it does no harm if a message arrives before the host has started, arrives
  * twice, or is retransmitted.
  *
- * Messages are not acknowledged. A NIC that misses a message requests it from the sender. If the
- * sender has already sent the message, it retransmits it; otherwise it will send the message anyway
- * when its own schedule reaches this point.
+ * Messages are not acknowledged. Instead, a NIC that misses a message requests it from the sender.
+ * If the sender has already sent the message, it retransmits the message; otherwise it sends the
+ * message anyway when its own schedule reaches this point.
  *
  * If a group carries data, each node contributes a block of bytes to each epoch, and all nodes get
  * all blocks. A node gathers the blocks of an epoch in a buffer: first its own block, then the

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matches messages and receives by the rules of MPI.
  *
- * A NIC that interprets the envelopes of MPI can match without the host (Keppitiyagama and Wagner,
- * MPI-NP II; Zhang, "MPI Collective Operations over Myrinet", sections 2.4 and 3.2). Posted
- * receives wait for a message, and unexpected messages wait for a receive. Both preserve the order
- * that MPI requires: among the receives that fit a message, the one that was posted first gets it,
- * and a receive gets the message that arrived first.
+ * If a NIC interprets the envelopes of MPI messages, it can match messages without the host
+ * (Keppitiyagama and Wagner, MPI-NP II; Zhang, "MPI Collective Operations over Myrinet", sections
+ * 2.4 and 3.2). Receives are posted and wait for messages; messages that find no posted receive are
+ * kept as unexpected. The order that MPI requires is preserved: a message goes to the receive that
+ * was posted first among those that it fits, and a receive gets the message that arrived first.
  *
  * Waiting receives and messages are kept in queues called lanes, which are found through a hash
  * table. The name of a lane consists of a source and a tag, each of which may be a wildcard, so

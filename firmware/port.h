@@ -7,8 +7,8 @@
  * rest of the entry. The host never puts more tokens into the rings than it owns, and each token
  * results in one event, so the event ring never overflows.
  *
- * The NIC does not trust anything that a host writes: it copies an entry, and then validates the
- * copy. struct mcp_port and the memory behind the rings are used only by the NIC. */
+ * The NIC does not trust anything that a host writes: it copies each entry, and then validates the
+ * copy. The host must not access struct mcp_port, nor the memory behind the rings. */
 #ifndef MCP_PORT_H
 #define MCP_PORT_H
 

@@ -10,8 +10,9 @@
  * SipHash-2-4, which the authors recommend for all uses, because this is not on the critical path
  * (libmyr/groups/secrets.h).
  *
- * The functions are pure, and all loops have constant bounds, which BPF requires. Words are in the
- * byte order of the machine, so on little-endian machines the hash is the same as in the paper. */
+ * The functions are pure, and all of their loops have constant bounds, as BPF requires. Words are
+ * in the byte order of the machine; on little-endian machines the hash is therefore the same as in
+ * the paper. */
 #ifndef MCP_SIPHASH_H
 #define MCP_SIPHASH_H
 

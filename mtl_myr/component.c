@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component that Open MPI loads: parameters, opening and closing.
  *
- * It is used only if `--mca mtl myr` names it. If it is named but cannot open the NIC, it prints a
- * warning, and Open MPI selects another PML. */
+ * The component is used only if the user has requested it with `--mca mtl myr`. If it cannot open
+ * the NIC, it prints a warning, and Open MPI selects another PML. */
 #include "mtl_myr/mtl_myr.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal interface of the component mtl/myr, which carries the point-to-point messages of MPI for
- * pml/cm. They are matched and transferred as tagged messages of libmyr (libmyr/messages/tagged.h).
+/* Internal interface of the component mtl/myr. It carries MPI's point-to-point messages for pml/cm,
+ * as tagged messages of libmyr, which matches and transfers them (libmyr/messages/tagged.h).
  *
  *   component.c  what Open MPI loads: parameters, opening the endpoint, the modex
  *   peers.c      connections to other processes
@@ -137,8 +137,8 @@ int mca_mtl_myr_cancel(mca_mtl_base_module_t *mtl, mca_mtl_request_t *request, i
 int mca_mtl_myr_progress(void);
 int mca_mtl_myr_progress_beside_runner(void);
 
-/* Reads chunks of long messages as long as there are any and `go_on` returns true. Called with the
- * lock held, which is released while a chunk is read. Returns the number of bytes read. */
+/* Reads chunks of long messages until there are none left, or `go_on` returns false. Called with
+ * the lock held; while a chunk is read, the lock is released. Returns the number of bytes read. */
 uint64_t mca_mtl_myr_read_chunks(bool (*go_on)(void));
 
 /* Completes a request for Open MPI. Called without the lock. */

@@ -21,9 +21,9 @@
  * they contain uids that belong to other users. */
 void myrd_accounts_read(const char *path);
 
-/* Returns the account to which a user belongs. An account is identified by a uid: if the user
- * belongs to a range of subordinate uids, by the first uid of this range, otherwise by the uid of
- * the user. Overlapping ranges are treated as a single range. */
+/* Returns the account of a user, which is identified by a uid. If the user's uid belongs to a range
+ * of subordinate uids, this is the first uid of the range, otherwise the user's own uid.
+ * Overlapping ranges are treated as a single range. */
 uid_t myrd_account(uid_t uid);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The seccomp(2) filter, which limits the daemon to the system calls that it needs while it serves.
+ * A seccomp(2) filter limits the daemon to the system calls that it needs while it serves.
  * server.c, kernel_server.c and kernel_guard.c each install it once, at the end of their start-up.
  * Builds without libseccomp have no filter (filter_none.c).
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log messages of myrd, on stderr. If stderr is connected to systemd's journal, each message has
- * its level as a prefix. Used by main.c and the owners.
+ * Writes the log messages of myrd to stderr. If stderr is connected to systemd's journal, each
+ * message begins with its level. Used by main.c and the owners.
  *
  * Clients cannot flood the log: of the events that clients cause, only the first, the tenth, the
  * hundredth and so on are logged. */

@@ -6,18 +6,19 @@
 
 #include "ompi/release.h"
 
-/* Returns NULL if this component matches the running release, else the reason why it does not.
- * Components are built for one release series, and within it for those releases whose structures
- * match its headers (5.0.7 and 5.0.10 added a member). Open MPI itself does not check this. */
+/* Returns NULL if this component can be used with the running release, otherwise the reason why it
+ * cannot. A component is built for one release series. Within the series it can be used with those
+ * releases whose structures match its headers (5.0.7 and 5.0.10 added a member). Open MPI itself
+ * does not check this. */
 const char *nicbarr_wrong_release(void);
 
-/* Returns whether a framework's list of components (such as `--mca btl myr,self`) names this one.
- * Returns false if the list is NULL, or excludes components (`^...`). */
+/* Returns whether the parameter that lists a framework's components (such as `--mca btl myr,self`)
+ * names this component. Returns false if the list is NULL, or excludes components (`^...`). */
 bool nicbarr_asked_for(const char *list, const char *component);
 
-/* Returns the path of the directory that all processes of the job on this node share, including
- * those of jobs that it spawns. The caller frees it. Returns NULL if the process is a singleton,
- * which has no such directory. */
+/* Returns the path of a directory that this process shares with all processes of its job on this
+ * node, and of jobs that the job spawns. The caller frees the path. Returns NULL if this process is
+ * a singleton, because singletons have no such directory. */
 char *nicbarr_node_dir(void);
 
 /* Returns whether a process belongs to another job, which was spawned or connected by MPI. */

@@ -2,9 +2,9 @@
 /* Hides the differences between Open MPI releases. Outside of ompi/, no code depends on the
  * release.
  *
- * Every file that includes Open MPI's internal headers includes this file first. Components are
- * built for one release (4.1, 5.0 or 6.0), and check this when they are opened, because Open MPI
- * itself does not. */
+ * This file must be included before any internal header of Open MPI. Each component is built for
+ * one release series (4.1, 5.0 or 6.0). When it is opened, it checks whether the running Open MPI
+ * belongs to this series, because Open MPI itself does not check this. */
 #ifndef NICBARR_RELEASE_H
 #define NICBARR_RELEASE_H
 

@@ -8,8 +8,8 @@
  * sending a UDP packet (bell.h), which the program consumes at the interface. All NICs of a network
  * use the same UDP port.
  *
- * On the wire the packets are the same as those of the soft NIC (wire.h). Over IPv4 their UDP
- * checksum is 0, because the packets contain another check. IPv6 requires a UDP checksum. */
+ * The packets on the wire are the same as those of the soft NIC (wire.h). Over IPv4 they have no
+ * UDP checksum, because they contain a stronger check. IPv6 requires a UDP checksum. */
 #ifndef MCP_KERNEL_H
 #define MCP_KERNEL_H
 

@@ -66,8 +66,8 @@ struct mcp_hooks *mcp_kernel_hooks(struct mcp_kernel *kernel);
 void mcp_kernel_close(struct mcp_kernel *kernel);
 void mcp_kernel_leave(struct mcp_kernel *kernel);
 
-/* The parameters of a group to open. The tables are as in engine.h. `peers` contains the peers to
- * send to, then the peers to wait for. */
+/* The parameters of a group to open. The tables are described in engine.h. `peers` first contains
+ * the peers to send to, and then the peers to wait for. */
 struct mcp_kernel_plan {
     uint64_t key;
     struct mcp_secret secret;

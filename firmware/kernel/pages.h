@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocates the pages in which the kernel NIC publishes completed epochs to hosts, and the buffers
- * with their data. Each group has a release, which occupies a cache line in a page. A group that
- * carries data or broadcasts also has a buffer, which is a page with a single slot. Used by
+/* Allocates the memory that the kernel NIC shares with hosts. Each group has a release, in which
+ * the NIC publishes completed epochs; it occupies a cache line in a page. A group that carries data
+ * or broadcasts also has a buffer for the data, which is a page with a single slot. Used by
  * owner.c.
  *
  * A page is an array map in a map of maps. Hosts may map a page into their memory. The owner cannot

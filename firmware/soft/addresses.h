@@ -140,10 +140,10 @@ struct mcp_local_address {
 /* Finds at most `most` addresses of interfaces that are up, and returns their number; 0 if the list
  * is invalid (mcp_networks_wrong()).
  *
- * `networks` lists the permitted interfaces ("eth1") or networks ("10.0.0.0/8", "fd00::/64"),
+ * `networks` is a list of permitted interfaces ("eth1") or networks ("10.0.0.0/8", "fd00::/64"),
  * separated by commas, in order of preference. NULL or "" permits all interfaces except loopback
- * and point-to-point ones; interfaces without carrier are used only if no interface has carrier.
- * For each interface the function finds its IPv4 addresses or, if there are none, its IPv6
+ * and point-to-point ones, but interfaces without carrier are used only if no interface has
+ * carrier. The function finds the IPv4 addresses of each interface or, if it has none, its IPv6
  * addresses. Link-local IPv6 addresses are excluded, because they are meaningless without an
  * interface. */
 uint32_t mcp_local_addresses(const char *networks, struct mcp_local_address *addresses,
