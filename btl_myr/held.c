@@ -17,8 +17,9 @@
  * list of attached memory that follows it. Therefore the process that executes the compare-and-swap
  * checks whether such a list follows the word.
  *
- * A process may hold several such locks at the same time, because several of its threads may access
- * windows. Each lock is remembered until the process adds to it. */
+ * Locks that this process holds are kept in a list, because several of its threads may access
+ * windows and hold such locks at the same time. A lock stays in the list until the process adds 1
+ * to it. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>

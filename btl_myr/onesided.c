@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements one-sided communication for osc/rdma: puts, gets and atomic operations on the memory
- * of other processes. The callback of an operation is called when it has completed at the target.
+ * of other processes. Each operation ends with a callback when it has completed at the target.
  *
  * Within the node, puts and gets are executed by system calls that copy between processes, if the
  * system permits this. All other operations are sent as active messages, which the target processes
@@ -125,8 +125,8 @@ static void append_task(task_t *task)
     opal_list_append(&endpoint->waiting, &task->super.super);
 }
 
-/* Returns the first task of an endpoint that has been able to get a fragment for the next part of
- * this task, or NULL if no endpoint can get one. Called with the lock held. */
+/* Searches for an endpoint that can get a fragment for the next part of its first task. Returns
+ * this task, or NULL if there is no such endpoint. Called with the lock held. */
 static task_t *find_task(struct part *part)
 {
     mca_btl_myr_component_t *component = &mca_btl_myr_component;
@@ -510,9 +510,9 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
 {
     module->btl_flags = NICBARR_BTL_ONESIDED;
     module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    /* The bandwidth determines this module's share of ob1's messages. The first two values set
-     * ob1's limits if they are the highest of all modules. With 0 in all three fields, the module
-     * does not affect ob1. */
+    /* With 0 in these three fields, the module has no influence on ob1, which uses the maximum of
+     * each of the first two over all modules, and distributes messages to the modules in proportion
+     * to their bandwidth. */
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
     module->btl_bandwidth = 0;

@@ -130,8 +130,8 @@ static bool run_nic(void)
     if (any) {
         mca_btl_myr_has_peer(MYR_DRAIN_OTHER_NODES);
     } else if (myr_pace_broken(&component->pace, component->nic)) {
-        /* The NIC may have been broken by a process of another job of this user. Since the failure
-         * of that job does not end this job, it must be aborted here. */
+        /* The NIC may have been broken by a process of another job of this user. The failure of
+         * that job does not end this job, so this job is aborted here. */
         mca_btl_myr_broken();
     }
     return any;

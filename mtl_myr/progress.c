@@ -111,9 +111,8 @@ static bool never_stop(void)
     return true;
 }
 
-/* Reads chunks of long messages. While a thread of the host reads a chunk, it makes no other calls,
- * from which the progress thread could recognise that the host is active. Therefore the thread is
- * counted as a reader. */
+/* Reads chunks of long messages. The progress thread recognises an active host by its calls. A
+ * thread that reads a chunk makes no calls meanwhile, so it is counted as a reader instead. */
 static int read_chunks(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;

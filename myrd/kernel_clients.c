@@ -129,8 +129,8 @@ bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *clien
         client->visitor.pid != myrd_holder_pid(number)) {
         return false;
     }
-    /* The client gets back its old number. Groups that it has opened under its new number are
-     * reaped; a well-behaved client has not opened any on this connection yet. */
+    /* A client that has reconnected gets back its old number. Groups that it has opened under its
+     * new number are reaped; a well-behaved client has not opened any on this connection yet. */
     myrd_groups_reap(clients->groups, client->number);
     client->number = number;
     forget_absent(clients, a);

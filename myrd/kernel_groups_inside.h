@@ -90,8 +90,8 @@ enum myr_status myrd_groups_hold(struct myrd_groups *groups, struct myrd_group *
  * none. */
 uint32_t myrd_groups_find_holder(const struct myrd_group *group, uint64_t holder);
 
-/* Called when all holders have left a group. Returns true if peers may have missed data or a
- * broadcast, and begins the group's closing epoch in this case. Otherwise the caller closes the
+/* Called when all holders have left a group. If peers may have missed data or a broadcast, begins
+ * the group's closing epoch and returns true. Otherwise returns false, and the caller closes the
  * group. */
 bool myrd_groups_begin_closing(struct myrd_groups *groups, struct myrd_group *group);
 

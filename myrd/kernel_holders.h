@@ -12,9 +12,9 @@
  * Invariant: the record only contains references that exist, or references to groups that no longer
  * exist.
  *
- * The record has a capacity of MCP_KERNEL_HOLDERS entries. The next daemon does not know holders
- * that were not recorded for this reason, and closes their groups unless they have reconnected
- * before. */
+ * The record has MCP_KERNEL_HOLDERS entries. If all of them are in use, further holders are not
+ * recorded. The next daemon then does not know these holders, and closes their groups unless they
+ * have reconnected before. */
 #ifndef MYRD_KERNEL_HOLDERS_H
 #define MYRD_KERNEL_HOLDERS_H
 

@@ -4,7 +4,7 @@
  * called by kernel_server.c.
  *
  * Clients are processes of other users, and the program of the NIC does not check the tables of a
- * group. Therefore a request must be validated before it is used. */
+ * group. Therefore a client's request must be validated before it is used. */
 #ifndef MYRD_KERNEL_PLAN_H
 #define MYRD_KERNEL_PLAN_H
 

@@ -100,8 +100,8 @@ static void log_that_it_serves(const struct myrd_server *server)
 }
 
 /* Replaces the NIC if it was broken by a client that was killed or stopped while it ran the NIC.
- * Also replaces it when all clients have left and some of them have died: if a group was not joined
- * by all its members, its memory is never freed, and thus lost for the old NIC. */
+ * Also replaces it when all clients have left and some of them have died: the memory of groups that
+ * not all members have joined is not freed before the NIC is closed. */
 static enum myr_status renew_nic(struct myrd_server *server, struct myr_error *error)
 {
     if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {

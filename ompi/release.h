@@ -80,9 +80,8 @@ typedef ompi_disp_array_t nicbarr_displs_t;
 
 /* Returns the identity of a communicator, which is the same on all its members. Two communicators
  * without a common member may have the same identity, and an identity may be reused once all
- * members have freed the communicator. The exceptions are programs that survive failures, because
- * an interrupted collective may have left state under the identity: there a communicator of the
- * same members never gets the same identity. */
+ * members have freed the communicator. In programs that survive failures, however, the same members
+ * never reuse an identity, because an interrupted collective may have left state under it. */
 static inline void nicbarr_comm_identity(const ompi_communicator_t *comm, uint64_t *scope,
                                          uint64_t *id)
 {

@@ -171,9 +171,10 @@ static int perform_netlink_request(int socket, const struct words *words, list_f
 
 /* ---- clsact ---- */
 
-/* Ensures that the interface has a clsact qdisc. If the interface has an "ingress" qdisc instead,
- * the kernel would accept filters for both directions, but apply all of them to incoming packets.
- * In this case the request fails, because it names another kind of qdisc than the installed one. */
+/* Ensures that the interface has a clsact qdisc. Its kind is verified, because with an "ingress"
+ * qdisc in its place, the kernel would accept filters for both directions, but apply all of them to
+ * incoming packets. (The kernel rejects a request that names another kind than the installed
+ * one.) */
 static int ensure_clsact(const struct mcp_hooks *hooks)
 {
     struct words words = begin_netlink_request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,

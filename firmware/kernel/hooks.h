@@ -10,8 +10,8 @@
  *   removes the filters. The clsact qdisc itself remains, even if it was created by this code,
  *   because other programs may use it meanwhile, and an empty qdisc costs nothing.
  *
- * With both mechanisms, the programs of the NIC run before programs that were attached earlier, and
- * pass other traffic on to them. Programs at tcx run before programs at clsact.
+ * Both at tcx and at clsact, the programs of the NIC run before programs that were attached
+ * earlier, and pass other traffic on to them. Programs at tcx run before programs at clsact.
  *
  * Invariants: links, filters and qdiscs that this NIC does not own are never changed or removed. A
  * filter belongs to this NIC if it has the name of the NIC, which contains the NIC's address and

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The owner of the kernel NIC is a process that loads its program, attaches it to an interface, and
- * opens and closes groups. myrd and the tests are owners. The functions need CAP_BPF and
- * CAP_NET_ADMIN, or root.
+/* The owner of the kernel NIC is a process that loads the NIC's program, attaches it to an
+ * interface, and opens and closes groups. myrd and the tests are owners. The functions need CAP_BPF
+ * and CAP_NET_ADMIN, or root.
  *
- * Closing the NIC removes the program. If the owner dies, a pinned program stays attached, and
- * other programs are removed as described in hooks.h. Programs that others have attached to the
- * interface are not affected. The functions are not thread-safe.
+ * Closing the NIC removes the program. If the owner dies, the program stays attached if it is
+ * pinned; otherwise it is removed as described in hooks.h. Programs that others have attached to
+ * the interface are not affected. The functions are not thread-safe.
  *
  * Functions that can fail return 0 on success, or -1 with a message in `why` that says how to fix
  * the problem. */

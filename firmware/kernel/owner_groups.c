@@ -166,9 +166,9 @@ static bool invalidate_group(const struct mcp_kernel *kernel, struct mcp_kernel_
     return true;
 }
 
-/* First, the final state of the group is recorded for late requests; until the group is deleted,
- * the program still answers requests from the group itself. If this process is killed before the
- * deletion, its successor finds either a complete group, or a group without a release, which it
+/* Before a group is deleted, its final state is recorded, from which late requests are answered;
+ * until then, the program answers requests from the group itself. If this process is killed before
+ * the deletion, its successor finds either a complete group, or a group without a release, which it
  * only has to delete. The counts of groups and of their peers are decremented last, when no program
  * can find the group any more. */
 bool mcp_kernel_group_close(struct mcp_kernel *kernel, uint64_t key, bool fails)

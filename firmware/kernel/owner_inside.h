@@ -90,9 +90,9 @@ void mcp_kernel_need_peers(struct mcp_kernel *kernel, const struct mcp_kernel_gr
 /* Stores the state for the next owner. */
 bool mcp_kernel_write_kept(struct mcp_kernel *kernel);
 
-/* Loads the program with the pinned maps, if there are any and their format is the program's.
- * Otherwise creates new maps; if there are pinned ones, `warning` explains why they cannot be used.
- * Returns 0, or -1 with `why`. */
+/* Loads the program with the pinned maps, if there are any and their format matches. Otherwise
+ * creates new maps; if there are pinned ones, `warning` explains why they cannot be used. Returns
+ * 0, or -1 with `why`. */
 int mcp_kernel_load_maps_kept(struct mcp_kernel *kernel, char *warning, char *why);
 
 /* Removes all state for a next owner. */

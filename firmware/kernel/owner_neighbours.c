@@ -20,9 +20,9 @@ uint32_t mcp_kernel_find_neighbour(const struct mcp_kernel *kernel, const struct
     return n;
 }
 
-/* Returns the index of an entry for another host: an unused entry or, if there is none, the entry
- * of a host that no group needs, the one that was resolved least recently. Returns 0 if all entries
- * are needed. */
+/* Returns the index of an entry that can be used for another host. If no entry is unused, takes the
+ * one that was resolved least recently, among the hosts that no group needs. Returns 0 if groups
+ * need all of them. */
 static uint32_t find_free_entry(struct mcp_kernel *kernel)
 {
     if (kernel->neighbours < MCP_KERNEL_NEIGHBOURS - 1) {

@@ -311,9 +311,9 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- egress ---- */
 
-/* Begins an epoch of the locked group, but only one for each doorbell. The CPU time of an epoch is
- * charged to the system, and that of a doorbell to the host. Therefore the host has to pay for each
- * of its epochs with a doorbell. */
+/* Begins an epoch of the locked group, but only one for each doorbell. The CPU time of sending a
+ * doorbell is charged to the host, whereas that of an epoch is charged to the system, so hosts must
+ * not begin epochs without this cost. */
 static __always_inline void begin_epoch(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;

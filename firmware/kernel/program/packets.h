@@ -53,9 +53,9 @@ struct payload {
     uint64_t word[PAYLOAD_WORDS];
 };
 
-/* A buffer of each CPU, because the stack is too small. It contains the payload of the received
- * packet, or the complete packet to be sent. Programs at these hooks do not preempt each other, so
- * there is only one writer. */
+/* Each CPU has a buffer for packets, because the stack is too small. The buffer contains the
+ * payload of the received packet, or the complete packet to be sent. Programs at these hooks do not
+ * preempt each other, so there is only one writer. */
 struct made {
     struct made_frame frame;
     struct payload payload; /* adjacent to the frame */
