@@ -250,7 +250,8 @@ void mca_btl_myr_no_answer(const opal_process_name_t *to);
  * endpoint if it does not exist yet. Returns NULL if the process cannot be reached. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_of(opal_proc_t *proc, bool for_windows);
 
-/* Does the same for a process that is known only by its name, because it has sent a message. */
+/* Like mca_btl_myr_endpoint_of(), for a process that is known only by its name, because it has sent
+ * a message. */
 struct mca_btl_base_endpoint_t *mca_btl_myr_endpoint_named(const opal_process_name_t *name,
                                                            bool for_windows);
 
@@ -324,8 +325,8 @@ int mca_btl_myr_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t
                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                       mca_btl_base_descriptor_t **descriptor);
 
-/* Passes waiting overflow fragments to the port, as far as their endpoints get fragments. Called
- * with the lock held. */
+/* Passes waiting overflow fragments to the port, if their endpoints can get fragments of the pool.
+ * Called with the lock held. */
 void mca_btl_myr_send_waiting(void);
 
 /* ---- progress.c ---- */
@@ -386,8 +387,9 @@ struct mca_btl_myr_atomic {
 bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
                                   const struct mca_btl_base_registration_handle_t *handle);
 
-/* Called by the process that has executed such an operation, if the operation has set the word at
- * `address`. Returns whether this word is the lock of a list of attached memory. */
+/* Called by a process after it has executed an operation that may acquire such a lock, if the
+ * operation has set the word at `address`. Returns whether this word is indeed the lock of a list
+ * of attached memory. */
 bool mca_btl_myr_locks_regions(uint64_t address);
 
 /* Called before an atomic operation. Returns whether osc/rdma is trying to acquire as shared a lock

@@ -28,8 +28,8 @@ INSIDE bool is_valid_root(const struct mcp_group *group, uint32_t root)
 
 /* Returns whether this node already has the block of broadcast `number`, or no longer needs it. The
  * first is the case if the slot contains this broadcast, the second if the node has entered the
- * epoch that follows it. Checking the slot alone is not sufficient, because a slot that was skipped
- * by a barrier contains an older number of any age. */
+ * epoch that follows it. Checking only the slot is not sufficient, because a barrier may skip
+ * slots, and the number in a skipped slot can be arbitrarily old. */
 INSIDE bool cannot_miss_block(const struct mcp_group *group, uint32_t number, uint32_t held)
 {
     return held == number || myr_epoch_reached(group->started * (group->window / 2), number);

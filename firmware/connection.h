@@ -229,8 +229,8 @@ static inline bool mcp_is_for_port(const struct mcp_sending *sending, uint16_t p
 
 /* ---- sdma.c ---- */
 
-/* Delivers as many as possible of the messages from this NIC itself that wait for receive tokens of
- * this port. */
+/* Delivers messages from ports of this NIC that wait for receive tokens of this port, as many as
+ * possible. */
 void mcp_deliver_waiting(struct mcp_nic *nic, struct mcp_board *board, uint32_t number);
 
 /* Completes a message, and returns its token to the host with this event. */
@@ -242,8 +242,8 @@ void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_s
 /* Sends packets, as far as the window allows. */
 void mcp_send_packets(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c);
 
-/* Processes a cumulative acknowledgement of all packets before `expected`, which may be
- * outdated. */
+/* Processes a cumulative acknowledgement, possibly an outdated one, of all packets before
+ * `expected`. */
 void mcp_advance_base(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c,
                       uint32_t expected);
 

@@ -31,8 +31,8 @@ struct mcp_nic;
 
 /* The part of a NIC for messages. Its tables follow the NIC, see mcp_nic_bytes(). */
 struct mcp_messages {
-    /* 1 if a NIC that no host has connected to, `stranger`, has sent a packet. Hosts poll this word
-     * continuously, so its cache line contains only fields that rarely change. */
+    /* 1 if a packet has arrived from a NIC to which no host has connected (`stranger`). Hosts poll
+     * this word continuously, so its cache line contains only fields that rarely change. */
     _Alignas(MYR_LINE) myr_word knocked;
     bool known_only; /* whether to accept packets only from NICs that a host has connected to */
     uint8_t stranger_attempt;      /* attempt number in the last DATA of `stranger` */

@@ -4,7 +4,7 @@
  * It is faster than SipHash, because it needs only one multiplication for every two words, whereas
  * SipHash needs a round for each word.
  *
- * Two different blocks have the same hash with only one in 2^64 keys. Therefore a SipHash of the
+ * For two different blocks, only one in 2^64 keys yields the same hash. Therefore a SipHash of the
  * hash can authenticate the block, provided that the hash and the key are secret.
  *
  * The functions are pure. Words are in the byte order of the machine. */

@@ -50,7 +50,8 @@ struct myrd_holders {
     struct mcp_kernel_holder holder[MCP_KERNEL_HOLDERS];
 };
 
-/* Reads the previous daemon's record, and drops all groups whose bit in `groups` is not set. */
+/* myrd_holders_recall() reads the record of the previous daemon. myrd_holders_keep() then removes
+ * from it all groups whose bit in `groups` is not set. */
 void myrd_holders_recall(struct myrd_holders *holders);
 void myrd_holders_keep(struct myrd_holders *holders, const uint64_t groups[MCP_KERNEL_GROUPS / 64]);
 

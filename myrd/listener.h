@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A listener is the Unix socket (SOCK_SEQPACKET) on which a daemon accepts clients, with a lock
- * file next to it. Whether a daemon is running can reliably be seen from the lock. Used by server.c
- * and kernel_server.c. */
+ * file next to it. The lock shows reliably whether a daemon is running. Used by server.c and
+ * kernel_server.c. */
 #ifndef MYRD_LISTENER_H
 #define MYRD_LISTENER_H
 

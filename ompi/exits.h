@@ -23,8 +23,8 @@
 void nicbarr_exits_open(struct myr_segment *segment);
 void nicbarr_exits_close(void);
 
-/* Monitors the process with this name, whose number in the segment is `number`, from now on. Does
- * nothing unless open. */
+/* Monitors a process from now on, given by its name and by its number in the segment. Has no effect
+ * unless the detection was started. */
 void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number);
 
 #endif

@@ -28,11 +28,12 @@ typedef void (*nicbarr_complain_fn)(const char *format, ...) __attribute__((form
 bool nicbarr_within(nicbarr_complain_fn complain, const char *component, const char *name,
                     int value, int least, int most);
 
-/* Does the same for a parameter that may also be 0, which means the component's default. */
+/* Like nicbarr_within(), for a parameter that may also be 0, which means the component's
+ * default. */
 bool nicbarr_zero_or_within(nicbarr_complain_fn complain, const char *component, const char *name,
                             int value, int least, int most);
 
-/* Does the same for all parameters of the NIC. */
+/* Like nicbarr_within(), for all parameters of the NIC. */
 bool nicbarr_nic_options_fit(nicbarr_complain_fn complain, const char *component,
                              const struct nicbarr_nic_options *options);
 

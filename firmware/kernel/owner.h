@@ -148,8 +148,8 @@ uint32_t mcp_kernel_group_failed(struct mcp_kernel *kernel, uint64_t key);
 /* Publishes to the group's hosts that the NIC is about to be removed (MCP_KERNEL_REMOVED). */
 void mcp_kernel_group_give_up(struct mcp_kernel *kernel, uint64_t key);
 
-/* Rings the doorbell for a group, as its hosts do, with MCP_RING_ASK, with MCP_RING_FAIL if a
- * process of this node has died, or with MCP_RING_CLOSING. */
+/* Rings a doorbell for a group, as its hosts do: MCP_RING_ASK, MCP_RING_FAIL (a process of this
+ * node has died), or MCP_RING_CLOSING. */
 int mcp_kernel_ring(struct mcp_kernel *kernel, uint64_t key, enum mcp_ring ring);
 
 /* Returns a descriptor that becomes readable when groups are stuck. Returns -1 if this kernel
