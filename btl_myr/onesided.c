@@ -34,8 +34,8 @@
  * The handle of registered memory contains only the range of this memory, which held.c needs.
  * osc/rdma passes no handle for memory that this process has mapped: its own memory or, with
  * MPI_Win_allocate, that of other processes on the node. If there is no handle, the address is
- * therefore valid in this process. (osc/rdma of 4.1.4 intends this, although it passes a
- * compare-and-swap to a BTL in this case as well.)
+ * therefore valid in this process. (osc/rdma accesses such memory itself, but 4.1.4 passes
+ * compare-and-swap operations on it to the BTL.)
  *
  * There is no btl_flush, because every operation has a callback.
  *
