@@ -18,9 +18,9 @@ INSIDE bool forwards_to(const struct mcp_group *group, uint32_t from_root, uint3
     return from_root < reach && from_root + further <= group->last_node;
 }
 
-/* Returns whether the group broadcasts, and `root` is the number of one of its nodes. With another
- * number, the nodes would disagree about their order on the ring, and a request for a missing block
- * might never reach the root. */
+/* Returns true if the group broadcasts and has a node with the number `root`. If a packet with an
+ * invalid root were accepted, the nodes would disagree about their order on the ring, and a request
+ * for a missing block might never reach the root. */
 INSIDE bool is_valid_root(const struct mcp_group *group, uint32_t root)
 {
     return 0 != group->window && root <= group->last_node;

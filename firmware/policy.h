@@ -116,10 +116,14 @@ struct mcp_ending {
                         not failed */
 };
 
-/* Returns the final state of a group that is being closed; `fails` means that it is closed early.
- * Closing a group discards its data. Therefore a peer that still misses data of the last epoch must
- * not be told that this epoch is complete. (All nodes have the data of the previous epoch.) The
- * same applies to the blocks of broadcasts, unless all nodes have completed the closing epoch. */
+/* Returns the final state of a group that is being closed. `fails` is true if it is closed while
+ * members may still wait for it.
+ *
+ * Closing a group discards its data. A peer that still misses data of the last epoch can therefore
+ * no longer receive them, so the last epoch does not count as complete in the final state. The
+ * epoch before does, because all nodes have its data by then. Likewise, a group that broadcasts
+ * ends as failed unless all nodes have completed the closing epoch, since a peer may still miss a
+ * block. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);

@@ -56,9 +56,9 @@ int mcp_clear(struct __sk_buff *order)
     return 0;
 }
 
-/* Publishes to the hosts of a group that the NIC is about to be removed. The index of the group's
- * release is passed in the packet's mark. The owner runs this program for each group. A doorbell
- * would not do, because the interface may no longer exist. */
+/* Informs the hosts of a group that the NIC is about to be removed. The owner runs this program
+ * once for each group, and passes the index of the group's release in the packet's mark. It cannot
+ * send a doorbell instead, because the interface may no longer exist. */
 SEC("tc")
 int mcp_give_up(struct __sk_buff *order)
 {
