@@ -90,9 +90,9 @@ static int get_proposal(mca_coll_nicbarr_module_t *module, ompi_communicator_t *
 }
 
 /* Exchange the members' hellos once more, if some members had not opened all NICs when they
- * started. One reason is that a job that starts on a single node opens no NICs until it connects to
- * processes of other nodes (MPI_Comm_spawn, MPI_Comm_accept). Another reason is that a daemon did
- * not respond in time when the process started. */
+ * started. This happens if a job starts on a single node, where it needs no NICs, and later
+ * connects to processes of other nodes (MPI_Comm_spawn, MPI_Comm_accept). It also happens if a
+ * daemon did not respond in time when the process started. */
 static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
@@ -187,9 +187,8 @@ static int join_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *c
 
 /* Test the groups of MPI_Barrier and MPI_Ibarrier. *good becomes true if the packets of both groups
  * reach all members. All members start the test of a group at the same time, so its first epoch
- * should complete soon. The second group is tested only after the members have agreed that the
- * first one works. Otherwise some members would wait in the second group for members on which the
- * first group has failed. */
+ * should complete soon. If the first group fails on any member, no member tests the second group,
+ * because it would wait there for members that have already given up. */
 static int test_groups(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                        struct myr_error *error, bool *good)
 {

@@ -27,10 +27,10 @@ static int openmpi_barrier(mca_coll_nicbarr_module_t *module, ompi_communicator_
     return nicbarr_openmpi_barrier(comm, &module->openmpi);
 }
 
-/* Across nodes, set up the groups for which there were enough non-blocking calls. Returns true if
- * this has changed the state of MPI_Barrier, either because MPI_Barrier has advanced in its own
- * setup, or because the communicator was declined. The caller then executes this barrier by the
- * function of the new state. */
+/* Across nodes, set up the groups of NICs for those non-blocking collectives that have been called
+ * often enough. This may also advance the setup of MPI_Barrier, or decline the communicator.
+ * Returns true if the state of MPI_Barrier has changed; the caller then executes this barrier by
+ * the function of the new state. */
 static inline bool handle_pending(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     const enum nicbarr_barrier_state state = module->barrier_state;

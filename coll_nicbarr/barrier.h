@@ -11,8 +11,8 @@
 /* ---- barrier.c ---- */
 
 /* MPI_Barrier in any state: dispatches to the function of the current state. This function is
- * installed first. A component above that has wrapped it continues to call it for every barrier,
- * whatever function is installed later. */
+ * installed first. If a component with a higher priority wraps it, that component calls it for
+ * every barrier, even after another function has been installed in its place. */
 int nicbarr_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* ---- ibarrier.c ---- */

@@ -9,8 +9,8 @@
 #include "coll_nicbarr/fallback.h"
 
 /* Start the periodic re-evaluation of the choice, and return true. Returns false if the choice is
- * not to be re-evaluated (nicbarr_watched()), or if it is Open MPI's own barrier and this job has
- * measured with sufficient confidence that this is the best. */
+ * not to be re-evaluated (nicbarr_watched()), or if Open MPI's own barrier was chosen and the
+ * measurements of this job show with sufficient confidence that it is the best. */
 static bool begin_watching(mca_coll_nicbarr_module_t *module)
 {
     const bool proven = NICBARR_MEASURED == module->source || NICBARR_FROM_JOB == module->source ||

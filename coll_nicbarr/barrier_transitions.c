@@ -30,9 +30,9 @@ enum nicbarr_barrier_state nicbarr_barrier_next(enum nicbarr_barrier_state state
                                                 enum nicbarr_barrier_event event,
                                                 const struct nicbarr_barrier_choice *choice)
 {
-    /* A non-blocking request may detect a failure whenever Open MPI makes progress, for example
-     * while this process measures. The event that the measurement then reports must not leave the
-     * failed state. */
+    /* While this process measures barriers, Open MPI's progress engine may run a non-blocking
+     * request that detects a failure. When the measurement ends, it still reports its event, which
+     * must then not leave the failed state. */
     if (NICBARR_BARRIER_FAILED == state && NICBARR_EVENT_DECLINED != event) {
         return state;
     }

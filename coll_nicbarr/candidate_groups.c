@@ -9,9 +9,8 @@
 #include "coll_nicbarr/groups.h"
 
 struct failures {
-    /* For each NIC, 0 if it has not failed on any rank. Otherwise the value is size - r, where r is
-     * the first rank on which the NIC has failed, so that each rank knows whether it must print the
-     * reason. */
+    /* For each NIC: 0 if it has not failed on any rank. Otherwise size - r, where r is the lowest
+     * rank on which the NIC has failed; this rank prints the reason. */
     double of[NICBARR_NICS_MOST];
     /* For each NIC: non-zero if it failed because packets did not get through. */
     double lost[NICBARR_NICS_MOST];

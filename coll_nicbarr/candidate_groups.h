@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins the groups of NICs that a contest across nodes measures, one for each candidate, and tests
- * each group with a first epoch, whose failure has no consequences for the program.
+/* For a contest across nodes, joins a group of NICs for each candidate, and tests each group by a
+ * first epoch. If this epoch fails, the program is not affected.
  *
  * If a kind of NIC cannot form such a group, or if its packets do not get through, all members drop
  * the candidates of this kind and continue with the others. If packets were lost, they also remove

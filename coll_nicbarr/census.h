@@ -15,8 +15,9 @@
 
 #include "coll_nicbarr/nics.h"
 
-/* What is known about a process. Its segment and its NICs are identified by their numbers among all
- * known segments and NICs, which start at 1; 0 means that the process has none. */
+/* What is known about a process. `segment` and `nic` contain numbers that this process assigned
+ * when it first learned of the segment or NIC. These numbers start at 1; 0 means that the described
+ * process has none. */
 struct nicbarr_peer {
     uint32_t segment;
     uint32_t number; /* its number in the segment */

@@ -60,9 +60,9 @@ static struct signature of_barrier(void)
     return (struct signature){CALL_barrier, ROOT_NONE, 0, 0, 0};
 }
 
-/* The type is compared only for a predefined operation. With a user-defined one, members may pass
- * different types that have the same type signature, such as a predefined type and a duplicate of
- * it. */
+/* The type is compared only if the operation is predefined. With a user-defined operation, members
+ * may pass different types that have the same type signature, such as a predefined type and a
+ * duplicate of it. */
 static struct signature of_reduction(enum call call, nicbarr_count_t count, ompi_datatype_t *type,
                                      ompi_op_t *op, int root)
 {

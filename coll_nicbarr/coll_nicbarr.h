@@ -260,8 +260,8 @@ OBJ_CLASS_DECLARATION(mca_coll_nicbarr_module_t);
 
 /* ---- component.c ---- */
 
-/* Messages that only the first process of a node prints. Each number is a key of the segment's
- * key-value table, whose entry records that the message has been printed. */
+/* Messages that are printed only once per node. Each number is a key of the segment's key-value
+ * table; an entry with this key records that a process of the node has printed the message. */
 enum nicbarr_message {
     NICBARR_MESSAGE_DECLINED = 1,
     NICBARR_MESSAGE_CACHE,

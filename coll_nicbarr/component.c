@@ -492,9 +492,8 @@ void nicbarr_explain(ompi_communicator_t *comm, const char *why)
 {
     mca_coll_nicbarr_component_t *component = &mca_coll_nicbarr_component;
     char name[NICBARR_COMM_TEXT];
-    /* Open MPI's barrier is used for the same reason on all members, so a single message is
-     * sufficient, even if the members are on several nodes or in containers without a common
-     * segment. */
+    /* All members use Open MPI's barrier for the same reason, so only one of them prints it, even
+     * if the members are on several nodes or in containers without a common segment. */
     const bool speak = is_first_with_component(comm) &&
                        (NULL != component->segment ? nicbarr_warn_once(NICBARR_MESSAGE_DECLINED)
                                                    : !component->explained);

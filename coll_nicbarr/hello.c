@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* An encoded hello consists of this head, the public key if there is one, the names of the existing
- * NICs, each with its addresses, and the reason why there is no segment or no NIC. */
+/* An encoded hello consists of this header, the public key if there is one, the names of the
+ * existing NICs, each with its addresses, and the reason why there is no segment or no NIC. */
 struct head {
     uint32_t format; /* NICBARR_HELLO_FORMAT; like all fields, in the sender's byte order */
     uint32_t number;

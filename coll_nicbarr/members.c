@@ -247,9 +247,10 @@ bool nicbarr_members_lack_nics(ompi_communicator_t *comm)
     bool later = false, good = true;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
         later = later || peers[r]->later;
-        /* A member that had not opened all NICs when it started may have sent a second hello since.
-         * Perhaps only some of the other members have read it, so they may disagree on whether this
-         * member has a NIC. Therefore only other reasons that exclude it are considered here. */
+        /* A member that had not opened all NICs when it started may have sent a second hello since,
+         * which only some of the other members may have read. They may therefore disagree on
+         * whether this member has a NIC, so it is excluded only for reasons that do not depend on
+         * its NICs. */
         good = peers[r]->later ? !excludes_process(peers[r]->trouble)
                                : NICBARR_TROUBLE_NONE == peers[r]->trouble;
     }

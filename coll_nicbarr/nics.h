@@ -57,8 +57,8 @@ bool nicbarr_nics_wanted(const struct nicbarr_nics *nics);
 /* Open all NICs that the user wants, that are available, and that are not open yet. Returns MYR_OK
  * if any NIC is open then. Otherwise returns the error of the first NIC that exists but cannot be
  * used, or, if none exists, the error of the first wanted NIC. If `site` is in a hurry, the
- * function does not wait until it is known whether each NIC is available. In this case `*later`
- * becomes true, and the caller must call the function again later. */
+ * function skips NICs that do not respond at once; if there are any, `*later` becomes true, and the
+ * caller must call the function again later. */
 enum myr_status nicbarr_nics_open(struct nicbarr_nics *nics, const struct myr_site *site,
                                   bool *later, struct myr_error *error);
 void nicbarr_nics_close(struct nicbarr_nics *nics);

@@ -63,13 +63,13 @@ int nicbarr_overdue_check(mca_coll_nicbarr_module_t *module, ompi_communicator_t
 void nicbarr_overdue_end(ompi_communicator_t *comm, const struct myr_nic_group *group,
                          const struct nicbarr_wait *wait);
 
-/* Continue waiting for `epoch` after the first NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI
- * error. */
+/* Continue to wait for `epoch`, which has not been completed within the first NICBARR_CHECK_US.
+ * Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_wait(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                          struct myr_nic_group *group, uint32_t epoch);
 
-/* Wait for the block of the latest broadcast that this process has begun, if it has not arrived
- * within the first NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI error. */
+/* Continue to wait for the block of the latest broadcast that this process has begun, which has not
+ * arrived within the first NICBARR_CHECK_US. Returns OMPI_SUCCESS or an MPI error. */
 int nicbarr_overdue_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct myr_nic_group *group);
 

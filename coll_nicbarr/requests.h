@@ -24,9 +24,10 @@ struct nicbarr_operation {
     void (*begin)(nicbarr_request_t *request);
     /* Advance the request. Returns whether it is complete. The oldest request is tested first. */
     bool (*test)(nicbarr_request_t *request);
-    /* Called from time to time while the request is incomplete; if `check` is set, the function
-     * also checks for missing nodes. Returns true, with the error in req_status, if the request
-     * will never complete. The pointer is NULL if the kind of request needs no such calls. */
+    /* Called from time to time while the request is incomplete, to send retransmission requests for
+     * missing messages. If `check` is set, the function also checks for missing nodes. Returns
+     * true, with the error in req_status, if the request will never complete. The pointer is NULL
+     * if the kind of request needs no such calls. */
     bool (*remind)(nicbarr_request_t *request, bool check);
     /* Free the resources of the request. NULL if it has none. */
     void (*release)(nicbarr_request_t *request);
@@ -99,11 +100,11 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
 /* Begin the request. Unless it completes immediately, the progress engine takes over. */
 void nicbarr_request_start(nicbarr_request_t *request);
 
-/* Implements remind() for requests across nodes. The function sends retransmission requests for
- * missing messages of the group that the request waits for. If `check` is set, it also checks
- * whether these messages can still arrive, and returns true if they cannot. `wait` specifies the
- * epoch or block that the request waits for. The caller calls nicbarr_request_wait_ended() when the
- * request completes, or begins to wait for another group. */
+/* Implements remind() for requests across nodes. `group` is the group that the request waits for,
+ * and `wait` specifies the epoch or block. The function sends retransmission requests for the
+ * missing messages. If `check` is set, it also checks whether these messages can still arrive, and
+ * returns true if they cannot. When the request completes, or begins to wait for another group, the
+ * caller calls nicbarr_request_wait_ended(). */
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool check);
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);

@@ -2,10 +2,10 @@
 /* Keeps track of suspect NICs. A kind of NIC is suspect if its packets did not get through between
  * the nodes of a communicator.
  *
- * A failed attempt takes seconds, so only some of the later communicators try this kind again, with
- * exponential backoff: the second communicator after the failure, then the fourth, then the eighth.
- * Retrying is worthwhile, because the network may have been repaired, or the machine may just have
- * been too busy.
+ * An attempt to use a suspect kind takes seconds if it fails, so only some of the later
+ * communicators try this kind again, with exponential backoff: the second communicator after the
+ * failure, then the fourth, then the eighth. Retrying is worthwhile, because the network may have
+ * been repaired, or the machine may just have been too busy.
  *
  * Every member of a communicator records the result of an attempt. When another communicator is set
  * up, its rank 0 decides on behalf of all members which kinds are excluded

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MCA parameters of the NIC that both point-to-point components (btl/myr and mtl/myr) have, and the
- * messages that both print: errors for parameters out of range, and warnings about lost messages
- * and unresponsive nodes. */
+/* Registers the MCA parameters of the NIC that the two point-to-point components, btl/myr and
+ * mtl/myr, have in common, and contains the messages that both of them print: errors for parameters
+ * out of range, and warnings about lost messages and unresponsive nodes. */
 #ifndef NICBARR_NIC_OPTIONS_H
 #define NICBARR_NIC_OPTIONS_H
 

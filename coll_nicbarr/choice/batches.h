@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules the batches in which a contest (contest.h) is continued as long as its result is
- * provisional. Between two batches the program makes a number of calls, the pause. Unless the time
- * for measuring is limited (coll_nicbarr_tune_share), each pause is 1.5 times as long as the
- * previous one.
+ * provisional. The pause between two batches is counted in calls of the program. Each pause is 1.5
+ * times as long as the previous one, unless the user has limited the time for measuring
+ * (coll_nicbarr_tune_share).
  *
- * If the time is limited, a batch is run only when all ranks can afford it (expense.h). The pause
- * is then constant, apart from being doubled whenever a batch is not affordable. In this case
- * batches continue until the result has sufficient confidence, or all rounds are complete.
+ * If this time is limited, a batch is run only when all ranks can afford it (expense.h). All pauses
+ * then have the same length, except that the pause is doubled whenever a batch is not affordable.
+ * Batches continue until the result has sufficient confidence, or all rounds are complete.
  *
  * On a slow machine, it may take the ranks longer to agree on a single result than a whole batch is
  * allowed to take, so that no sample fits into the batch. The budget is then doubled for all
@@ -30,8 +30,9 @@ struct nicbarr_batches {
     uint32_t least;        /* minimum of `pause` if each batch must be affordable; else 0 */
 };
 
-/* Initialise the schedule of a contest that began after `tune_after` calls. The first pause lasts
- * half as many calls, but at least 10. `limited`: each batch must be affordable. */
+/* Initialise the schedule of a contest that began after `tune_after` calls. The first pause is half
+ * of `tune_after`, but at least 10 calls. `limited` states whether each batch must be affordable.
+ */
 void nicbarr_batches_begin(struct nicbarr_batches *batches, double budget_us, int tune_after,
                            bool limited);
 

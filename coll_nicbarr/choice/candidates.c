@@ -38,8 +38,8 @@ static uint32_t rounds_of(uint32_t n, uint32_t size)
     return rounds;
 }
 
-/* For each number of rounds, add only the smallest n that achieves it, because a larger n would
- * only send more messages in the same number of rounds. */
+/* Add n-way dissemination for each n that takes fewer rounds than all smaller ones. Any other n
+ * would only send more messages in the same number of rounds. */
 static void add_disseminations(struct candidates *candidates, uint32_t size)
 {
     uint32_t rounds = UINT32_MAX;
@@ -137,10 +137,10 @@ struct nicbarr_choice nicbarr_rooted_choice(const struct nicbarr_shape *shape, u
     return (struct nicbarr_choice){NICBARR_ROOTED, nodes <= STAR_NODES ? nodes - 1 : 4, nic};
 }
 
-/* All-to-all has the fewest steps, and the star has the fewest messages. (For a broadcast,
- * all-to-all means that the root sends to all nodes.) Reducing at one process (NICBARR_ROOTED)
- * takes an additional step, which pays off only if the blocks of all nodes do not fit into one
- * packet. */
+/* List the algorithms that are worth measuring for collectives that carry data. All-to-all has the
+ * fewest steps (for a broadcast, the root sends to all nodes), and the star has the fewest
+ * messages. Reducing at one process (NICBARR_ROOTED) takes an additional step, which pays off only
+ * if the blocks of all nodes do not fit into one packet. */
 int nicbarr_data_candidates(const struct nicbarr_shape *shape, bool broadcasts, uint32_t combined,
                             struct nicbarr_choice *choices)
 {

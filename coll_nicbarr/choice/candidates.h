@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determines the candidates of a contest, that is, the algorithms worth measuring for a
  * communicator of a given shape, and the initial choice among them. All results depend on the shape
- * only, so all ranks compute the same list without exchanging messages. The list also determines
- * how much memory a record needs.
+ * only, so all ranks compute the same list without exchanging messages. On one node, the list also
+ * determines how much shared memory the communicator needs.
  *
  * Called by setup.c (memory), known.c (the first choice), tune.c (the contest), watch.c
  * (challengers), and data_across.c (collectives that carry data). */

@@ -16,9 +16,10 @@ enum {
 
 /* A challenger is dropped if its best barrier of the preliminary round is slower than the current
  * choice by a factor of `drop_factor`. Such an early decision may be wrong, but later comparisons
- * will correct it. To win, a challenger must be better by a factor of more than `tie_factor` in one
- * kind of value (comparison.h), with an error probability of at most `win_error`, and must not be
- * worse in the other kind, with an error probability of at most `loss_error`. */
+ * will correct it. Each barrier has two kinds of times (comparison.h). To win, a challenger must be
+ * better by more than a factor of `tie_factor` in one of them, with an error probability of at most
+ * `win_error`, and must not be worse in the other, with an error probability of at most
+ * `loss_error`. */
 static const double drop_factor = 2.0, tie_factor = 1.03, win_error = 0.01, loss_error = 0.05;
 
 /* Lower limit of a measured time, because ratios require positive values. */

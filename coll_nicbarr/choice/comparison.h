@@ -60,26 +60,28 @@ void nicbarr_comparison_begin(struct nicbarr_comparison *comparison, int count, 
  * own function, between two measurements. */
 int nicbarr_comparison_next(const struct nicbarr_comparison *comparison);
 
-/* Record a barrier, with the times at which this rank has arrived and left (microseconds). Returns
- * whether a round is over, so that the ranks must agree on its values. */
+/* Record the times (microseconds) at which this rank has entered and left a barrier. Returns true
+ * if this barrier was the last of a round; the ranks must then agree on the values of the round. */
 bool nicbarr_comparison_record(struct nicbarr_comparison *comparison, double arrived_us,
                                double left_us);
 
-/* Write this rank's results of the round to `values`. The ranks must then agree on the maximum of
- * each value over all ranks. Returns the number of values, at most NICBARR_COMPARISON_VALUES. */
+/* Write this rank's results of the round to `values`. The caller then replaces each value by its
+ * maximum over all ranks. Returns the number of values, at most NICBARR_COMPARISON_VALUES. */
 int nicbarr_comparison_values(const struct nicbarr_comparison *comparison, double *values);
 
 /* Continue with the agreed values. The comparison may be over then. */
 void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const double *values);
 
 /* Returns the median of a variant's rounds (microseconds), or 0 if no round is complete or the
- * variant was dropped. If a round has two different values, the longer time counts. */
+ * variant was dropped. Without a shared clock, each round has two values, of which the longer time
+ * is used. */
 double nicbarr_comparison_us(const struct nicbarr_comparison *comparison, int variant);
 
 /* Select the challengers of candidate number `chosen` (-1: the choice is not a candidate) from a
  * list of `all` candidates: the first candidate, which is Open MPI's own function, and as many
- * others as fit. Each comparison continues where the previous one stopped in the list; `*next`,
- * initially 0, keeps that position. Returns the number of challengers. */
+ * others as fit. `*next`, initially 0, is the position in the list at which the search begins. It
+ * is advanced, so that the next comparison continues from there. Returns the number of challengers.
+ */
 int nicbarr_comparison_challengers(int chosen, int all, uint32_t *next,
                                    int challengers[NICBARR_COMPARISON_VARIANTS - 1]);
 

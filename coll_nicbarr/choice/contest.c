@@ -320,8 +320,8 @@ int nicbarr_contest_run_batch(struct nicbarr_contest *contest,
     if (!nicbarr_contest_has_samples(contest)) {
         return 0;
     }
-    /* The ranks agree twice in a row, because the time of the second agreement is the only
-     * available estimate for a candidate that has not been measured yet. */
+    /* The ranks agree twice in a row, and the second agreement is timed. Its duration is the only
+     * available estimate of the time that a candidate without a measurement takes. */
     int error = agree_on_sample(user, &us, since_us, &before_us, 0);
     error = 0 == error ? agree_on_sample(user, &us, since_us, &spent_us, 0) : error;
     const double agreement_us = spent_us - before_us;

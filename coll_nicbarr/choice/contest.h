@@ -39,16 +39,17 @@ enum {
 /* A choice with less confidence is provisional. */
 #define NICBARR_CONTEST_SURE 0.95
 
-/* The functions of the user. All ranks call sample() and agree() in the same order and with the
- * same arguments, apart from the values. They return 0, or an error code of either sign. */
+/* The functions that the user of a contest supplies. All ranks call sample() and agree() in the
+ * same order and with the same arguments, apart from the values. Both return 0, or an error code of
+ * either sign. */
 struct nicbarr_contest_user {
     /* Execute `candidate` `repetitions` (>= 1) times in a row. *us becomes the time of one
      * repetition in microseconds, as measured by this rank. Each sample is preceded and followed by
      * an agree(). */
     int (*sample)(void *context, int candidate, int repetitions, double *us);
     /* Replace each of `values` by its maximum over all ranks. No rank returns before all have
-     * entered, so all ranks begin the next sample together. If one rank has failed, none begins
-     * it. */
+     * entered, so all ranks begin the next sample together, or none does if one of them has failed.
+     */
     int (*agree)(void *context, double *values, int count);
     double (*now_us)(void *context); /* returns the time of a monotonic clock */
     void *context;

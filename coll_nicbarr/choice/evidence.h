@@ -3,8 +3,8 @@
  * jobs, and the confidence of this choice. The functions have no state and no side effects. cache.c
  * calls them; cache_file.c stores the measurements.
  *
- * Only measurements are stored, never a choice. A result that was obtained while the machine was
- * disturbed is therefore corrected by later measurements, and old measurements are repeated
+ * Only measurements are stored, never a choice. If a measurement was disturbed, later ones can
+ * therefore correct the result. As measurements lose confidence with age, they are repeated
  * eventually.
  *
  * Weighting. The speed of a machine differs from job to job. Therefore the value of a candidate in

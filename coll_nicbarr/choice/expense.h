@@ -16,14 +16,14 @@ void nicbarr_expense_open(void);
 /* Returns whether measuring unknown shapes is limited. The result is the same on all members. */
 bool nicbarr_expense_limited(void);
 
-/* Returns whether all members may spend `us` microseconds on measuring now. With `remeasured`, they
- * measure a known shape again, which is always limited. If there is no limit, the function returns
- * true without communication; otherwise the call is collective. */
+/* Returns whether all members may spend `us` microseconds on measuring now. `remeasured` states
+ * that the shape was measured before; measuring such a shape again is always limited. If there is
+ * no limit, the function returns true without communication; otherwise the call is collective. */
 bool nicbarr_affordable(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, double us,
                         bool remeasured);
 
-/* Record that `us` microseconds were spent on measuring. Without a limit for unknown shapes, only
- * remeasuring counts. */
+/* Record that `us` microseconds were spent on measuring. If measuring unknown shapes is not
+ * limited, only the time for remeasuring is recorded. */
 void nicbarr_expense_record(double us, bool remeasured);
 
 #endif

@@ -93,9 +93,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
     } else if (0 == component->parameters.tune_budget) {
         sure = true; /* without a budget the confidence cannot increase */
     } else if (!sure && NICBARR_OPENMPI == choice->algorithm) {
-        /* On one node, Open MPI's own function must not be used until the choice is final, because
-         * the barriers are counted by the epoch of nicbarr's group. (Across nodes it is the
-         * default, and barriers are counted separately.) */
+        /* On one node, the epoch of nicbarr's group serves as the count of barriers, so barriers by
+         * Open MPI's own function would not be counted. Therefore this function is not used until
+         * the choice is final. (Across nodes, where it is the default, barriers are counted
+         * separately.) */
         *choice = nicbarr_default_choice(shape);
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;

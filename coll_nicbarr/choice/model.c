@@ -84,9 +84,9 @@ static double round_trip(const struct nicbarr_round_trips *trips, uint32_t peers
     return trips->of[i - 1].least_us * (1 - part) + trips->of[i].least_us * part;
 }
 
-/* Predict the arrival of a message that was sent at time `left`, in a step in which its sender
- * sends `sends` messages. The receiver waits in its own step for `waits` messages, and has received
- * the preceding ones of them by the time `time`. */
+/* Predict when a message that was sent at time `left` is received. In the step in which it is sent,
+ * its sender sends `sends` messages. Its receiver waits for `waits` messages in one step, and has
+ * received those before this one at time `time`. */
 static double arrival_time(const struct simulation *simulation, double time, double left,
                            uint32_t sends, uint32_t waits)
 {

@@ -10,8 +10,8 @@
  * process combines the partial results of all nodes.
  *
  * The orders within a node and across nodes are lists of terms, which are executed on a stack: for
- * each term, push its value, then combine the upper two values `merges` times. The functions are
- * pure, so all members compute the same lists. */
+ * each term, push its value, then replace the two topmost values by their combination, `merges`
+ * times. The functions are pure, so all members compute the same lists. */
 #ifndef NICBARR_ORDER_H
 #define NICBARR_ORDER_H
 

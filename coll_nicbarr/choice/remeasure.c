@@ -3,9 +3,9 @@
 #include "coll_nicbarr/choice/remeasure.h"
 
 enum {
-    /* Minimum number of calls between two remeasurements: first, if the choice was measured
-     * elsewhere or without sufficient confidence; second, if this job has measured it with
-     * sufficient confidence. */
+    /* Minimum number of calls between two remeasurements. PROVEN applies if this job has measured
+     * the choice with sufficient confidence, and UNKNOWN if the choice was measured elsewhere or
+     * without sufficient confidence. */
     UNKNOWN = 400,
     PROVEN = 20000,
     MOST = 1 << 24 /* maximum; even the fastest calls take more than a second in total, and a

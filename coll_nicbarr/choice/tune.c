@@ -364,8 +364,9 @@ static int get_stored_choice(mca_coll_nicbarr_module_t *module, ompi_communicato
     return nicbarr_openmpi_bcast(stored, 3, MPI_UINT64_T, 0, comm, &module->openmpi);
 }
 
-/* Agree on whether all members have memory for what follows. *has is this member's own answer, and
- * becomes the common one. Collective, with the effect of a barrier; returns Open MPI's error. */
+/* Agree on whether all members have memory for the next step. On entry, *has states whether this
+ * member has it; on return, whether all members have it. Collective, with the effect of a barrier;
+ * returns Open MPI's error. */
 static int agree_on_memory(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm, bool *has)
 {
     double lacking = !*has;

@@ -210,8 +210,8 @@ static int finish_comparison(mca_coll_nicbarr_module_t *module, ompi_communicato
     const bool lost = 0 != run->comparison.winner;
     const bool unmeasured = !has_measured(module);
     int rc = OMPI_SUCCESS;
-    /* in the report, this communicator is counted in an entry that it shares with others; it is
-     * removed from there before its choice may change */
+    /* without an entry of its own, this communicator is counted in an entry of the report that
+     * several communicators share; remove it from there before its choice changes */
     if (NULL == module->entry) {
         nicbarr_report_retract(module, comm, NULL);
     }

@@ -2,11 +2,11 @@
 /* A carrier executes reductions and allgathers across nodes, by means of a group of NICs that
  * carries the contributions of the processes (libmyr/groups/nic_data.h).
  *
- * Each node contributes one block to an epoch. The block consists of a head, with the epoch and the
- * length of the block, and of the partial results of the node. A partial result is the value of a
- * subtree whose ranks are all on this node (order.h). An allgather combines nothing: the vector of
- * each rank is a partial result, and all partial results are concatenated. A vector that is too
- * long for one block takes several epochs.
+ * Each node contributes one block to an epoch. The block begins with a header, which contains the
+ * epoch and the length of the block, followed by the partial results of the node. A partial result
+ * is the value of a subtree whose ranks are all on this node (order.h). An allgather combines
+ * nothing: the vector of each rank is a partial result, and all partial results are concatenated. A
+ * vector that is too long for one block takes several epochs.
  *
  * All processes get all blocks, and each process combines them itself. Therefore NICs need not know
  * types and operations, and the result has the same bits however the ranks are placed.
@@ -112,9 +112,9 @@ void nicbarr_carrier_begin_gathering(struct nicbarr_carrier *carrier,
  * result. */
 bool nicbarr_carrier_progress(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* The two steps of an epoch, between which the caller waits for the group to complete it. The first
- * function sends the contribution of this process in the next epoch, and the second one processes
- * the blocks of all nodes. All earlier operations must be complete. */
+/* An epoch takes two steps. The first function sends the contribution of this process in the next
+ * epoch. The caller then waits until the group has completed this epoch, and calls the second
+ * function, which processes the blocks of all nodes. All earlier operations must be complete. */
 void nicbarr_carrier_arrive(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 void nicbarr_carrier_finish(struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 

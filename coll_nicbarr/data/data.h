@@ -164,14 +164,14 @@ static inline void nicbarr_data_check_pending(mca_coll_nicbarr_module_t *module,
  * agree on the context id of a new communicator, Open MPI calls MPI_Iallreduce (with MPI_MAX or
  * MPI_MIN) and MPI_Ibcast of a single MPI_INT (ompi/communicator/comm_cid.c).
  *
- * While MPI_Comm_idup is outstanding, processes may differ in whether such a call or a blocking
- * call comes first. Across nodes the members would then diverge, because a blocking call may change
- * the implementation that the next non-blocking call uses, and because both kinds of calls are
- * counted together. Therefore non-blocking calls of this size (for MPI_Iallreduce: with one of
- * these operations) always use Open MPI's own functions. (On one node, the two kinds of calls are
- * independent of each other: see module->nonblocking.) The decision depends on the size and not on
- * the type, because the number of bytes is the same on all members, whereas some of them may use a
- * derived type. */
+ * While MPI_Comm_idup is outstanding, Open MPI may issue such a call before the program's next
+ * blocking call on one process, and after it on another. Across nodes the members would then
+ * diverge, because a blocking call may change the implementation that the next non-blocking call
+ * uses, and because both kinds of calls are counted together. Therefore non-blocking calls of this
+ * size (for MPI_Iallreduce: with one of these operations) always use Open MPI's own functions. (On
+ * one node, the two kinds of calls are independent of each other: see module->nonblocking.) The
+ * decision depends on the size and not on the type, because the number of bytes is the same on all
+ * members, whereas some of them may use a derived type. */
 static inline bool nicbarr_from_progress(size_t bytes)
 {
     return sizeof(int) == bytes;

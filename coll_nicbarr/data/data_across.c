@@ -305,9 +305,9 @@ static int begin_remeasurement(struct tuner *t)
     return rc;
 }
 
-/* Leave the undecided classes of the collective to Open MPI. No group of NICs works for this class,
- * so none would work for the others. If packets were sent but did not get through, barriers are
- * declined as well, unless they have a working group. */
+/* Called when no group of NICs works for a class. None would work for the other undecided classes
+ * of the collective either, so all of them are left to Open MPI. If packets were sent but did not
+ * get through, barriers are declined as well, unless they have a working group. */
 static void give_up_classes(struct tuner *t)
 {
     mca_coll_nicbarr_module_t *module = t->trial.module;

@@ -80,8 +80,8 @@ static void write_chunks(struct myr_exchange *x, struct nicbarr_reduction *reduc
     }
 }
 
-/* Returns the location where the value of a block of ranks that ends with `rank` is stored. The
- * value of the block of all ranks is the result. */
+/* Returns where the value of the block of ranks that ends with `rank` is stored. The last rank ends
+ * the block of all ranks, whose value is the result. */
 static void *value_of(const struct nicbarr_reducer *reducer, uint8_t *to, uint32_t rank)
 {
     return rank + 1 == reducer->exchange.size ? to : reducer->parts + (size_t)rank * reducer->piece;

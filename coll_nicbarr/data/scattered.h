@@ -21,7 +21,8 @@
 #include "coll_nicbarr/data/reduction.h"
 
 /* Returns whether a reduction of `bytes` bytes is faster in this way than as a plain reduction.
- * (With two processes, each reads the same number of values from the other one in both cases.) */
+ * Only long vectors are, and only with more than two processes: of two, each reads the same number
+ * of values from the other one in both cases. */
 static inline bool nicbarr_scatters(const struct nicbarr_reducer *reducer, size_t bytes)
 {
     return bytes > NICBARR_EXCHANGE_MOST && reducer->exchange.size > 2;

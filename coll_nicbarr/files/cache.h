@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tuning cache keeps measurements across jobs, in files of the user and of the administrator.
- * Only one process of a communicator reads from it and writes to it. Errors are printed once per
- * node.
+/* The tuning cache keeps measurements across jobs. It consists of the files that the parameter
+ * coll_nicbarr_cache lists: by default only the user's own file, but an administrator may provide
+ * others. Only one process of a communicator reads from the cache and writes to it. Errors are
+ * printed once per node.
  *
  * The files contain measurements, not choices. A lookup computes the choice and its confidence from
  * the measurements (evidence.h). If the confidence is insufficient, the job starts with that choice

@@ -103,8 +103,8 @@ static struct interface find_interface(const char *system)
 
 /* ---- RDMA devices ---- */
 
-/* Find the rate of the fastest RDMA device (of its port 1), as the kernel writes it. The text is
- * empty if there is no device. */
+/* Find the RDMA device whose port 1 is the fastest, and copy the rate of this port as the kernel
+ * writes it. The text is empty if there is no device. */
 static void find_rate(const char *system, char rate[LINE_BYTES])
 {
     char path[PATH_BYTES], line[LINE_BYTES];
