@@ -62,10 +62,10 @@ enum nicbarr_census_result {
 };
 
 /* Group the `size` processes of a communicator into nodes, from the point of view of process
- * `rank`. The first NIC that all processes have defines the nodes: the processes that share it form
- * a node. A further NIC is usable only if it is shared by the same sets of processes. If the
- * processes of NIC n access it through the job's segment (bit n of `by_segment`), it must be shared
- * by exactly the processes that share the segment. On success, the caller frees `nodes` with
+ * `rank`. A node consists of the processes that share the first of those NICs that all processes
+ * have. Any other NIC is usable only if it is shared by the same sets of processes. If NIC n is
+ * accessed through the job's segment (bit n of `by_segment`), the processes that share it must be
+ * exactly those that share the segment. On success, the caller frees `nodes` with
  * nicbarr_nodes_free(). */
 enum nicbarr_census_result nicbarr_census(const struct nicbarr_peer *const *peers, uint32_t size,
                                           uint32_t rank, const struct nicbarr_known *known,

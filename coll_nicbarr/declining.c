@@ -6,9 +6,10 @@
 #include "coll_nicbarr/files/report.h"
 #include "coll_nicbarr/fallback.h"
 
-/* Make all size classes undecided. A component above may have saved nicbarr's functions for
- * collectives that carry data, and still call them. For an undecided class these functions call
- * nicbarr_data_process_call(), which finds out that the communicator was declined. */
+/* Make all size classes undecided. A component with a higher priority may have saved nicbarr's
+ * functions for collectives that carry data, and continue to call them after the communicator was
+ * declined. For an undecided class, such a call reaches nicbarr_data_process_call(), which detects
+ * that the communicator was declined. */
 static void reopen_classes(mca_coll_nicbarr_module_t *module)
 {
     for (int c = 0; c < NICBARR_COLLECTIVES; ++c) {

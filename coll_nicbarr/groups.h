@@ -22,8 +22,8 @@ struct nicbarr_joining {
 };
 
 /* Join the groups of `list`. If any of the NICs has to exchange data with its peers, the call is
- * collective over `comm`; otherwise it sends no messages. It may fail on some processes and succeed
- * on others. `errors` is indexed by NIC. Returns Open MPI's error. */
+ * collective over `comm`; otherwise it sends no messages. Joining a group may fail on some
+ * processes and succeed on others; errors[n] is the error of NIC n. Returns Open MPI's error. */
 int nicbarr_groups_join(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_joining *list, int count,
                         struct myr_error errors[NICBARR_NICS_MOST]);

@@ -4,20 +4,20 @@
  *
  * Some of these functions use the communicator's table of functions, and some change it. For
  * example, coll/basic calls other functions through the table. coll/han executes an MPI_Allreduce
- * to find out whether any node has two processes of the communicator. If none has, it replaces its
- * own entries of the table by the functions of the components below. If the table contains
- * nicbarr's functions instead, coll/han finds nothing to replace, and repeats the MPI_Allreduce in
- * each call. With Open MPI 4.1 it even recurses without end: it continues by calling the collective
- * through the table, which leads to nicbarr, and from there back to coll/han. coll/xhc and
- * coll/acoll of Open MPI 6.0 also change entries that are not their own.
+ * to find out whether any node has two processes of the communicator. If none has, coll/han is of
+ * no use, and replaces its own entries of the table by the functions of the components below. If
+ * the table contains nicbarr's functions instead, there is nothing to replace, and coll/han repeats
+ * the MPI_Allreduce in each call. With Open MPI 4.1 it even recurses without end: it continues by
+ * calling the collective through the table, which leads to nicbarr, and from there back to
+ * coll/han. coll/xhc and coll/acoll of Open MPI 6.0 also change entries that are not their own.
  *
  * Therefore a second table replaces the communicator's table while nicbarr calls one of Open MPI's
  * own functions. The second table never contains blocking functions of nicbarr or of a component
  * above it. If Open MPI's function changes this table, the changes persist until the next call.
  *
- * All of nicbarr's calls of Open MPI's own blocking functions go through this file. While one of
- * nicbarr's blocking functions is being executed on a communicator, Open MPI therefore never calls
- * another one on the same communicator.
+ * nicbarr calls Open MPI's own blocking functions only by means of this file. Therefore, while one
+ * of nicbarr's blocking functions is being executed on a communicator, Open MPI never calls another
+ * one on the same communicator.
  *
  * The entries of non-blocking functions are the same in both tables. Open MPI calls some of these
  * functions from within progress (MPI_Comm_idup), which may happen while one process uses the

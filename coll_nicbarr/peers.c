@@ -46,10 +46,11 @@ static uint64_t key_of(const opal_process_name_t *name)
 
 /* ---- this node's cache of hellos, because the modex takes about 50 us per process ---- */
 
-/* The table of the hellos of a job's processes. It stays in the segment until the job ends, and an
- * entry of the key-value table contains its offset. Each process stores its own hello, and the
- * hellos that it has read from the modex. Therefore a node queries the modex about once for each
- * process, or slightly more often if several of its processes do so at the same time. */
+/* The table of the hellos of a job's processes. It stays in the segment until the job ends; other
+ * processes find it by its offset, which is an entry of the segment's key-value table. Each process
+ * stores there its own hello, and the hellos that it has read from the modex. Therefore a node
+ * reads each hello from the modex about once, or slightly more often if several of its processes
+ * need the same hello at the same time. */
 struct hello_table {
     uint32_t size;
     /* by process: the offset of its hello in the segment; 0: not stored yet */

@@ -2,13 +2,13 @@
 /* Keeps track of suspect NICs. A kind of NIC is suspect if its packets did not get through between
  * the nodes of a communicator.
  *
- * An attempt to use a suspect kind takes seconds if it fails, so only some of the later
- * communicators try this kind again, with exponential backoff: the second communicator after the
- * failure, then the fourth, then the eighth. Retrying is worthwhile, because the network may have
- * been repaired, or the machine may just have been too busy.
+ * If the attempt to use a suspect kind of NIC fails again, it takes seconds. Therefore only some of
+ * the later communicators try this kind, with exponential backoff: the second communicator after
+ * the failure, then the fourth, then the eighth. Retrying is worthwhile, because the network may
+ * have been repaired, or the machine may just have been too busy.
  *
  * Every member of a communicator records the result of an attempt. When another communicator is set
- * up, its rank 0 decides on behalf of all members which kinds are excluded
+ * up, its rank 0 decides on behalf of all members which kinds of NICs it excludes
  * (nicbarr_shape_without()). A failure that occurs before any packet was sent does not make a kind
  * suspect.
  *

@@ -172,8 +172,8 @@ void nicbarr_comparison_agreed(struct nicbarr_comparison *comparison, const doub
         if (!comparison->dropped[d]) {
             values = compute_times(comparison, values, us);
             for (int kind = 0; kind < 2; ++kind) {
-                /* The preliminary round counts by its minimum, because disturbances only ever make
-                 * a barrier slower. */
+                /* Of the preliminary round only the fastest barrier counts, because disturbances
+                 * only ever make a barrier slower. */
                 comparison->us[kind][d][comparison->rounds] =
                     comparison->preliminary_done ? median(us[kind], counted_barriers(comparison))
                     : us[kind][0] < us[kind][1]  ? us[kind][0]

@@ -7,11 +7,11 @@
  * communicator. A contest has no clock, allocates no memory, and needs no lock, because only one
  * thread of each rank runs it.
  *
- * Choice. A sample is one measurement of one candidate. In the preliminary round one sample is
- * taken of each candidate. Then the candidates alternate, round after round, so that changes of the
+ * Choice. A sample is one measurement of one candidate. First, a preliminary round takes one sample
+ * of each candidate. In the rounds that follow, the candidates take turns, so that changes of the
  * machine's speed affect all of them. The result of a sample is the time of the slowest rank, and
- * the result of a candidate is the median over its rounds. The ranks agree on the result after each
- * sample. Therefore all ranks drop the same candidates, stop together, and make the same choice.
+ * the result of a candidate is the median over its rounds. After each sample the ranks agree on its
+ * result. Therefore all ranks drop the same candidates, stop together, and make the same choice.
  * (Hoefler's ibbarr used measurements to choose the n of n-way dissemination; a contest chooses the
  * whole algorithm.)
  *

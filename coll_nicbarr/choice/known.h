@@ -14,7 +14,8 @@
 uint64_t nicbarr_choice_encode(struct nicbarr_choice choice, enum nicbarr_source source);
 enum nicbarr_source nicbarr_choice_decode(uint64_t word, struct nicbarr_choice *choice);
 
-/* Returns the job's choice for a shape, as such a word, or 0 if nothing was measured. */
+/* Returns the job's choice for a shape, encoded by nicbarr_choice_encode(), or 0 if nothing was
+ * measured. */
 uint64_t nicbarr_choice_of_job(const struct nicbarr_shape *shape);
 /* Store the best choice for a shape (nicbarr_shape_key()) or for a size class
  * (nicbarr_data_kv_key()), for all communicators of the job. `proven` states whether it was

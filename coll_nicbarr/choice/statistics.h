@@ -22,12 +22,12 @@ struct nicbarr_quartiles nicbarr_quartiles(double *samples, size_t count);
 enum { NICBARR_PAIRS = 60 /* maximum number of pairs in a rank test */ };
 
 /* Test whether `left` is typically less than `factor` times `right`, by Wilcoxon's signed-rank test
- * of pairs of positive numbers, of any distribution. Returns the p-value (above 0, at most 1): the
- * probability of a result at least as extreme if there is no difference. Near 0, left is less; near
- * 1, it is greater; the result is 1 if all pairs are equal. The test is exact for any number of
- * pairs, also with ties. Only the ratio within each pair matters, so changes of the machine's speed
- * from one pair to the next have no effect. `count` is at most NICBARR_PAIRS, which take about 50
- * us. */
+ * of `count` pairs of numbers, which are positive but may have any distribution. Returns the
+ * p-value, that is, the probability of a result at least as extreme if there were no difference. A
+ * value near 0 means that `left` is less, and a value near 1 that it is greater; if all pairs are
+ * equal, the value is 1. The test is exact for any number of pairs, even with ties. As it considers
+ * only the ratio within each pair, changes of the machine's speed from one pair to the next have no
+ * effect. With the maximum of NICBARR_PAIRS pairs it takes about 50 us. */
 double nicbarr_rank_test(const double *left, const double *right, size_t count, double factor);
 
 #endif

@@ -26,7 +26,8 @@ static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
 enum {
     NICBARR_ACROSS_CLASSES = 8,
     NICBARR_EXCHANGE_MOST = 4096, /* bytes; the upper bound of the last of these classes */
-    /* beyond this number, reading one cache line of each process is not the fastest way */
+    /* with more processes than this, a collective in which each process reads a cache line of every
+     * other process is not the fastest implementation */
     NICBARR_DATA_PROCESSES = 128,
 };
 

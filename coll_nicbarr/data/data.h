@@ -108,11 +108,11 @@ static inline bool nicbarr_data_small(size_t bytes, ompi_communicator_t *comm)
     return 0 != bytes && bytes <= slots * MYR_SLOT_BYTES;
 }
 
-/* Returns whether nicbarr's implementation of `collective` is preferable to Open MPI's. With
- * nicbarr, a process can be ahead of the others by at most one window of rounds, whereas Open MPI
- * sets no limit, which may be faster if the node is oversubscribed. The first member that joined
- * `record` stored in it whether the node is oversubscribed, so all members get the same answer. If
- * the user forces nicbarr's implementation, the result is always true. */
+/* Returns whether nicbarr's implementation of `collective` is preferable to Open MPI's, or is
+ * forced by the user. It may be slower if the node is oversubscribed, because a process can be
+ * ahead of the others by at most one window of rounds, whereas Open MPI sets no limit. All members
+ * get the same answer, because the first one that joined `record` stored in it whether the node is
+ * oversubscribed. */
 bool nicbarr_data_window_suffices(enum nicbarr_collective collective,
                                   const struct myr_record *record);
 

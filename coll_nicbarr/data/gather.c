@@ -2,10 +2,11 @@
 /* MPI_Allgather and MPI_Gather, on one node and across nodes; on one node also MPI_Iallgather,
  * MPI_Igather, MPI_Allgather_init and MPI_Gather_init.
  *
- * As in a reduction, each process writes its block into the rounds of the communicator's exchange.
- * Then it reads all blocks, or, in MPI_Gather, only the root does. The types of the send and
- * receive buffers may differ from each other and between processes; only the packed size of a block
- * is the same everywhere (packing.h). Across nodes, NICs carry the blocks (carrier.h). */
+ * On one node, each process writes its block into the rounds of the communicator's exchange, as in
+ * a reduction. Then all processes read all blocks, or, in MPI_Gather, only the root does. Across
+ * nodes, NICs carry the blocks (carrier.h). The types of the send and receive buffers may differ
+ * from each other and between processes; only the packed size of a block is the same everywhere
+ * (packing.h). */
 #include "coll_nicbarr/data/carriers.h"
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/memory.h"

@@ -96,8 +96,8 @@ int nicbarr_pack_elements(const void *from, nicbarr_count_t count, const ompi_da
 int nicbarr_unpack_elements(const void *packed, size_t bytes, void *to, nicbarr_count_t count,
                             const ompi_datatype_t *type);
 
-/* Copy the elements of one side to another side with the same signature. Returns Open MPI's
- * error. */
+/* Copy all elements from one buffer to another, whose type may differ but has the same signature.
+ * Returns Open MPI's error. */
 int nicbarr_copy_elements(const struct nicbarr_side *from, const struct nicbarr_side *to);
 
 #endif

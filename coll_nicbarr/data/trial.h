@@ -4,17 +4,17 @@
  * ends it.
  *
  * Like the contest of a barrier (tune.c), a trial measures in batches. The call that begins the
- * trial runs the first batch. If the machine is too slow or too busy for a confident result, the
- * same call runs further batches, which may take four times the budget in total, unless the user
- * has limited the time for measuring. If the choice is still provisional after that, the following
- * calls use the best implementation so far, and run small batches at growing intervals (batches.h).
- * The `way` of the class stays open until the trial ends. Calls of an open class are counted and
- * advance the trial; decided classes have no such overhead.
+ * trial runs the first batch. If its result is uncertain, because the machine is slow or busy, the
+ * same call runs further batches, until all of them together have taken four times the budget. (It
+ * does not if the user has limited the time for measuring.) If the choice is still provisional
+ * after that, the following calls use the best implementation so far, and run small batches at
+ * growing intervals (batches.h). Until the trial ends, the `way` of the class stays open, and its
+ * calls are counted, because each of them may have to run a batch.
  *
- * A decided class may be remeasured (data_watch.h). The implementation in use is then kept until
- * another one is better with sufficient confidence. A batch of a remeasurement starts only if the
- * job can afford it. If the time for measuring is limited (expense.h), the same applies to all
- * trials in which the user does not force an implementation.
+ * A decided class may be remeasured (data_watch.h). The implementation in use is then kept, unless
+ * another one is better with sufficient confidence. The batches of a remeasurement are run only
+ * when the job can afford them. The same holds for the first measurement of a class if the time for
+ * measuring is limited (expense.h), unless the user forces an implementation.
  *
  * A trial runs while all members execute a blocking collective. Since all members count the same
  * calls, and agree on the measured values, they make the same choice, and continue and end the

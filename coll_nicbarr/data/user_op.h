@@ -3,12 +3,12 @@
  *
  * A user-defined function may take long, so the processes share the work of combining the vectors,
  * which they do not do with predefined operations. They ascend the same tree over ranks
- * (reduction.h) level by level. At each level a process has the value of its block of ranks, and
- * sends this value, packed (packing.h), in rounds of the exchange. It reads the value of the
- * neighbouring block from one member of that block, and combines both values, with the lower ranks
- * on the left. Each process therefore calls the function once per level, with the whole vector. In
- * MPI_Reduce only one member of each block continues: the root if it is in this block, otherwise
- * the lowest rank.
+ * (reduction.h) level by level. At each level, each process has the value of the block of ranks to
+ * which it belongs. It sends this value, packed (packing.h), in rounds of the exchange, reads the
+ * value of the neighbouring block from one member of that block, and combines both values, with the
+ * lower ranks on the left. Each process therefore calls the function once per level, with the whole
+ * vector. In MPI_Reduce only one member of each block continues: the root if it is in this block,
+ * otherwise the lowest rank.
  *
  * Values are combined in private memory of the process, so the user's function does not access the
  * memory of other processes. It may also write into the gaps between values, because only the

@@ -228,8 +228,8 @@ static bool is_single(const json_t *entry)
     return 1 == json_integer_value(json_object_get(entry, "communicators"));
 }
 
-/* Add `entry` to the report, or replace `before` by it if the report still contains `before`. (If
- * `before` also counts other communicators, it is kept, and its count is decremented.) An entry
+/* Add `entry` to the report. It replaces `before`, if the report still contains that entry; if
+ * `before` also counts other communicators, it is kept, and only its count is decremented. An entry
  * without measurements is merged with an equal entry, if there is one. Returns the resulting entry,
  * which is owned by the report. */
 static json_t *record_entry(json_t *entry, bool measured, const json_t *before)
