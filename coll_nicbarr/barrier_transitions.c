@@ -18,7 +18,8 @@ static const uint32_t valid_states[NICBARR_BARRIER_EVENTS] = {
     [NICBARR_EVENT_DECLINED] = UINT32_MAX,
 };
 
-/* The state after a final choice, by means and whether the choice is periodically re-evaluated. */
+/* The states after a final choice, for each means of executing barriers: the first one is for a
+ * choice that is kept, the second one for a choice that is periodically re-evaluated. */
 static const enum nicbarr_barrier_state chosen_state[NICBARR_BARRIER_MEANS][2] = {
     [NICBARR_BY_OPENMPI] = {NICBARR_BARRIER_OPENMPI, NICBARR_BARRIER_WATCHED_OPENMPI},
     [NICBARR_BY_SLOTS] = {NICBARR_BARRIER_SLOTS, NICBARR_BARRIER_WATCHED_SLOTS},

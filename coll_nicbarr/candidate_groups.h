@@ -2,10 +2,10 @@
 /* For a contest across nodes, joins a group of NICs for each candidate, and tests each group by a
  * first epoch. If this epoch fails, the program is not affected.
  *
- * If a kind of NIC cannot form such a group, or if its packets do not get through, all members drop
- * the candidates of this kind and continue with the others. If packets were lost, they also remove
- * this kind from the communicator's shape (shape.h), so that it is not tried again, because each
- * attempt takes seconds. The last kind of a shape is never removed.
+ * If a kind of NIC cannot form a group, or if its packets do not get through, all members drop the
+ * candidates of this kind and continue with the others. If packets were lost, the members also
+ * remove this kind from the communicator's shape (shape.h), unless the shape contains no other
+ * kind. A removed kind is not tried again, because each attempt takes seconds.
  *
  * Called by tune.c and watch.c for barriers, and by data_across.c for collectives that carry
  * data. */

@@ -220,8 +220,8 @@ typedef struct mca_coll_nicbarr_module {
     } nonblocking;
     bool declined;    /* setup failed, and all members fell back to Open MPI's own functions */
     uint32_t tune_at; /* number of calls of MPI_Barrier, or of MPI_Ibarrier, after which to measure.
-                         It is increased as long as measuring is not affordable, so it wraps around
-                         like the counts of calls */
+                         As long as measuring is not affordable, it is increased further and
+                         further, so that it wraps around like the counts of calls */
     /* continues the contest of a provisional choice (tune.c); NULL: none */
     struct nicbarr_tuner *tuner;
     struct {            /* watch.c */

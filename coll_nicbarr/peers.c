@@ -72,8 +72,9 @@ static struct {
     size_t left, step;
 } chunk;
 
-/* Returns the key of the key-value entry that locates the table of a job's hellos. The key changes
- * whenever a process opens the component again, because the process then has another hello. */
+/* Returns the key under which the segment's key-value table stores the location of a job's table of
+ * hellos. This key changes whenever a process opens the component again, because the process then
+ * has another hello. */
 static uint64_t kv_key(opal_jobid_t job)
 {
     const uint32_t words[] = {job, OPAL_VPID_INVALID, mca_coll_nicbarr_component.opened};

@@ -155,10 +155,10 @@ static inline const char *nicbarr_rank_host(ompi_communicator_t *comm, int rank)
     return opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
 }
 
-/* Passes a received message to the callback that is registered for its tag. The callback does not
- * use the segment after this function has returned. `endpoint` is the sender's; it may be NULL if
- * nicbarr_btl_wants_endpoint() returns false for this tag. Returns false if there is no
- * callback. */
+/* Passes a received message to the callback that is registered for its tag, which does not use the
+ * segment after this function has returned. `endpoint` is the endpoint of the sender; it may be
+ * NULL if nicbarr_btl_wants_endpoint() returns false for this tag. Returns false if no callback is
+ * registered. */
 static inline bool nicbarr_btl_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
                                        mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)

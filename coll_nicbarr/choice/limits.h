@@ -12,8 +12,8 @@ struct nicbarr_limits {
     double switch_us; /* context switch from one process to the next on a core */
 };
 
-/* Measure the limits; the slowest rank's values count. Collective over `comm`, on one node. Uses
- * the slots of the record of `module`; returns Open MPI's error. */
+/* Measure the limits; each result is the value of the slowest rank. Collective over `comm`, on one
+ * node. Uses the slots of the record of `module`; returns Open MPI's error. */
 int nicbarr_limits(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                    struct nicbarr_limits *limits);
 

@@ -3,10 +3,10 @@
  * they tune or set up groups. All ranks call them in the same order. The functions return Open
  * MPI's error codes.
  *
- * To agree on values, the ranks call the collectives of the components below, which this component
- * has saved. These calls work in any state of this component. They also bypass components above
- * this one, such as coll/monitoring, which would otherwise count calls that the program has not
- * made. */
+ * To agree on values, the ranks call the collectives of the components with lower priorities, whose
+ * functions this component has saved. These calls work in any state of this component. They also
+ * bypass components with higher priorities, such as coll/monitoring, which would otherwise count
+ * calls that the program has not made. */
 #ifndef NICBARR_MEASURING_H
 #define NICBARR_MEASURING_H
 

@@ -138,8 +138,8 @@ static bool advance_rank(struct simulation *simulation, uint32_t rank)
     return moved;
 }
 
-/* Predict the cost with a core per process. Each rank has its own clock, so the order in which the
- * ranks are simulated does not matter. */
+/* Predict the cost of a barrier if each process has a core of its own. In the simulation each rank
+ * has its own clock, so the order in which the ranks are simulated does not matter. */
 static double chain_us(struct simulation *simulation)
 {
     bool moved = true;

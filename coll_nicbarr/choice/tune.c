@@ -397,10 +397,10 @@ static bool set_choice(mca_coll_nicbarr_module_t *module, uint64_t known)
     return true;
 }
 
-/* Returns whether this communicator can use the choice `known`. On one node, the record has space
- * for all candidates. However, a cache that was read after setup may contain a choice that is not a
- * candidate, if the file was edited, or was written by a version of nicbarr with other
- * candidates. */
+/* Returns whether this communicator can use the choice `known`. On one node this is not certain:
+ * the record has space for the candidates only, and a cache that was read after setup may contain a
+ * choice that is not a candidate, because the file was edited, or was written by another version of
+ * nicbarr. */
 static bool can_adopt(const mca_coll_nicbarr_module_t *module, uint64_t known)
 {
     struct nicbarr_choice choice;

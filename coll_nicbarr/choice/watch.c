@@ -105,9 +105,9 @@ static bool make_plans(const mca_coll_nicbarr_module_t *module, struct nicbarr_c
     return made;
 }
 
-/* Returns the index of the first variant whose group is joined by nicbarr_candidate_groups_join().
- * Variant 0, the current choice, is omitted, because its group has already been joined. However, if
- * it is Open MPI's barrier, it is included, because the list for that function must begin with Open
+/* Returns the index of the first variant that is passed to nicbarr_candidate_groups_join(). Variant
+ * 0 is the current choice, whose group has already been joined, so it is not passed. However, if it
+ * is Open MPI's barrier, it is passed, because the list for that function must begin with Open
  * MPI's barrier. */
 static int first_entrant(const struct nicbarr_comparison_run *run)
 {

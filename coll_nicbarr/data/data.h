@@ -52,9 +52,9 @@ static inline bool nicbarr_data_serves(mca_coll_nicbarr_module_t *module, ompi_c
     return nicbarr_data_process_call(module, comm, collective, size_class, root);
 }
 
-/* Returns the kind of slots that blocking calls with `bytes` bytes from each process use. Large
- * slots are faster from 16 KiB on. An exchange has more wide slots than large ones, so that more
- * short calls can be under way at a time. */
+/* Returns the kind of slots that blocking calls with `bytes` bytes from each process use. Up to a
+ * few KiB wide slots are used, because an exchange has more of them than large ones, so that more
+ * calls can be under way at a time. Large slots are faster from 16 KiB on. */
 static inline enum myr_slots nicbarr_data_slots(size_t bytes)
 {
     return bytes <= MYR_SLOT_BYTES          ? MYR_SLOTS_LINE
@@ -189,20 +189,21 @@ struct nicbarr_carried;
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
-/* Execute an allgather with this carrier: each process that sets `reads` receives the bytes of all
- * ranks, concatenated, at `to`. `from` may point to the location of this process's own bytes within
- * `to`. Returns an MPI error. */
+/* Execute an allgather by means of `carrier`: each process that sets `reads` receives the bytes of
+ * all ranks, concatenated, at `to`. `from` may point to the location of this process's own bytes
+ * within `to`. Returns an MPI error. */
 int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             size_t bytes);
 
-/* Reduce with this carrier. Each process with `reads` set gets the result. Returns an MPI error. */
+/* Reduce by means of `carrier`. Each process with `reads` set gets the result. Returns an MPI
+ * error. */
 int nicbarr_carry_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                             struct nicbarr_carrier *carrier, const void *from, void *to, bool reads,
                             nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op);
 
-/* Broadcast `*bytes` bytes with this carrier; `*bytes` becomes the number of bytes that the root
- * has sent. Returns an MPI error. */
+/* Broadcast `*bytes` bytes by means of `carrier`; `*bytes` becomes the number of bytes that the
+ * root has sent. Returns an MPI error. */
 int nicbarr_carry_bcast(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                         struct nicbarr_carrier *carrier, void *data, size_t *bytes, int root);
 
@@ -217,9 +218,9 @@ void nicbarr_carried_bcast_begin(const mca_coll_nicbarr_module_t *module,
 bool nicbarr_carried_bcast_progress(struct nicbarr_carrier *carrier,
                                     struct nicbarr_carried_bcast *carried);
 
-/* Scatter with this carrier. The root sends the contiguous blocks at `from`, and each other rank
- * stores its own block, up to `*bytes` bytes, at `to`. `*bytes` becomes the size of a block as sent
- * by the root; bytes beyond the receiver's limit are dropped. Returns an MPI error. */
+/* Scatter by means of `carrier`. The root sends the contiguous blocks at `from`, and each other
+ * rank stores its own block, up to `*bytes` bytes, at `to`. `*bytes` becomes the size of a block as
+ * sent by the root; bytes beyond the receiver's limit are dropped. Returns an MPI error. */
 int nicbarr_carry_scattering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                              struct nicbarr_carrier *carrier, const void *from, void *to,
                              size_t *bytes, int root);

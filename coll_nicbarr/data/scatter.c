@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Scatter, on one node and across nodes; on one node also MPI_Iscatter and MPI_Scatter_init.
  *
- * The root broadcasts all blocks together, and each process takes its own block, from the ring on
- * one node (stream.h) or from the NIC across nodes (bcast_across.c). Therefore the root waits for
- * the other processes only when it is a window ahead. The types of the send and receive buffers may
- * differ from each other and between processes; only the packed size of a block is the same
+ * The root broadcasts all blocks together, and each process takes only its own block: on one node
+ * from the ring (stream.h), across nodes from the NIC (bcast_across.c). Therefore the root waits
+ * for the other processes only when it is a window ahead. The types of the send and receive buffers
+ * may differ from each other and between processes; only the packed size of a block is the same
  * everywhere (packing.h).
  *
  * In an erroneous program, a process may expect another number of bytes than the root sends. The

@@ -161,9 +161,9 @@ static int lock_cache(const char *path, int no_dirs, struct myr_error *error)
     return lock_fd;
 }
 
-/* Create the temporary file. Returns its descriptor, or -1. Only the holder of the lock uses this
- * file. If it already exists, a process was killed while it held the lock, so the file is
- * removed. */
+/* Create the temporary file, which only the holder of the lock uses. If it exists already, it was
+ * left by a process that was killed while it held the lock, and is removed first. Returns the
+ * descriptor, or -1. */
 static int create_temporary(const char *temporary, struct myr_error *error)
 {
     (void)unlink(temporary);

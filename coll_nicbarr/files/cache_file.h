@@ -10,8 +10,9 @@
  *
  * The lock and the order of operations take NFS into account. Directories cannot be locked over
  * NFS, so the lock is on a separate file, which is opened for writing, as NFS requires. The new
- * file is created after the lock is taken and before the old file is read. This makes the client
- * revalidate the directory, so that it reads the file that another host has just renamed.
+ * file is created after the lock is taken and before the old file is read. This makes the NFS
+ * client revalidate the directory, so that it reads the file that another host has just renamed,
+ * and not an older one.
  *
  * These functions keep no copy of a file, and read it once in each call. (node_cache.c keeps the
  * text of all files for a node.)
