@@ -81,22 +81,23 @@ struct myr_nic_kind {
     /* Returns the address that other processes need. Names with equal keys denote the same NIC. */
     void (*query)(const void *nic, struct myr_nic_name *name);
 
-    /* Run the NIC for a moment. poll() is called by a process that waits for the NIC. tend() is
-     * called if no process waits for it, because other NICs may need answers. Both return the
-     * number of packets received. They are NULL if hosts need not run NICs of this kind. */
+    /* Run the NIC for a moment, and return the number of packets received. poll() is called while a
+     * process waits for this NIC, and tend() otherwise, so that the NIC still answers other NICs.
+     * Both are NULL if hosts need not run NICs of this kind. */
     uint32_t (*poll)(void *nic);
     uint32_t (*tend)(void *nic);
 
     /* Returns the counters since the NIC was opened, for all its users together. */
     void (*count)(void *nic, struct mcp_counters *counters);
 
-    /* The two phases of joining a group. `schedule_of` returns the schedule of any node. `blob` has
-     * caps.blob bytes. `blobs` contains the blobs of all nodes one after the other, in the order of
-     * nodes; it is NULL if there is no prepare().
+    /* The two phases of joining a group. prepare() writes the blob of this node, which has
+     * caps.blob bytes. connect() gets the blobs of all nodes in `blobs`, one after the other in the
+     * order of nodes (NULL if there is no prepare()). `schedule_of` returns the schedule of any
+     * node.
      *
-     * If prepare() or connect() fails, it has undone everything. Otherwise the member must finally
-     * leave the group with myr_nic_group_leave(), even if it does not call connect() after
-     * prepare(), because another member has failed. */
+     * If prepare() or connect() fails, it has undone everything. After success, the member must
+     * eventually leave the group with myr_nic_group_leave(), even if connect() is never called
+     * because another member has failed. */
     enum myr_status (*prepare)(void *nic, const struct myr_site *site,
                                const struct myr_nic_members *members, myr_schedule_fn schedule_of,
                                const void *context, struct myr_nic_group *group, void *blob,

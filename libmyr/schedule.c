@@ -28,8 +28,8 @@ static int compare_sent(const void *one, const void *other)
                               : (a->index > b->index) - (a->index < b->index);
 }
 
-/* Lists the messages that the schedule sends in `sent`, and numbers those that it waits for in
- * `slots`. Returns the number of messages that it sends. */
+/* Stores in `sent` the messages that the schedule sends, and in `slots` the numbers of those that
+ * it waits for. Returns the number of messages in `sent`. */
 static uint32_t list_sent(const struct myr_schedule *schedule, struct sent *sent, uint32_t *slots)
 {
     uint32_t index = 0, sends = 0, waits = 0;

@@ -32,13 +32,14 @@ struct myr_lengths myr_schedule_lengths(const struct myr_schedule *schedule);
 /* Computes another rank's schedule; returns false if out of memory. */
 typedef bool (*myr_schedule_fn)(const void *context, uint32_t rank, struct myr_schedule *schedule);
 
-/* Returns the arrival slots of the messages in the schedule of `rank`, as an array with an entry
- * for each of its peers. A slot selects the arrival record in which the receiver finds the message,
- * and is the index of the message, from 0, among all messages that the receiver waits for. The
- * receiver is the peer if `rank` sends to the peer, and `rank` itself if it waits for the peer.
+/* A receiver finds each message in one of its arrival records. The index of this record, called the
+ * slot of the message, is the index of the message among all messages that the receiver waits for.
+ * This function returns the slots of the messages that `rank` sends or waits for, as an array with
+ * an entry for each peer in its schedule.
  *
- * The function computes the schedule of each receiver once. The caller frees the array. The result
- * is NULL if memory is exhausted, or if a message is sent that its receiver does not wait for. */
+ * The schedule of each receiver is computed once. The caller frees the array. The function returns
+ * NULL if memory is exhausted, or if the schedule sends a message for which its receiver does not
+ * wait. */
 uint32_t *myr_schedule_slots(const struct myr_schedule *schedule, uint32_t rank,
                              myr_schedule_fn schedule_of, const void *context);
 

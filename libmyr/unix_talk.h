@@ -17,21 +17,23 @@
 
 enum { MYR_TALK_DESCRIPTORS = 2 }; /* maximum number in a message */
 
-/* Connects to the daemon that listens at the socket `path`, and which error messages call `daemon`.
- * The call does not wait for the daemon, and the connection is non-blocking. On failure,
- * `connection` is set to -1.
+/* Connects to the daemon at the socket `path`; error messages refer to this daemon as `daemon`. The
+ * connection is non-blocking, and the function does not wait for the daemon to accept it. On
+ * failure, `connection` is set to -1.
  *
- * The daemon must run as this user or, with `root_too`, as root. The directory must belong to one
- * of these users, must not be a symbolic link, and must not be writable by any other user.
- * Therefore nothing is ever sent to an impostor that another user has started. Returns
- * MYR_ERR_NOT_THERE if there is no listener, and MYR_ERR_NOT_YET if the backlog of the listener is
- * full at present. */
+ * The daemon must run as this user or, with `root_too`, as root. The directory of the socket must
+ * belong to one of these users, must not be a symbolic link, and must not be writable by any other
+ * user. Therefore nothing is ever sent to an impostor that another user has started.
+ *
+ * Returns MYR_ERR_NOT_THERE if no daemon listens at the socket, and MYR_ERR_NOT_YET if the
+ * listener's backlog is full at present. */
 enum myr_status myr_talk_connect(const char *path, const char *daemon, bool root_too,
                                  int *connection, struct myr_error *error);
 
-/* Timeouts in milliseconds for an answer of a daemon: `most` limits the total time, and `idle` the
- * time during which the daemon is not runnable. A daemon that has an unread message but is not
- * runnable has been stopped or hangs, whereas a runnable daemon only waits for a CPU. */
+/* How long to wait for an answer of a daemon, in milliseconds: `most` limits the total time, and
+ * `idle` the time during which the daemon is not runnable. The second limit may be shorter, because
+ * a runnable daemon only waits for a CPU, whereas a daemon that has an unread message but is not
+ * runnable hangs or has been stopped. */
 struct myr_talk_timeout {
     uint32_t idle, most;
 };
@@ -41,11 +43,13 @@ struct myr_talk_timeout {
  * ms, or up to 10 s while the daemon is runnable. */
 const struct myr_talk_timeout *myr_talk_timeout_for_hello(bool hurry);
 
-/* myr_talk_send_to_daemon() sends to a daemon, and waits until this is possible. myr_talk_await()
- * waits until the daemon has sent something, or has closed its end. Both return MYR_ERR_NOT_YET
- * after the timeout, in the first case without having sent anything. Sending is not an error if the
- * daemon has refused and closed the connection, because the daemon may have sent the reason before,
- * and the caller should read it. */
+/* myr_talk_send_to_daemon() waits until the socket has space, and sends a message. myr_talk_await()
+ * waits until the daemon has sent something or has closed the connection. Both return
+ * MYR_ERR_NOT_YET after the timeout, and the message has then not been sent.
+ *
+ * A daemon that refuses a client first sends the reason, and then closes the connection. Sending to
+ * a closed connection is therefore not reported as an error, so that the caller goes on to read the
+ * reason. */
 enum myr_status myr_talk_send_to_daemon(int connection, const char *daemon, const void *words,
                                         size_t bytes, const struct myr_talk_timeout *timeout,
                                         struct myr_error *error);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Broadcasts across nodes, independent of the kind of NIC; see nic_bcast.h.
  *
- * Epochs provide flow control. A process that takes part in broadcast n has arrived in epoch (n -
- * 1) / (window / 2). Its epoch thus determines which half of the window it uses, and if it is the
- * root of the broadcast, it may send as soon as the previous epoch is complete. */
+ * The epochs of the group provide flow control. A process enters the next epoch whenever it has
+ * finished with half a window of broadcasts, so it takes part in broadcast n after it has arrived
+ * in epoch (n - 1) / (window / 2). If it is the root, it may send as soon as the epoch before that
+ * one is complete, because all processes have then read the broadcasts that occupied this half of
+ * the window before. */
 #include "libmyr/groups/nic_bcast.h"
 
 #include <stdlib.h>

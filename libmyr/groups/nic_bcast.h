@@ -59,8 +59,8 @@ uint8_t *myr_nic_bcast_data(const struct myr_nic_group *group);
 /* Sends the first `bytes` of the buffer, as the root. */
 void myr_nic_bcast_send(struct myr_nic_group *group, uint32_t bytes);
 
-/* Returns the word that announces the arrival of the current broadcast's block on this node: it is
- * then set to the number of the broadcast. This applies to the root as well. */
+/* Returns the word that is set to the number of the current broadcast when the block of this
+ * broadcast arrives on the node. This also happens on the node of the root. */
 static inline const myr_word *myr_nic_bcast_word(const struct myr_nic_group *group)
 {
     const struct myr_nic_bcast *bcast = group->bcast;

@@ -91,8 +91,8 @@ uint8_t *myr_nic_data_part_of(const struct myr_nic_group *group, uint32_t local)
     return slice_at(group->data, 2 + 2 * local + epoch % 2);
 }
 
-/* Returns whether this process builds the block. If two processes arrive at the same time, both may
- * find that all have arrived, so one of them is elected. */
+/* Returns whether this process builds the node's block. If several processes arrive at the same
+ * time, each of them may find that all have arrived. The atomic exchange elects one of them. */
 static bool is_builder(struct myr_node_data *shared, uint32_t epoch)
 {
     uint32_t before = epoch - 1;

@@ -39,10 +39,10 @@ bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node)
 
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list, uint32_t most)
 {
-    /* If this process waits for a block, the root may not have sent it because the window is full.
-     * The root then waits for another epoch to complete, and this node cannot enter that epoch
-     * until its present one is complete. Therefore the nodes for which the present epoch waits are
-     * listed as well. */
+    /* A process that waits for the block of a broadcast may indirectly wait for other nodes, too.
+     * If the window is full, the root does not send the block until a further epoch is complete.
+     * This node cannot enter that epoch before its present epoch is complete, so the nodes for
+     * which the present epoch waits are listed as well. */
     const bool block = group->watched != group->done;
     const uint32_t blocks = block && most > 0 && myr_nic_bcast_missing(group, list) ? 1 : 0;
     const uint32_t all = NULL == group->ops->missing
@@ -87,9 +87,10 @@ void myr_nic_group_leave(struct myr_nic_group *group)
 
 /* ---- waiting ---- */
 
-/* Returns whether the watched word has reached the value for which this process waits. The release
- * word may already contain a later epoch, whereas the word of a broadcast's slot may contain the
- * number of any earlier broadcast, and must be equal to the value. */
+/* Returns whether the watched word has reached the value for which this process waits. If this is
+ * the release word, any later epoch is sufficient, because epochs complete in order. The word of a
+ * broadcast's slot, in contrast, may still contain the number of an earlier broadcast, so it must
+ * be equal to the value. */
 static bool has_reached(const struct myr_nic_group *group, uint32_t value)
 {
     const uint32_t seen = myr_load_acquire(group->watched);

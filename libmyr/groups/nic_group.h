@@ -32,15 +32,17 @@ void myr_nic_group_remind(struct myr_nic_group *group);
  * while it ran the NIC. */
 bool myr_nic_group_over(const struct myr_nic_group *group);
 
-/* Returns whether the group has failed because a node is missing or a process of that node has
- * died. If so, `*node` becomes the number of that node. If the group is over and this function
- * returns false, the NIC of the calling process is unusable. */
+/* Returns whether the group has failed because a node is missing or one of its processes has died.
+ * If so, `*node` becomes the number of that node. A group can also be over without having failed
+ * (myr_nic_group_over()); in that case the NIC of the calling process is unusable. */
 bool myr_nic_group_failed(const struct myr_nic_group *group, uint32_t *node);
 
-/* Lists up to `most` nodes from which the group needs a message in its present step, or the block
- * of a broadcast. Returns the number of nodes listed, which is also 0 if processes of the calling
- * node have not arrived. If the NIC of a listed node answers that its host is late, that node is
- * alive. This function takes the lock of the NIC, so it should be called only after a long wait. */
+/* Lists up to `most` nodes from which the group still needs a message of its present step or the
+ * block of a broadcast, and returns their number. The list is empty if processes of the calling
+ * node have not arrived yet themselves. A listed node may be late rather than dead: then its NIC
+ * reports that its host is late.
+ *
+ * The function takes the lock of the NIC, so it should be called only after a long wait. */
 uint32_t myr_nic_group_missing(struct myr_nic_group *group, struct mcp_missing *list,
                                uint32_t most);
 

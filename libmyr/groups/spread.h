@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plans how a broadcast spreads over the messages of a schedule, for any root (bcast.h).
  *
- * Each message has a reach: a node sends the message only if the distance of the node from the root
- * is less than the reach. The reach is the shortest distance, around the circle of nodes, that a
- * message of the same step covers. In a dissemination barrier the distances are 1, b, b^2 and so
- * on, and the messages form a tree for each root. A schedule whose messages do not form such trees
- * has no plan. */
+ * The plan assigns a reach to each message of the schedule. A node sends a message of the broadcast
+ * only if its distance from the root, counted around the circle of nodes, is less than the reach of
+ * the message. All messages of a step have the same reach, which is the shortest distance that one
+ * of them covers.
+ *
+ * In a dissemination barrier these distances are 1, b, b^2 and so on, so the messages that are sent
+ * form a tree for each root. A schedule for which they do not form such trees has no plan. */
 #ifndef MYR_SPREAD_H
 #define MYR_SPREAD_H
 

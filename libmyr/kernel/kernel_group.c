@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of the kernel NIC; see kernel_nic.h.
  *
- * The release is in a page of kernel memory that is mapped read-only. A doorbell is a UDP packet
- * that the BPF program intercepts. No process has to run the NIC: a waiting process polls the page,
- * then sleeps. One process of the node sleeps on its socket, through which the BPF program wakes
- * it, and this process then wakes the others.
+ * The release word, which announces completed epochs, is in a page of kernel memory that processes
+ * map read-only. A doorbell is a UDP packet that the BPF program intercepts. No process has to run
+ * the NIC: a waiting process polls the page, and then sleeps. One process of the node sleeps on its
+ * socket, where the BPF program wakes it, and this process then wakes the others.
  *
  * If a process has waited for a long time, it requests the missing messages. While all processes of
  * the node compute, myrd does so on their behalf. */
@@ -77,7 +77,7 @@ static struct myr_kernel_attachment *attachment_of(const struct myr_nic_group *g
 
 /* Sends a doorbell. Normally it is addressed to the peer that the socket is connected to, because
  * sending to a multicast address would add a route lookup each time (0.45 us). However, if the
- * neighbour entry of the peer has expired, the kernel holds packets to the peer back. Therefore,
+ * neighbour entry of the peer has expired, the kernel holds back packets to the peer. Therefore,
  * once a doorbell had to be repeated, the next doorbells are sent by multicast, which needs no
  * neighbour entry. */
 static void send_bell(struct myr_kernel_attachment *attachment, const void *bell, size_t bytes)
@@ -300,9 +300,9 @@ static void detach(struct myr_kernel_attachment *attachment)
     free(attachment);
 }
 
-/* If the group broadcasts, the NIC takes the epoch after the last one that it was notified of as
- * the closing epoch. Since doorbells may have been lost, this function first notifies the NIC again
- * of all epochs that are not complete yet. */
+/* When a group for broadcasts is closed, its closing epoch is the one after the last epoch of which
+ * a doorbell has notified the NIC. Since doorbells may have been lost, this function first repeats
+ * the doorbells of all epochs that are not complete yet. */
 static void leave_kernel_group(struct myr_nic_group *group)
 {
     if (NULL != group->bcast) {
@@ -503,10 +503,10 @@ static enum myr_status join_kernel_group(struct myr_nic_group *group, struct myr
     return status;
 }
 
-/* A process that cannot join the group nevertheless joins its record and leaves it at once, because
- * the record is freed only when all members have left it. This process may be the one that creates
- * the record for the others. If it fails before it knows the size of a block, it therefore assumes
- * the maximum size. */
+/* The record of a group is freed only when all members have left it. Therefore even a process that
+ * cannot join the group joins the record, and leaves it at once. This process may also be the one
+ * that creates the record. If it has failed before it knows the size of a block, it creates the
+ * record for blocks of the maximum size. */
 enum myr_status myr_kernel_group_join(struct myr_nic_group *group, struct myr_kernel_nic *nic,
                                       struct myr_segment *segment, struct myr_waiter *waiter,
                                       const struct myr_nic_members *members,

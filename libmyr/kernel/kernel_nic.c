@@ -439,11 +439,11 @@ static void forget_group(struct myr_kernel_nic *nic, uint64_t key)
     }
 }
 
-/* The daemon may be killed after it has opened the group, but before it answers. The next daemon
- * then takes over the group, and this client repeats the request to it. To ensure that the next
- * daemon does not close the group before that, `opened` is set in advance. This makes the client
- * report to the next daemon when it reconnects (resume_client()), and the SETTLE message of this
- * report names the group that the client is about to open. */
+/* The daemon may be killed after it has opened the group, but before it has answered. The next
+ * daemon then takes over the group, and this client repeats its request there. Until the request
+ * arrives, the next daemon must not close the group for lack of users. For this purpose `opened` is
+ * set in advance: when this client reconnects, it then reports to the next daemon
+ * (resume_client()), and its SETTLE message names the group that it is about to open. */
 enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
                                         struct myr_kernel_question *question,
                                         struct mcp_kernel_seen *seen, struct myr_error *error)
@@ -472,9 +472,9 @@ enum myr_status myr_kernel_nic_ask_open(struct myr_kernel_nic *nic,
             close(seen->buffer);
         }
     }
-    /* The daemon may have opened the group, or may still open it, although this function fails: the
-     * answer may only be late, or the descriptors could not be received. Therefore the daemon is
-     * requested to close the group. */
+    /* Although this function fails, the daemon may have opened the group or may still open it: its
+     * answer may only be late, or its descriptors could not be received. Therefore the client
+     * requests the daemon to close the group. */
     if (MYR_OK == answer.status) {
         myr_kernel_nic_ask_close(nic, question->key);
     }
@@ -487,9 +487,8 @@ void myr_kernel_nic_ask_close(struct myr_kernel_nic *nic, uint64_t key)
         .magic = MYR_KERNEL_MAGIC, .ask = MYR_KERNEL_CLOSE, .key = key};
     pthread_mutex_lock(&nic->asking);
     forget_group(nic, key);
-    /* It is harmless if the request to close the group is lost: the next daemon gets a list of the
-     * groups that this process still holds, and at the latest the group is closed when this process
-     * ends. */
+    /* If this request is lost, the group is closed later, either by the next daemon, to which this
+     * process lists the groups that it still holds, or at the latest when this process ends. */
     nic->deaf = nic->deaf
                     ? !myr_talk_send(nic->connection, &question, sizeof(question), NULL, 0, 0)
                     : MYR_OK != myr_talk_send_to_daemon(nic->connection, daemon_name, &question,

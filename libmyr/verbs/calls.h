@@ -11,9 +11,9 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* The entries of the table, each with its name and the symbol in libibverbs, which in some cases is
- * also a macro. getifaddrs() is a function of libc, on which libibverbs depends; it is in the table
- * so that tests can replace it. */
+/* Each entry of the table consists of its name and of a symbol in libibverbs. Some of these symbols
+ * are macros, too. getifaddrs() is a function of libc, on which libibverbs depends; it is in the
+ * table so that tests can replace it. */
 /* clang-format off */
 #define MYR_VERBS_CALLS(entry)                                                                     \
     entry(fork_init, ibv_fork_init)                                                                \

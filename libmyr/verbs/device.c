@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Selects an RDMA port and its address; see verbs.h.
  *
- * A process uses one port. The best port is the first usable one that the user names. If the user
- * names none, it is the fastest port and, among equally fast ports, the first one, so that nodes
- * with equal hardware choose the same. Another port is equivalent to the best port if it is on the
- * same network, so that it reaches the same nodes, and if the user has named it as well or, without
- * names, if it is equally fast. The processes of the node are distributed over the equivalent ports
- * round-robin. Unless the user names ports, ports close to the CPUs to which the process is bound
- * take precedence.
+ * A process uses one port, which is the best port or one that is equivalent to it. If the user
+ * names ports, the best port is the first usable one of these. Otherwise it is the fastest port
+ * and, among equally fast ports, the first one, so that nodes with equal hardware choose the same.
+ *
+ * A port is equivalent to the best port if it is on the same network, so that it reaches the same
+ * nodes, and if the user has named it as well or, without names, if it is equally fast. The
+ * processes of a node are distributed over the equivalent ports round-robin. Unless the user names
+ * ports, ports close to the CPUs to which the process is bound take precedence.
  *
  * A network is identified by its IP network or by its InfiniBand subnet prefix. Several separate
  * networks may use the default subnet prefix; in this case the user has to name the ports.

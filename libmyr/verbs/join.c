@@ -2,8 +2,8 @@
 /* Joins groups that use RDMA writes; see verbs.h.
  *
  * A group is in the segment of the node. The first process of the node registers this memory,
- * creates queue pairs to its peers, and describes both in the blob. Then it connects the queue
- * pairs according to the blobs of the other nodes. */
+ * creates queue pairs to its peers, and describes both in a blob, which is sent to all nodes. When
+ * it has received the blobs of the other nodes, it connects the queue pairs accordingly. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,8 +17,9 @@
  * receiver. No receive requests are posted, and no process waits for a completion: a process that
  * waits for a message polls its own memory.
  *
- * Only the first process of a node in a group executes the schedule and has queue pairs. The other
- * processes arrive in the memory of the node, and wait for the release there.
+ * In each group, only the first process of a node executes the schedule and has queue pairs. The
+ * other processes of the node announce their arrival in shared memory, and wait there for the word
+ * that releases them.
  *
  * The code relies on three ordering guarantees of a reliable connection:
  * - Completions are reported in the order in which requests were posted.
@@ -36,14 +37,16 @@
  * posts empty writes to the peers that it waits for, from time to time. The NICs of these peers
  * acknowledge them as long as the peers are alive.
  *
- * A data message is identical to the packet that a soft NIC would send, with the same header and
- * with a check over all of its bytes (firmware/wire.h). A single write stores it in a buffer of the
- * peer, the landing place. The peer polls the epoch in the header, then verifies the check, and
- * accepts the message only when the check matches. Therefore it does not matter in which order the
- * NIC delivers the bytes of the write; InfiniBand does not guarantee any order to a process that
- * polls memory. The check takes about a nanosecond per two bytes. The alternative, a second write
- * for the epoch, would depend on the order of the two writes, and with soft-RoCE would take as long
- * as the first. */
+ * A data message is identical to the packet that a soft NIC would send, with the same header and a
+ * hash of all of its bytes, the check (firmware/wire.h). A single RDMA write stores it in a buffer
+ * of the peer, the landing place. The peer polls the epoch in the header, then computes the hash,
+ * and accepts the message only if the hash is equal to the check. The NIC may therefore deliver the
+ * bytes of the write in any order, and InfiniBand indeed guarantees no order to a process that
+ * polls memory.
+ *
+ * Hashing takes about a nanosecond per two bytes. The alternative, a second write for the epoch,
+ * would depend on the order of the two writes, and with soft-RoCE would take as long as the first.
+ */
 #ifndef MYR_VERBS_H
 #define MYR_VERBS_H
 

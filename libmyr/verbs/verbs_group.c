@@ -113,9 +113,9 @@ static uint32_t reported_missing(const struct myr_verbs_group *own)
     return 0 != here ? here : there > nobody && 0 == (there ^ nobody) >> 17 ? there - nobody : 0;
 }
 
-/* Starts the epochs in which the node has arrived, and makes progress. Blocks are forwarded before
- * that: a root on this node may arrive in the next epoch immediately after it has stored its block,
- * and blocks are not forwarded any more once that epoch has been started. */
+/* Starts the epochs in which the node has arrived, and makes progress. Blocks have to be forwarded
+ * before that: a root on this node may arrive in the next epoch immediately after it has stored its
+ * block, and once that epoch has been started, the block would not be forwarded any more. */
 MYR_HOT static void play_verbs_group(struct myr_verbs *nic, struct myr_verbs_group *own)
 {
     const uint32_t report = reported_missing(own);

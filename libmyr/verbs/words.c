@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words into which other nodes write to report a missing node; see verbs.h.
  *
- * Freed words are reused in FIFO order, so thousands of groups are opened and closed before a word
- * is used again. By then a late report to its former group has usually arrived; if not, it is
- * recognised by its generation. */
+ * The words into which other nodes write reports are reused in the order in which they were freed,
+ * so thousands of groups are opened and closed before a word is used again. By then a late report
+ * to its former group has usually arrived; if not, its generation shows that it is not meant for
+ * the new group. */
 #include <stdlib.h>
 #include <string.h>
 
