@@ -5,9 +5,11 @@
  * messages in the order of the tickets, and publishes their number (`taken`) from time to time.
  *
  * Invariants: the tickets from `taken` up to `next` are in use, and there are never more of them
- * than slots. Senders cache `taken`, which is safe because it only grows, and load it again when
- * the cached value leaves no free slot. Each ticket that was drawn is completed, either by a
- * message or as void, and belongs to the port that was open when it was drawn. */
+ * than slots. Each ticket that a sender has drawn is completed, either by a message or as void, and
+ * belongs to the port that was open when it was drawn.
+ *
+ * Each sender has a cached copy of `taken`. An old copy is safe, because `taken` only grows; if no
+ * slot appears to be free, the sender loads `taken` again. */
 #include "libmyr/messages/inlet.h"
 
 #include "os/futex.h"
@@ -29,10 +31,10 @@ static bool all_ended(const struct myr_inlet *inlet, uint64_t next)
     return true;
 }
 
-/* The next ticket is read by an atomic addition of 0, which is ordered with the operations by which
- * senders draw tickets. The inlet cannot be opened while a sender that has drawn its ticket earlier
- * has not completed its message. Every later sender finds that the former port is closed. Messages
- * to the former port are treated as received. */
+/* An atomic addition of 0 reads the next ticket, and orders this read with respect to the
+ * operations by which senders draw tickets. If a sender with an earlier ticket has not completed
+ * its message, the inlet cannot be opened yet. A sender that draws a later ticket finds that the
+ * former port is closed. Messages to the former port are treated as received. */
 bool myr_inlet_open(struct myr_inlet *inlet, uint32_t key)
 {
     const uint64_t next = atomic_fetch_add_explicit(&inlet->next, 0, memory_order_acq_rel);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An inlet receives short messages from other processes of the same node, bypassing the NIC.
  *
- * If sender and receiver share memory, sending a message of one or two cache lines through the NIC
- * only adds the cost of the NIC's own cache lines: its lock, tables, tokens and events. A port may
- * therefore have an inlet, a ring of slots that all other processes of the node write into, and
- * that the process of the port reads. With one sender at a time, only the cache lines of the
- * message change owners and, from time to time, the count of consumed messages.
+ * For a message of one or two cache lines between processes that share memory, the NIC is only a
+ * detour, whose cost is the access to the cache lines of its lock, tables, tokens and events. A
+ * port may therefore have an inlet, a ring of slots that all other processes of the node write
+ * into, and that the process of the port reads. With one sender at a time, only the cache lines of
+ * the message itself and, from time to time, the count of consumed messages are transferred between
+ * CPUs.
  *
  * Messages in an inlet are delivered in the order of their tickets, so messages of one sender
  * arrive in the order in which they were sent. They are not ordered with respect to messages

@@ -50,18 +50,19 @@ bool myr_seldom_due(struct myr_seldom *seldom);
 
 /* How the NIC is drained before it is closed.
  *
- * When the processes of a job begin to drain their NICs, all of them have received their messages.
- * However, acknowledgements are delayed for piggybacking, and a sender that does not receive one
- * would assume that its message is lost. A process that communicates with other nodes therefore
- * runs its NIC until it has sent its acknowledgements and, if it is busy, until its own sends are
- * acknowledged, with a timeout.
+ * When the processes of a job begin to drain their NICs, all of them have received their messages,
+ * but they may still have to send acknowledgements, which are delayed for piggybacking. A sender
+ * that misses an acknowledgement would assume that its message is lost. A process that communicates
+ * with other nodes therefore runs its NIC until it has sent its acknowledgements and, if it has
+ * outstanding sends itself, until these are acknowledged or a timeout expires.
  *
  * A process of another job, to which this process was connected by MPI, may receive messages much
- * later. MPI_Finalize is collective over connected processes, so this process waits without a
+ * later. Since MPI_Finalize is collective over connected processes, this process waits without a
  * timeout as long as the other process may still receive messages, that is, while its port is open
- * and its NIC has not been silent for MYR_DRAIN_SILENCE seconds. Since a process that has ended can
- * no longer acknowledge retransmissions, this process also runs its NIC longer if there are
- * processes of other jobs on other nodes. */
+ * and its NIC has not been silent for MYR_DRAIN_SILENCE seconds.
+ *
+ * A process that has ended no longer acknowledges retransmissions. If there are processes of other
+ * jobs on other nodes, a process therefore runs its NIC longer before it ends. */
 enum myr_drain_peers {
     MYR_DRAIN_THIS_NODE,   /* all peers are on this node */
     MYR_DRAIN_OTHER_NODES, /* there are peers on other nodes */

@@ -90,11 +90,11 @@ struct myr_remote {
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
 
-/* To be called after connecting to a process of another job on another node, because one of the
- * jobs may run longer than the other. From then on, this process takes over the watch of the NIC
- * (see struct myr_port_options) if the process that has it ends, even while this process makes no
- * calls. In addition, the last process that closes the NIC tells the connected NICs, which may then
- * reuse their connections (mcp_messages_leave()). */
+/* To be called after connecting to a process of another job on another node. One of the two jobs
+ * may run longer than the other, which has two consequences. If the process with the watch of the
+ * NIC (see struct myr_port_options) ends, this process takes over the watch, even while it makes no
+ * calls. And the last process that closes the NIC tells the connected NICs, so that they can reuse
+ * their connections (mcp_messages_leave()). */
 void myr_port_met_other_job(struct myr_port *port);
 
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */

@@ -14,12 +14,14 @@
  *
  * A synchronous send is always an offer (rendezvous), and completes when the offer is matched.
  *
- * Between two endpoints there is a channel with credits, as in MPI-NP II (thesis, section 2.4). The
- * credits limit how many messages of a sender wait at a receiver; further messages wait at the
- * sender. Therefore no sender blocks the others, and the memory of a receiver is bounded. A
- * receiver that waits for a message grants more credits to senders that have none left, because the
- * awaited message may be among those that they hold back. Between nodes, at most MYR_TAGGED_CREDITS
- * messages are eager. All others are offers, which take only a table entry at the receiver.
+ * As in MPI-NP II (thesis, section 2.4), the channel between two endpoints has credits, which limit
+ * how many messages of the sender wait at the receiver; further messages wait at the sender.
+ * Therefore the memory of a receiver is bounded, and no sender blocks the others. While a receiver
+ * waits for a message, it grants more credits to senders that have none left, because the awaited
+ * message may be among those that they hold back.
+ *
+ * Between nodes, at most MYR_TAGGED_CREDITS messages are sent eagerly. All others are sent as
+ * offers, which take only a table entry at the receiver.
  *
  * Only one thread at a time may use an endpoint, with all its peers and requests. */
 #ifndef MYR_TAGGED_H

@@ -112,10 +112,10 @@ struct myr_tagged_peer {
  * message occupies its buffer until it is received. Stored messages must therefore leave some
  * buffers for the port.
  *
- * A send to a process that makes no MPI calls may take long to complete. To ensure that such sends
- * do not block sends to other peers, a peer gets another buffer only while more buffers are free
- * than it already occupies. If no buffer is left, because there are several such processes, a peer
- * that occupies no buffer gets an additional one. */
+ * A send to a process that makes no MPI calls may take long to complete. Such sends must not occupy
+ * all buffers and thereby block sends to other peers, so a peer gets another buffer only while more
+ * buffers are free than it already occupies. If sends to several such processes occupy all buffers
+ * nevertheless, an additional buffer is allocated for each peer that has none. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* number of free buffers */
@@ -228,10 +228,11 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                    const struct tagged_more *more);
 
-/* Sends the last answer to an offer, with which the receive `request` completes. Returns true if it
- * is complete, because the answer has left or memory is exhausted. Otherwise it completes when the
- * answer leaves. It must not complete earlier: as soon as its request is done, a process may end,
- * or wait outside this library, and would not send the answer for which the sender waits. */
+/* Sends the last answer to an offer. The receive `request` completes when this answer leaves, or at
+ * once if memory is exhausted. Returns whether it is complete already.
+ *
+ * The request must not complete earlier: as soon as it is done, the process may end, or wait
+ * outside this library, and the sender would wait in vain for the answer. */
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request);
 

@@ -18,10 +18,9 @@ static void copy_data(struct myr_tagged_request *request, const void *data)
     }
 }
 
-/* Returns credits and slots to a sender. Normally they are piggybacked on the next message to it.
- * If more than half of the credits, or of the slots in which no message waits, are still to be
- * returned, they are sent in a separate message, so that the sender never stalls while slots are
- * free. */
+/* Returns credits and slots to a sender. Usually they are piggybacked on the next message to it. A
+ * separate message is sent if more than half of the credits, or of the slots in which no message
+ * waits, have not been returned yet, so that the sender never stalls while slots are free. */
 static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||

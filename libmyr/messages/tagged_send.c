@@ -3,9 +3,11 @@
  * their inlets; all other messages are sent through the port.
  *
  * A message for which the receiver has no space waits in the queue of the peer, and so do all later
- * messages to this peer, so that envelopes stay in order. Fragments of offers (DATA) need no order.
- * They are sent round-robin, one fragment per send, and never use the small buffers, so long
- * messages do not delay short ones. */
+ * messages to this peer, so that envelopes stay in order.
+ *
+ * The data of an offer are sent in fragments (DATA), which need no order. Sends take turns after
+ * each fragment, and fragments never use the small buffers, so long messages do not delay short
+ * ones. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>

@@ -160,9 +160,9 @@ uint32_t myr_block_class(size_t bytes)
 
 /* ---- general-purpose memory ---- */
 
-/* The header of a block that is general-purpose memory and not a record. `next` must have the same
- * offset as in a record, because free blocks are linked by this field, no matter which of the two
- * they were before. */
+/* The header of a block that contains general-purpose memory instead of a record. Free blocks of
+ * both sorts are in the same lists, linked by `next`, so this field must have the same offset as in
+ * a record. */
 struct front {
     uint64_t zero[4];
     uint32_t next;

@@ -26,10 +26,12 @@
 #include "libmyr/node/sram.h"
 #include "libmyr/node/waiter.h"
 
-/* The kinds of slots. They differ in the size of a slot and in the window, the number of slots of
- * each process. If a slot has several cache lines, the payload continues behind the first line.
- * Memory is allocated in blocks whose sizes are powers of two. The windows are therefore chosen so
- * that the record for 2^n processes, with its header and a cache line for the `passed` of each
+/* The kinds of slots, which differ in the size of a slot and in the window, the number of slots
+ * that each process has. In a slot of several cache lines, the payload continues behind the first
+ * line.
+ *
+ * The windows are chosen to waste no memory, which is allocated in blocks whose sizes are powers of
+ * two: the record for 2^n processes, with its header and a cache line for the `passed` of each
  * process, fills its block. */
 enum myr_slots {
     MYR_SLOTS_LINE,  /* one cache line (MYR_LINE); in total 2 KiB for each process */
@@ -154,8 +156,8 @@ static inline void myr_exchange_await_one(struct myr_exchange *x, uint32_t rank)
     myr_wait(&x->watch, &myr_exchange_slot(x, rank, x->read_at)->round, x->passed + 1);
 }
 
-/* Returns the payload that `rank` has contributed to that round. It is valid from its arrival until
- * this process passes the round. */
+/* Returns the payload of `rank` in the round after the last one that this process has passed. The
+ * payload is valid from its arrival until this process passes its round. */
 static inline const void *myr_exchange_payload(const struct myr_exchange *x, uint32_t rank)
 {
     return myr_exchange_slot(x, rank, x->read_at)->payload;

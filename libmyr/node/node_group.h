@@ -59,9 +59,9 @@ static inline void myr_group_barrier_slots(struct myr_group *group)
     }
 }
 
-/* Adds the arrival of this process to a counter, and returns true if no further arrival is awaited
- * by this counter. In this case the counter is also reset, so that it is ready for the next epoch
- * before this process releases the others. */
+/* Adds the arrival of this process to a counter, and returns whether it is the last of the
+ * `members` arrivals. The last arrival also resets the counter, so that it is ready for the next
+ * epoch before any process is released from this one. */
 static inline bool myr_counter_complete(myr_word *counter, uint32_t members)
 {
     if (myr_fetch_add(counter) + 1 != members) {

@@ -192,10 +192,10 @@ static enum myr_status attach_by_sign(struct myr_segment *segment, const char *p
         return MYR_ERR_NOT_THERE; /* no process has joined yet */
     }
     segment->fd = open(target, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    /* If the marker file is stale, its PID may now belong to another process, whose descriptor may
-     * be a socket (ENXIO), or may not be opened for writing (EACCES). If that process does belong
-     * to this job, but is not accessible, each of the two processes has its own segment, which is
-     * detected from the modex. */
+    /* If the marker file is stale, its PID may now belong to an unrelated process, whose descriptor
+     * may be a socket (ENXIO) or not open for writing (EACCES). The error is the same if the
+     * process does belong to this job, but is not accessible. Each of the two processes then has
+     * its own segment, which is detected from the data in the modex. */
     if (segment->fd < 0 &&
         (ENOENT == errno || EISDIR == errno || ENXIO == errno || EACCES == errno)) {
         return MYR_ERR_NOT_THERE; /* all processes have ended */
@@ -205,9 +205,10 @@ static enum myr_status attach_by_sign(struct myr_segment *segment, const char *p
                         "cannot open the shared memory of another process of this node (%s in %s)",
                         target, path);
     }
-    /* The marker file may lead to another file, because its creator has left and the descriptor was
-     * reused, or because the creator is in another container. In the latter case each of the two
-     * processes has its own segment, which is detected from the modex. */
+    /* The path in the marker file may lead to a wrong file, because the creator of the marker has
+     * left and its descriptor was reused, or because the creator is in another container. In the
+     * latter case each of the two processes has its own segment, which is detected from the data in
+     * the modex. */
     const enum myr_status status = map_existing(segment, error);
     const bool marked =
         MYR_OK == status && 0 == memcmp(mark.word, segment->sram->sign, sizeof(mark.word));
