@@ -117,8 +117,9 @@ void myrd_clients_recall(struct myrd_clients *clients)
     myrd_groups_close_unheld(clients->groups);
 }
 
-/* The claim is verified by uid and PID, because no other process can have that PID while the
- * process of the absent client lives. */
+/* Verifies the claim that the client had this number at the previous daemon. Comparing uid and PID
+ * is sufficient, because no other process can have that PID while the process of the absent client
+ * lives. */
 bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number)
 {
     uint32_t a = 0;
@@ -383,11 +384,12 @@ static void reap_absent(struct myrd_clients *clients, const struct pollfd *watch
     }
 }
 
-/* The service time of a user may be used up before all clients of this user have been served, so
- * each iteration of the event loop starts with another client. The loop iterates downwards because
- * the last client takes the index of a client that is removed, and must not be served for the
- * events of that client. A client that was thereby moved below `first` is served in the next
- * iteration of the event loop. */
+/* A user's service time may be used up before all clients of this user have been served, so each
+ * iteration of the event loop starts with another client.
+ *
+ * Clients are served in descending order of their indices. When a client is removed, the last
+ * client takes its index, and must not be served for the events of the removed client. If it was
+ * thereby moved below `first`, it is served in the next iteration of the event loop. */
 void myrd_clients_serve(struct myrd_clients *clients, const struct pollfd *watched)
 {
     reap_absent(clients, &watched[poll_index(clients->count)]);

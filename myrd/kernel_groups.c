@@ -241,8 +241,8 @@ static bool cut_closing_short(struct myrd_groups *groups, uint32_t uid)
     const uint32_t account = myrd_account(uid);
     for (uint32_t g = 0; g < groups->count; ++g) {
         struct myrd_group *group = &groups->group[g];
-        /* For a closing epoch that has just begun `over_at_ms` is 0. Subtracting 1 turns this into
-         * the greatest value, so that such an epoch counts as the latest. */
+        /* `over_at_ms` is still 0 for a closing epoch that has just begun. Subtracting 1 turns this
+         * unsigned number into the greatest value, so that such an epoch counts as the latest. */
         if (group->leaves && account == myrd_account(group->plan.uid) &&
             (NULL == oldest || group->over_at_ms - 1 < oldest->over_at_ms - 1)) {
             oldest = group;

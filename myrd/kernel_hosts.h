@@ -56,11 +56,11 @@ bool myrd_hosts_know(const struct myrd_hosts *hosts, const struct mcp_ip *ip, ui
 /* Sends a query. The reply, if there is one, will contain this number. */
 void myrd_hosts_ask(const struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t number);
 
-/* myrd_hosts_receive() replies to queries of other hosts, and returns true when it has received a
- * reply from another host, with its address and the number in the reply. If this is the number of
- * one of the caller's queries, the caller confirms the host by myrd_hosts_believe(). It then calls
- * myrd_hosts_receive() again, until this returns false: when no message is left or, for fairness,
- * after some queries. */
+/* myrd_hosts_receive() replies to the queries of other hosts. When it has received a reply, it
+ * returns true, with the address of the replying host and the number in the reply. If this is the
+ * number of one of its own queries, the caller confirms the host by myrd_hosts_believe(). The
+ * caller repeats this until the function returns false, because no message is left or, for
+ * fairness, because it has replied to several queries. */
 bool myrd_hosts_receive(const struct myrd_hosts *hosts, struct mcp_ip *ip, uint64_t *number);
 void myrd_hosts_believe(struct myrd_hosts *hosts, const struct mcp_ip *ip, uint64_t now_ms);
 

@@ -2,10 +2,10 @@
 /*
  * Quotas of users for shared resources: groups, closed groups, connections.
  *
- * A user may have a quarter of what all other users leave of a resource; the last thirty-second of
- * it is reserved for root. Quotas therefore shrink when more users arrive, and a new user gets a
- * share as long as anything is left. Units that a user already has are never revoked. All users of
- * an account are treated as one user (accounts.h).
+ * One thirty-second of each resource is reserved for root. Of the rest, a user may have a quarter
+ * of what the other users do not use. Quotas therefore shrink when more users arrive, and a new
+ * user gets a share as long as anything is left. Units that a user already has are never revoked.
+ * All users of an account are treated as one user (accounts.h).
  *
  * The function has no state, so any thread may call it. */
 #ifndef MYRD_SHARE_H

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares the time of the daemon fairly among the users with connections. For each user, the daemon
- * keeps the number of connections, the service time in this iteration of the event loop, and the
- * time charged for requests that it has sent to other hosts on behalf of the user. A user whose
- * service time is used up waits for the next iteration. No user thus waits longer than it takes to
- * serve each other user once, no matter what these request. All users of an account are treated as
- * one user (accounts.h). Called by kernel_server.c and kernel_groups.c, in one thread. */
+ * Divides the daemon's time fairly among the users with connections. In each iteration of the event
+ * loop, a user has a limited service time, and must wait for the next iteration when it is used up.
+ * Thus no user has to wait longer than it takes to serve every other user once, no matter what the
+ * others request. Requests that the daemon sends to other hosts on behalf of a user are limited
+ * separately.
+ *
+ * The connections of each user are counted here as well. All users of an account are treated as one
+ * user (accounts.h). Called by kernel_server.c and kernel_groups.c, in one thread. */
 #ifndef MYRD_USERS_H
 #define MYRD_USERS_H
 
@@ -16,11 +18,11 @@
 enum {
     MYRD_USERS_MOST = 4096,
     MYRD_USERS_ITERATION_US = 500, /* service time per iteration; requests beyond it wait */
-    /* Requesting messages that a user's groups miss takes CPU time of the daemon: 1.3 us for each
-     * request and, for each series of requests, the time of another 8. The user is charged the time
-     * below for each request. This limits a user to 12,500 requests per second (1.6 % of a core),
-     * in bursts of up to 125. Since requests for one group are at least 10 ms apart, 13 groups with
-     * one missing message each are never delayed. */
+    /* When the daemon requests messages that a user's groups miss, it needs 1.3 us of CPU time for
+       each request and, for each series of requests, as much as for another 8. The user is charged
+       the following time for each request, which limits a user to 12,500 requests per second (1.6 %
+       of a core), in bursts of up to 125. Since requests for one group are at least 10 ms apart,
+       the requests for 13 groups with one missing message each are never delayed. */
     MYRD_USERS_ASK_US = 80,
     MYRD_USERS_ASK_AHEAD_US = 10000,
     MYRD_USERS_ASK_BEGIN = 8,

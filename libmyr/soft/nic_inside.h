@@ -101,12 +101,15 @@ const struct mcp_nic *myr_soft_describe(const void *copy, struct myr_soft_view *
 /* Returns a link's address in such a copy. */
 struct mcp_ip myr_soft_ip_of(const void *copy, mcp_link link);
 
-/* A group lingers when no host uses it any more, but the NIC still runs its closing epoch, whose
- * messages its peers may need. The list of lingering groups contains the offsets of their records
- * in the segment, the oldest first. When the list is full, the oldest group is closed early, and a
- * peer that still needs one of its messages fails. The list is therefore large enough for the
- * groups that a program may free at once, which are some dozens for each communicator that has
- * carried data of several sizes. To be used between enter() and leave(). */
+/* A group lingers when no host uses it any more, but the NIC still runs its closing epoch, because
+ * peers may need the messages of this epoch. The list contains the offsets of the records of these
+ * groups in the segment, the oldest first.
+ *
+ * When the list is full, the oldest group is closed early, and the group fails on a peer that still
+ * needs one of its messages. The list is therefore large enough for all groups that a program may
+ * free at once, some dozens for each communicator that has carried data of several sizes.
+ *
+ * To be used between enter() and leave(). */
 enum { MYR_SOFT_LINGERING = 256 };
 struct myr_soft_lingering {
     uint32_t record[MYR_SOFT_LINGERING];

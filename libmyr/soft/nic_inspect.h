@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inspecting a segment and its NIC from outside, without joining.
  *
- * `nicbarr status` uses these functions for segments of other processes. They neither map nor write
- * the segment, but copy the relevant data with pread(), in total at most 8 times the memory that
- * the file occupies plus 1 MiB. Therefore neither a foreign or truncated file nor data that change
- * meanwhile can do any harm. A copy may contain data of different points in time. */
+ * `nicbarr status` uses these functions to examine the segments of other processes. They neither
+ * map nor write a segment, but copy the relevant data with pread(), and limit the number of bytes
+ * that they read. Therefore they are safe even if the file is foreign or truncated, or if its data
+ * change meanwhile. A copy may contain data of different points in time. */
 #ifndef MYR_SOFT_INSPECT_H
 #define MYR_SOFT_INSPECT_H
 

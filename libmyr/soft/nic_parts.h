@@ -123,9 +123,9 @@ static inline bool myr_soft_sound(const struct myr_soft_nic *nic)
     return 0 == nic->vacant;
 }
 
-/* Tries to take the lock; fails on a broken NIC. This also has release semantics, because a process
- * that finds the number of this process in the lock must also find this process in the segment's
- * table (tests/litmus/lock.pml). */
+/* Tries to take the lock, which fails on a broken NIC. The exchange also has release semantics,
+ * because a process that finds the number of this process in the lock must also find this process
+ * in the segment's table (tests/litmus/lock.pml). */
 static inline bool myr_soft_try_lock(struct myr_soft_nic *nic)
 {
     uint32_t nobody = 0;

@@ -4,17 +4,20 @@
  *
  * The component starts the thread if the user requests it; the daemon always does. One thread
  * serves all processes of the node. It sleeps on the network until a packet arrives or a timer
- * expires. Meanwhile, processes that wait for a barrier sleep on the release. When the process of
- * the thread leaves or dies, waiting processes run the NIC, as they do without a thread.
+ * expires, while the processes that wait for a barrier sleep on the release word of their group.
+ * When the process with the thread leaves or dies, waiting processes run the NIC themselves, as
+ * they do without a thread.
  *
- * A watch does much less than a thread that always runs the NIC. All processes of a node may
- * compute for hours without making a call, and meanwhile lost messages must be retransmitted, and
- * peers must be able to find out that these processes are not dead but late. Therefore a thread of
- * one process of the node, the watch, wakes up periodically. If no process has run the NIC since
- * the last time, the watch runs it until another process does. The watch is not a runner: waiting
- * processes poll as they do without it. When the process of the watch leaves or dies, another
- * process that has requested a watch takes over when it is about to sleep, or within one interval
- * if it keeps a thread for this purpose (myr_soft_watch_stay()). */
+ * A watch does much less than a thread that always runs the NIC. It is needed because all processes
+ * of a node may compute for hours without making a call. Meanwhile lost messages must be
+ * retransmitted, and peers must be able to find out that these processes are not dead but late.
+ * Therefore one process of the node has a thread, the watch, that wakes up periodically. If no
+ * process has run the NIC since the last time, the watch runs it until another process does.
+ * Waiting processes poll the NIC as they do without a watch.
+ *
+ * When the process with the watch leaves or dies, another process that has requested a watch takes
+ * over when it is next about to sleep. A process may also keep a thread in reserve, which takes
+ * over within one interval (myr_soft_watch_stay()). */
 #ifndef MYR_SOFT_THREAD_H
 #define MYR_SOFT_THREAD_H
 

@@ -204,10 +204,10 @@ static struct mcp_group *group_in(struct myr_record *record)
     return (struct mcp_group *)(record->slots + myr_soft_group_before(record->members));
 }
 
-/* Removes an entry from the list of lingering groups, which all processes of the node have left,
- * but whose closing epoch the NIC still runs for the peers. Once that epoch is complete, the next
- * process that joins or leaves any group removes the entry, and leaves the record of the group
- * after it has released the lock of the NIC. */
+/* Removes an entry from the list of lingering groups. All processes of the node have left such a
+ * group, but the NIC still runs its closing epoch for the peers. Once this epoch is complete, the
+ * next process that joins or leaves any group removes the entry, unlocks the NIC, and leaves the
+ * record of the group. */
 static struct myr_record *remove_lingering(struct myr_soft_lingering *lingering,
                                            struct mcp_board *board, uint32_t index)
 {
@@ -266,10 +266,12 @@ static void close_lingering(struct myr_soft_nic *nic)
  * myr_soft_enter().
  *
  * Returns the record that the caller must leave, or NULL if there is none. Normally this is the
- * given record. If a closing epoch was started, however, the given record must remain, and the
- * result is the record of the oldest lingering group if there are too many such groups. If the lock
- * could not be taken, the process is not counted and the record is leaked, because the holder of
- * the lock may still use it. */
+ * given record. If a closing epoch was started, however, the given record is still needed and is
+ * added to the list of lingering groups. If this list was full, the caller must leave the record of
+ * the oldest group instead.
+ *
+ * If the lock could not be taken, the process is not counted and the record is leaked, because the
+ * holder of the lock may still use it. */
 static struct myr_record *count_out(struct myr_soft_nic *nic, struct mcp_nic *mcp,
                                     struct mcp_board *board, struct myr_record *record)
 {
