@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User parameters are described by tables, so that the code that owns a parameter does not depend
+/* Tables that describe the user parameters, so that the code that uses a parameter does not depend
  * on where the user sets it.
  *
- * The owner of parameters (a kind of NIC, or the component) lists them in a table, and the code
- * that registers parameters with Open MPI's MCA iterates over this table. The tables are
- * constant. */
+ * The code to which parameters belong (a kind of NIC, or the component) lists them in a constant
+ * table, and the code that registers parameters with Open MPI's MCA iterates over all tables. */
 #ifndef MYR_OPTION_H
 #define MYR_OPTION_H
 

@@ -2,14 +2,13 @@
 /* The waiting policy defines how long a process spins, yields and sleeps while it waits for a word
  * in the memory of the node (waiter.c), for a NIC (nic_group.c) or for the page of the kernel NIC
  * (kernel_group.c). These files implement the polling and the sleeping. A wait has three phases:
- * 1. Spin, if the process has a CPU to itself, to detect immediately what happens within
- *    microseconds. If the CPUs are oversubscribed, this phase is empty, because the awaited process
- *    might be unable to run in the meantime: 100 polls before the first yield made a barrier of 8
- *    processes on 2 CPUs four times slower. When waiting for a NIC this phase is short, because the
- *    awaited process may be the one that runs the NIC.
+ * 1. Spin, to detect immediately what happens within microseconds. This phase is skipped if the
+ * CPUs are oversubscribed, because the awaited process might need the CPU on which this one spins:
+ * 100 polls before the first yield made a barrier of 8 processes on 2 CPUs four times slower. It is
+ *    short while waiting for a NIC, because the awaited process may be the one that runs the NIC.
  * 2. Poll until it is time to sleep, and yield between polls. A process that waits for a word
- *    yields only if the CPUs are oversubscribed, or if the user has set `spin`. If it had a CPU to
- *    itself and yielded, processes of other users would run there, and it might get the CPU back
+ *    yields only if the CPUs are oversubscribed, or if the user has set `spin`. If a process with a
+ *    CPU to itself yielded, processes of other users would run there, and it might get the CPU back
  *    only long after the word was written. (With 2 processes beside 12 busy loops on 2 CPUs, a
  *    barrier took 1.7 to 6.6 ms with yields, and takes 1 us without.)
  * 3. Sleep, in slices, because a peer may compute for seconds and the wait must not occupy a core.

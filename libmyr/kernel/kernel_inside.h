@@ -24,11 +24,13 @@ uint32_t myr_kernel_nic_interface(const struct myr_kernel_nic *nic);
 bool myr_kernel_nic_ask_missing(struct myr_kernel_nic *nic, uint64_t key,
                                 struct myr_kernel_missing *missing);
 
-/* Returns the state of the daemon. This takes a system call while the daemon is alive. AWAY means
- * that the daemon has exited, and this process checks from time to time for a successor, which
- * takes over the groups of this process. LOST means that no successor has appeared for
- * MYR_KERNEL_AWAY_US, though one still may. GONE means that the groups of this process no longer
- * exist. May be called by any thread. */
+/* Returns the state of the daemon. May be called by any thread, and takes a system call while the
+ * daemon is alive.
+ *
+ * AWAY means that the daemon has exited, and that this process checks from time to time for a
+ * successor, which would take over the groups of this process. LOST means that no successor has
+ * appeared for MYR_KERNEL_AWAY_US, though one still may. GONE means that the groups of this process
+ * no longer exist. */
 enum myr_kernel_daemon {
     MYR_KERNEL_HERE,
     MYR_KERNEL_AWAY,

@@ -8,10 +8,11 @@
  * If the daemon is killed, another one may take over the NIC (kernel_words.h). Until then, clients
  * do not block: their groups continue, and whenever a client needs the daemon, it tries to
  * reconnect, with exponential backoff. Only two operations wait for the next daemon, for a limited
- * time. One is opening a group. The other is the last disconnect of a client, because the next
- * daemon would otherwise conclude from the absence of the client that it has died. The new
- * connection is duplicated onto the old descriptor, so that other threads may use the descriptor at
- * any time. */
+ * time: opening a group, and the last disconnect of a client, which the next daemon would otherwise
+ * take for dead.
+ *
+ * A new connection is duplicated onto the old descriptor, so that other threads may use the
+ * descriptor at any time. */
 #include "libmyr/kernel/kernel_nic.h"
 
 #include <errno.h>
@@ -181,10 +182,10 @@ static bool connect_to(struct myr_kernel_nic *nic, struct myr_error *error, enum
     return there;
 }
 
-/* Sends a request that is answered by a status, and returns whether there was an answer. The
- * timeout for HELLO is short, because the client can try again later. The timeout for other
- * requests is longer, because after a timeout the client closes the connection, and a daemon that
- * already knows the client takes this for the death of the client. */
+/* Sends a request that is answered by a status, and returns whether there was an answer. If there
+ * is none in time, the client closes the connection. A daemon that already knows the client takes
+ * this for the client's death, so the timeout is long. Only the timeout for HELLO is short, because
+ * the daemon does not know the client yet, and the client can try again later. */
 static bool request_status(struct myr_kernel_nic *nic, enum myr_kernel_ask what, uint64_t key,
                            struct myr_kernel_answer *answer)
 {
@@ -376,9 +377,9 @@ enum myr_status myr_kernel_nic_open(bool hurry, struct myr_kernel_nic **nic,
     return MYR_OK;
 }
 
-/* This process has left all its groups. If the daemon has been replaced meanwhile, the next daemon
- * may not know this, so this function waits for the next daemon for a limited time, in order to
- * tell it. */
+/* Closes the NIC, after this process has left all its groups. If the daemon has been killed
+ * meanwhile, its successor may not know that this process has left, so the function waits for the
+ * successor for a limited time and reports to it. */
 void myr_kernel_nic_close(struct myr_kernel_nic *nic)
 {
     if (nic->connection >= 0) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Taking leave. Each NIC has a table with an entry for each NIC that it is connected to. When a job
- * ends, the NICs of jobs that run longer should be able to reuse the entries of its NICs: a program
- * that spawns processes on other hosts again and again would otherwise fill the table of its NIC.
- * Therefore the last process of a node, before it closes the NIC, notifies all NICs that are
- * connected to it.
+/* Tells connected NICs that this one is closed for good ("taking leave"). Each NIC has a table with
+ * an entry for each NIC that it is connected to. If a program spawned processes on other hosts
+ * again and again, and the entries for their NICs were never reused, the table of its NIC would
+ * fill up. Therefore the last process of a node, before it closes the NIC, notifies all NICs that
+ * are connected to it, which may then reuse their entries for this NIC.
  *
- * While the last process takes leave, the NIC stays locked. A process that opens the NIC at this
- * time waits for the lock, and then creates a new NIC with another key. Therefore a NIC that has
- * taken leave never sends anything again. */
+ * The NIC stays locked meanwhile. A process that opens the NIC at this time waits for the lock, and
+ * then creates a new NIC with another key, so a NIC that has taken leave never sends anything
+ * again. */
 #include "libmyr/soft/nic_parts.h"
 
 #include <poll.h>

@@ -30,9 +30,11 @@ static bool is_timer_due(struct myr_soft_nic *nic)
     return 0 != deadline && os_now_ns() >= deadline;
 }
 
-/* Packets are received with the lock held, so they are processed in the order of their arrival. A
- * datagram that is longer than the header of a collective usually belongs to a message, and more of
- * them are likely to follow, so the next one is received immediately. */
+/* The lock must be held while packets are received, so that they are processed in the order of
+ * their arrival.
+ *
+ * A datagram that is longer than the header of a collective usually belongs to a message, of which
+ * more datagrams are likely to follow. In this case the next datagram is received immediately. */
 uint32_t myr_soft_take_packets(struct myr_soft_nic *nic)
 {
     const bool chains = 0 != myr_load_relaxed(&nic->shared->chains);

@@ -2,10 +2,10 @@
 /* Path resolution by librdmacm; see verbs.h.
  *
  * As for any program that connects by librdmacm, the kernel resolves first the address and then the
- * route. For RoCE v2 it uses the routing and neighbour tables. For InfiniBand it queries the subnet
- * manager, which knows the routes to other subnets. The result is a path record. It contains the
- * fields of the packet headers, including the service level and the traffic class that the
- * administrator has configured, and the MTU. iWARP has no path records and is not supported.
+ * route. For RoCE v2 it uses the routing and neighbour tables; for InfiniBand it queries the subnet
+ * manager, which knows the routes to other subnets. The result is a path record with the MTU and
+ * the fields of the packet headers, including the service level and the traffic class that the
+ * administrator has configured. iWARP has no path records and is not supported.
  *
  * No additional data need to be exchanged, because the GID of a RoCE port is its IP address, and
  * InfiniBand GIDs are addresses themselves (AF_IB).
