@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A schedule describes the part of one process in a collective, as data.
  *
- * It is a list of steps, each of which means *send to these peers, then wait for those peers*
- * (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", section 4: the host computes the
- * list, and the NIC executes it). NICs execute schedules, and so do the processes of a node through
- * shared memory. Neither needs any other description of the collective.
+ * A schedule is a list of steps, each of which means *send to these peers, then wait for those
+ * peers* (Buntinas et al., "Fast NIC-based barrier over Myrinet/GM", section 4: the host computes
+ * the list, and the NIC executes it). NICs execute schedules, and the processes of a node do the
+ * same in shared memory. Neither needs any other description of the collective.
  *
  * The k-th message that p sends to q is the k-th message from p that q waits for. */
 #ifndef MYR_SCHEDULE_H

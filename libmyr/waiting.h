@@ -2,10 +2,11 @@
 /* The waiting policy defines how long a process spins, yields and sleeps while it waits for a word
  * in the memory of the node (waiter.c), for a NIC (nic_group.c) or for the page of the kernel NIC
  * (kernel_group.c). These files implement the polling and the sleeping. A wait has three phases:
- * 1. Spin, to detect immediately what happens within microseconds. This phase is skipped if the
- * CPUs are oversubscribed, because the awaited process might need the CPU on which this one spins:
- * 100 polls before the first yield made a barrier of 8 processes on 2 CPUs four times slower. It is
- *    short while waiting for a NIC, because the awaited process may be the one that runs the NIC.
+ * 1. Spin, to detect immediately what happens within microseconds. If the CPUs are oversubscribed,
+ *    this phase is skipped, because the awaited process might need the CPU that this one occupies:
+ *    100 polls before the first yield made a barrier of 8 processes on 2 CPUs four times slower. A
+ *    process that waits for a NIC spins only briefly, because the awaited process may be the one
+ *    that runs the NIC.
  * 2. Poll until it is time to sleep, and yield between polls. A process that waits for a word
  *    yields only if the CPUs are oversubscribed, or if the user has set `spin`. If a process with a
  *    CPU to itself yielded, processes of other users would run there, and it might get the CPU back

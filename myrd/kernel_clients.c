@@ -117,9 +117,9 @@ void myrd_clients_recall(struct myrd_clients *clients)
     myrd_groups_close_unheld(clients->groups);
 }
 
-/* Verifies the claim that the client had this number at the previous daemon. Comparing uid and PID
- * is sufficient, because no other process can have that PID while the process of the absent client
- * lives. */
+/* Verifies the claim of a client that the previous daemon knew it by `number`. Comparing uid and
+ * PID is sufficient, because no other process can have that PID while the process of the absent
+ * client lives. */
 bool myrd_clients_return(struct myrd_clients *clients, struct myrd_client *client, uint64_t number)
 {
     uint32_t a = 0;

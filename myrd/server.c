@@ -312,8 +312,8 @@ static enum myr_status open_server(const struct myrd_options *options, void **se
     enum myr_status status = listen_there(server, error);
     if (MYR_OK == status) {
         /* If the daemon runs as root, it drops its capabilities, except CAP_NET_ADMIN, which
-         * permits a large receive buffer. It must do so now, before opening the NIC starts a
-         * thread. */
+         * permits a large receive buffer. This must happen before the NIC is opened, because
+         * opening it starts a thread. */
         status = myrd_rights_keep(UINT64_C(1) << CAP_NET_ADMIN, error);
     }
     if (MYR_OK == status) {

@@ -6,8 +6,8 @@
  * the NIC: a waiting process polls the page, and then sleeps. One process of the node sleeps on its
  * socket, where the BPF program wakes it, and this process then wakes the others.
  *
- * If a process has waited for a long time, it requests the missing messages. While all processes of
- * the node compute, myrd does so on their behalf. */
+ * A process that has waited for a long time requests the missing messages. While all processes of
+ * the node compute, the daemon myrd requests them on behalf of the node. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>

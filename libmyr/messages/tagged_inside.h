@@ -229,10 +229,9 @@ bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t k
                    const struct tagged_more *more);
 
 /* Sends the last answer to an offer. The receive `request` completes when this answer leaves, or at
- * once if memory is exhausted. Returns whether it is complete already.
- *
- * The request must not complete earlier: as soon as it is done, the process may end, or wait
- * outside this library, and the sender would wait in vain for the answer. */
+ * once if memory is exhausted; the function returns whether it is complete already. It must not
+ * complete earlier, because the process may then end, or wait outside this library, and the sender
+ * would wait in vain for the answer. */
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request);
 

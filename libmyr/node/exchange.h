@@ -117,7 +117,7 @@ static inline void myr_exchange_write(struct myr_exchange *x)
 }
 
 /* Waits until there is space in the window, that is, until the other processes have passed the
- * oldest round in it. The caller must know that they are about to do so. */
+ * oldest round in it. To be called only if these processes pass this round soon in any case. */
 void myr_exchange_await_room(struct myr_exchange *x);
 
 /* ---- reading ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock under which a process runs the soft NIC's control program, and the detection of holders
- * that have died or are stopped; see nic_parts.h. (Model: tests/litmus/lock.pml.)
+ * Implements the lock under which a process runs the soft NIC's control program, and detects
+ * holders of the lock that have died or are stopped; see nic_parts.h. (Model:
+ * tests/litmus/lock.pml.)
  */
 #include "libmyr/soft/nic_parts.h"
 

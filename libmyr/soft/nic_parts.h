@@ -112,9 +112,9 @@ struct myr_soft_nic {
 
 /* ---- nic_lock.c ---- */
 
-/* Take and release the lock of the NIC. The calling thread holds the mutex of its process.
- * myr_soft_lock() returns false if the process has given up waiting for the lock, which must then
- * not be released. */
+/* Take and release the lock of the NIC. The calling thread must hold the mutex of its process. If
+ * the process has given up waiting for the lock, myr_soft_lock() returns false, and
+ * myr_soft_unlock() must not be called. */
 bool myr_soft_lock(struct myr_soft_nic *nic);
 
 /* Returns whether the holder of the lock may run the control program. */

@@ -146,9 +146,9 @@ static void *keep_watch(void *opaque)
         if (runs) {
             while (!myr_soft_catch_up(watch->nic) && !atomic_load(&watch->stopping)) {
             }
-            /* If even this poll has failed, the lock of the NIC cannot be taken. In this case the
-             * thread must not wait for packets, because it could not read them, and they would wake
-             * it again and again. */
+            /* If the NIC has not been polled here either, its lock cannot be taken. The thread must
+             * not wait for packets then, because it could not read them, and they would wake it
+             * again and again. */
             runs = polls != myr_soft_polls(watch->nic);
         }
         polls = myr_soft_polls(watch->nic);

@@ -90,8 +90,8 @@ static struct myr_key record_key(const struct myr_nic_members *members)
     return (struct myr_key){.scope = members->key, .id = GROUP_RECORD};
 }
 
-/* Joins the record and leaves it again on behalf of a process that has failed before it could do
- * so, because the record is freed only when all members have left it. */
+/* Joins the record and leaves it again, for a process that has failed before it could join the
+ * group. This is necessary because the record is freed only when all members have left it. */
 static void decline_record(struct myr_segment *segment, const struct myr_nic_members *members)
 {
     const struct myr_key key = record_key(members);

@@ -234,8 +234,8 @@ static void play_group_now(struct myr_nic_group *group)
     }
 }
 
-/* Called by the process that arrives last. If it is not the first process of the node, it does not
- * execute the schedule, and the first process notices the arrival by polling. */
+/* Called by the process of the node that arrives last. It executes the schedule only if it is the
+ * first process of the node; otherwise the first process notices the arrival by polling. */
 static void start_verbs_epoch(struct myr_nic_group *group, uint32_t epoch, const void *block,
                               uint32_t unit)
 {
