@@ -30,17 +30,17 @@
  * messages to the same process. This is harmless: since ob1 may use several BTLs for a peer, it
  * orders messages by its own sequence numbers.
  *
- * Messages to a process that makes no MPI calls stay in fragments of the sender. In order not to
- * delay messages to other processes, they must not occupy all fragments of a pool: when at most a
+ * Messages to a process that makes no MPI calls stay in fragments of the sender. If they occupied
+ * all fragments of a pool, they would delay messages to other processes. Therefore, when at most a
  * quarter of the pool is free, an endpoint gets another fragment only if it has fewer fragments
- * than are free. When none is free, one fragment is added to the pool for each endpoint without a
- * fragment. From then on, the added fragments are reserved for such endpoints.
+ * than are free. When none is free, the pool grows by one fragment for each endpoint that has none,
+ * and the added fragments remain reserved for such endpoints.
  *
- * If an endpoint gets no fragment, the message is copied to the heap (an *overflow* fragment) and
- * waits at the endpoint until it gets one. The number of overflow fragments is limited, except for
- * control packets. When a send of another message fails, ob1 retries it from its progress function.
- * A control packet, however, is retried only when another fragment has completed, which never
- * happens if that fragment was sent to a receiver that is stuck.
+ * If an endpoint gets no fragment for a message, the message is copied to the heap (an *overflow*
+ * fragment) and waits at the endpoint until a fragment is free. The number of overflow fragments is
+ * limited, except for control packets. Beyond the limit the send fails, and ob1 retries it from its
+ * progress function. ob1 would retry a control packet only when another fragment has completed,
+ * which never happens if all fragments in flight were sent to a receiver that is stuck.
  *
  * A process that has communicated with other jobs may block in MPI_Comm_disconnect, where Open MPI
  * does not call this component. Meanwhile other processes of the node run the NIC, but they cannot
@@ -387,14 +387,13 @@ struct mca_btl_myr_atomic {
 bool mca_btl_myr_may_lock_regions(const struct mca_btl_myr_atomic *atomic, uint64_t address,
                                   const struct mca_btl_base_registration_handle_t *handle);
 
-/* Called by a process after it has executed an operation that may acquire such a lock, if the
- * operation has set the word at `address`. Returns whether this word is indeed the lock of a list
- * of attached memory. */
+/* Returns whether the word at `address` in this process is the lock of a list of attached memory.
+ * Called after an operation that may acquire such a lock has changed the word. */
 bool mca_btl_myr_locks_regions(uint64_t address);
 
-/* Called before an atomic operation. Returns whether osc/rdma is trying to acquire as shared a lock
- * that this process already holds exclusively. The attempt would fail, and osc/rdma would repeat it
- * forever. */
+/* Called before an atomic operation. Returns whether this process already holds the lock
+ * exclusively, and osc/rdma is now trying to acquire the same lock as shared, an attempt that would
+ * fail and be repeated forever. */
 bool mca_btl_myr_waits_for_itself(const struct mca_btl_base_endpoint_t *endpoint, uint64_t address,
                                   const struct mca_btl_myr_atomic *atomic);
 

@@ -217,8 +217,9 @@ static int publish_address(void)
                              sizeof(component->self));
 }
 
-/* The copying module is a copy of the module `direct`, so that limits set by the user apply to
- * both, but without the operations that require direct access to other processes' memory. */
+/* The copying module sends all data in fragments, for processes whose memory this process cannot
+ * access. It is a copy of the module for direct access without the operations that need this
+ * access, so limits that the user has set apply to both. */
 static void make_copying_module(void)
 {
     mca_btl_base_module_t *copying = &mca_btl_myr_module[MCA_BTL_MYR_COPYING].super;

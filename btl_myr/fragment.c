@@ -6,9 +6,9 @@
  * All registered memory is allocated in one piece, by default 4 MiB in each process, and cut into
  * slices. The port frees it when the port is closed.
  *
- * Windows do not use the fragments of ob1. If they could use up these fragments, ob1 would fail to
- * send while it has no fragment in flight itself, and would then never retry, because it retries
- * when one of its own fragments has completed.
+ * Windows do not use the fragments of ob1, because ob1 retries a failed send only when one of its
+ * own fragments completes. If windows had occupied all fragments, ob1 would have none in flight,
+ * and would never retry.
  *
  * If the processes of a node would allocate more than half of its shared memory in total, each
  * process allocates only 2 MiB, 1 MiB or 512 KiB. With 256 MiB of shared memory (the default),
@@ -134,11 +134,11 @@ static int least_halvings(void)
     return halvings;
 }
 
-/* Returns how many fragments may be added to the pools. One of each size for each process of the
- * job would ensure that busy receivers never delay messages to others. However, the port allocates
- * the tokens for all of them when it is opened. The number is therefore limited so that these
- * tokens take at most an eighth of the process's share of the memory, but it is at least
- * ADDED_LEAST. */
+/* Returns how many fragments may be added to the pools. Ideally this is one of each size for each
+ * process of the job, so that a busy receiver never delays messages to others. However, the port
+ * allocates tokens for all of these fragments when it is opened. To limit these tokens to an eighth
+ * of the process's share of the memory, a large job gets fewer fragments, but at least ADDED_LEAST.
+ */
 static uint32_t added_most(void)
 {
     const size_t share = nicbarr_memory_share(myr_segment_size(mca_btl_myr_component.segment));

@@ -58,9 +58,10 @@ bool mca_btl_myr_locks_regions(uint64_t address)
 {
     struct regions regions;
     memcpy(&regions, (const void *)(uintptr_t)address, sizeof(regions));
-    /* This check recognises the list of attached memory of a dynamic window. Its displacement unit
-     * is 0 (none) or 1 (bytes). The address of attached memory never equals its size; this excludes
-     * words of a program that are followed by words with the same value. */
+    /* The list of attached memory of a dynamic window is recognised by its contents. The
+     * displacement unit is 0 (none) or 1 (bytes), and each range of memory is stored twice.
+     * Requiring that the address of a range differs from its size excludes a program's array of
+     * equal words. */
     return regions.unit >= 0 && regions.unit <= 1 && 0 != (uint32_t)regions.count &&
            0 != regions.first.bytes && regions.first.base != regions.first.bytes &&
            regions.first.base == regions.first.handle.base &&

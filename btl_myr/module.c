@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The modules: adding peers, reporting errors, and finalization.
  *
- * Open MPI asks every module whether it can reach a process. Of the modules for messages, only the
- * one that is recorded in the endpoint of the process accepts it. The module for windows accepts
- * all processes. */
+ * Open MPI asks every module which processes it can reach. The module for windows accepts all
+ * processes. For messages, each process is accepted by only one module, which the process's
+ * endpoint records. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdio.h>

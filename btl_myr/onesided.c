@@ -41,10 +41,10 @@
  *
  * All processes of a window must use the same BTL, but each process selects the BTL separately.
  * osc/rdma selects, among the modules that reach all processes, the one with the lowest latency. If
- * several have the same latency, the order in which the process has found the modules decides, and
- * this order depends on the rank. On one node, one of these modules is that of btl/vader, which
- * announces a latency of 1 us. (It needs no endpoint for the process itself.) Therefore this module
- * announces a latency of 0, so that all processes select it whenever it reaches all of them. */
+ * several have the same latency, it selects the one that this process has found first, which may
+ * differ between ranks. In a window within one node, btl/vader is a candidate as well, with a
+ * latency of 1 us. Therefore this module announces a latency of 0, so that all processes select it
+ * whenever it reaches all of them. */
 #include "btl_myr/btl_myr.h"
 
 #include <stddef.h>

@@ -2,9 +2,10 @@
 /* Sending: short messages within the node are written into the receiver's inlet, and all others are
  * passed to the port as fragments.
  *
- * The port owns a fragment from the send until its callback. The callback only adds the fragment to
- * a list; progress.c later calls ob1 without holding the lock. The port has a send token for each
- * fragment of the pools. Overflow fragments wait at their endpoint, in order. */
+ * The port, which has a send token for each fragment of the pools, owns a fragment until it calls
+ * the fragment's callback. The callback only adds the fragment to a list, because ob1 must be
+ * called without the lock; progress.c does so later. Overflow fragments wait at their endpoint, in
+ * order. */
 #include "btl_myr/btl_myr.h"
 
 #include <string.h>

@@ -38,8 +38,9 @@ static inline bool myr_epoch_reached(uint32_t seen, uint32_t want)
 
 #ifdef __bpf__
 
-/* In the kernel, a spin lock protects each group, so plain accesses suffice. Hosts need no ordering
- * either: a host that sees a completed epoch reads nothing else that was written before. */
+/* In the kernel, plain accesses suffice: a spin lock protects each group against other CPUs, and
+ * hosts, which do not take this lock, read only the number of the completed epoch and no data that
+ * was written before it. */
 static inline void myr_store_release(myr_word *word, uint32_t value)
 {
     *word = value;

@@ -47,9 +47,9 @@ struct mcp_bcast_slot {
 /* Limits of a window, in bytes and in slots. */
 enum { MCP_BCAST_BYTES = 65536, MCP_BCAST_SLOTS = 64 };
 
-/* mcp_bcast_slot_bytes() returns the distance between two slots for blocks of `block` bytes (a
- * multiple of MCP_BLOCK_UNIT, and at most MCP_PAYLOAD_MOST). mcp_bcast_window() returns the number
- * of slots in a window if they have this distance; it is at least 32. */
+/* mcp_bcast_slot_bytes() returns the size of a slot for blocks of at most `block` bytes (a multiple
+ * of MCP_BLOCK_UNIT, and at most MCP_PAYLOAD_MOST). mcp_bcast_window() returns how many slots of
+ * this size a window contains, which is at least 32. */
 static inline uint32_t mcp_bcast_slot_bytes(uint32_t block)
 {
     return (uint32_t)sizeof(struct mcp_bcast_slot) + block;

@@ -13,9 +13,9 @@
  *   exist, and the peer would learn that the group has failed. Therefore a group that carries data
  *   runs one more epoch, the closing epoch, before it is closed.
  *
- * No field of a packet is used before the check of the packet (a keyed hash) has been verified. A
- * message that arrives before its group is opened cannot be verified yet, because the group's
- * secret is still unknown. It is stored together with its check, which is verified when the group
+ * Each packet contains a hash that is keyed with the group's secret, and no other field is used
+ * before this hash has been verified. If a message arrives before its group is opened, the secret
+ * is still unknown. The message is then stored together with the hash, and verified when the group
  * is opened. */
 #ifndef MCP_COLLECTIVE_H
 #define MCP_COLLECTIVE_H

@@ -85,10 +85,10 @@ MCP_ENGINE enum mcp_recorded mcp_group_claim(struct mcp_group *group, uint32_t s
     if (myr_epoch_reached(*claim, epoch)) {
         return MCP_KNOWN;
     }
-    /* The peer has sent its message of the previous epoch before this one, but that message may
-     * have been lost. A barrier does not need it any more, whereas a group that carries data still
-     * needs the data in it. Therefore such a group accepts the messages of a peer only in the order
-     * of epochs. */
+    /* If the peer's message of the previous epoch was lost, a barrier does not need it any more,
+     * because the message of this epoch implies it. A group that carries data, however, still needs
+     * the data of the lost message. Therefore such a group accepts the messages of a peer only in
+     * the order of epochs. */
     if (*arrival_at(group, slot) + 1 != epoch) {
         return MCP_TOO_SOON;
     }

@@ -198,13 +198,14 @@ static inline uint8_t *mcp_group_window(struct mcp_group *group)
  * bytes. */
 enum { MCP_PAYLOAD_MOST = 1216, MCP_BLOCK_UNIT = 8 };
 
-/* Initialises a group of `nodes` nodes (1 to 65536), of which this is `node`, with all epochs up to
- * `epoch` complete.
+/* Initialises a group of `nodes` nodes (1 to 65536), in which this node has the number `node`. All
+ * epochs up to `epoch` count as complete.
  *
- * Afterwards the caller fills in the secret, the steps, and two tables of peers, each in the order
- * of steps: first the peers to send to, then the peers to wait for. `slot` is used only in the
- * first table, because a peer to wait for has its index as its slot. If the group carries data, the
- * caller also sets `buffer_blocks` and `unit_most`; if it broadcasts, `window` and `slot_bytes`. */
+ * After this function, the caller fills in the secret, the steps, and two tables of peers, both in
+ * the order of steps: the peers to send to, followed by the peers to wait for. In the second table,
+ * the field `slot` is not used, because the index of the peer serves as its slot. The caller also
+ * sets `buffer_blocks` and `unit_most` if the group carries data, or `window` and `slot_bytes` if
+ * it broadcasts. */
 MCP_ENGINE void mcp_group_init(struct mcp_group *group, uint64_t key, uint32_t nodes, uint32_t node,
                                uint32_t nsteps, uint32_t nsends, uint32_t nwaits, uint32_t epoch);
 

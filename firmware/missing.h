@@ -9,9 +9,9 @@
 
 struct mcp_missing {
     uint32_t node;
-    /* time when the NIC of this node last reported that its host is late, or 0 if it never has; in
-     * milliseconds by the clock of the NIC that waits (CLOCK_MONOTONIC on Linux), which wraps
-     * around */
+    /* when this node's NIC last reported that its host is late, or 0 if it has not done so: a time
+     * in milliseconds (modulo 2^32), measured by the clock of the waiting NIC, which is
+     * CLOCK_MONOTONIC on Linux */
     uint32_t heard_ms;
 };
 

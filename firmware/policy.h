@@ -98,8 +98,8 @@ MCP_POLICY void mcp_count(struct mcp_counters *counters, const struct mcp_group 
 
 /* Returns whether a group whose hosts have left must run one more epoch, without data, before it
  * may be closed. This is necessary if its last epoch carried data, or if it broadcasts, because a
- * peer may still miss data of this node. When the additional epoch is complete, no peer misses data
- * any more. */
+ * peer may still miss data of this node. Once the additional epoch is complete, all peers have
+ * received all data. */
 MCP_POLICY bool mcp_group_owes(const struct mcp_group *group)
 {
     if (0 != myr_load_relaxed(&group->failed)) {
@@ -119,11 +119,11 @@ struct mcp_ending {
 /* Returns the final state of a group that is being closed. `fails` is true if it is closed while
  * members may still wait for it.
  *
- * Closing a group discards its data. A peer that still misses data of the last epoch can therefore
- * no longer receive them, so the last epoch does not count as complete in the final state. The
- * epoch before does, because all nodes have its data by then. Likewise, a group that broadcasts
- * ends as failed unless all nodes have completed the closing epoch, since a peer may still miss a
- * block. */
+ * Closing a group discards its data. If the last epoch carried data, a peer that still misses some
+ * of them can no longer receive them. Therefore only the epochs before it count as complete in the
+ * final state; all nodes already have the data of these epochs. For the same reason, a group that
+ * broadcasts ends as failed unless it has completed its closing epoch, because until then a peer
+ * may still miss a block. */
 MCP_POLICY struct mcp_ending mcp_ending_of(const struct mcp_group *group, bool fails)
 {
     const uint32_t done = myr_load_relaxed(&group->done), failed = myr_load_relaxed(&group->failed);

@@ -2,10 +2,10 @@
 /* RECV: handles data packets, acknowledgements and refusals, and returns send tokens to the host.
  * It only accepts data packets that are in sequence and belong to the current round.
  *
- * Every packet that is handled here is well-formed (mcp_parse()) and has the key of the NIC. This
- * does not prove who sent it, because any host that can read the wire can forge such a packet.
- * Therefore each packet is authenticated by its check, which is computed with the secret of the
- * connection. Even an authentic packet may be old, duplicated or out of order. */
+ * Every packet that is handled here is well-formed (mcp_parse()) and contains the key of this NIC.
+ * However, any host that can read the wire can forge such a packet, so each packet also contains a
+ * hash that is keyed with the secret of the connection, and is dropped unless this hash is correct.
+ * Even an authentic packet may be old, duplicated or out of order. */
 #include "firmware/connection.h"
 
 /* ---- the sending half ---- */

@@ -125,8 +125,8 @@ static struct mcp_sending *sending_of_next(struct mcp_board *board, struct mcp_c
 }
 
 /* Returns whether the packet should request an acknowledgement. It should if the sender cannot
- * continue without one, unless a packet in flight has already requested one. Otherwise a long
- * stream would request acknowledgements more and more often. */
+ * continue without one, unless a packet in flight has already requested one. Without this
+ * exception, a long stream would request acknowledgements more and more often. */
 static bool must_request_ack(struct mcp_nic *nic, const struct mcp_connection *c,
                              const struct mcp_sending *sending)
 {

@@ -176,7 +176,7 @@ void mcp_seal(struct mcp_header *header, const struct mcp_secret *secret, const 
 /* Parses a packet, and fills in `header`. Fields that packets of this type do not have are 0.
  * Returns false if the packet is incomplete or not in the format of nicbarr. If this returns true,
  * every field is in its range, and the payload begins after mcp_header_bytes(). However, no field
- * can be trusted before mcp_genuine() has verified the check. */
+ * can be trusted before mcp_genuine() has authenticated the packet. */
 bool mcp_parse(const void *packet, size_t bytes, struct mcp_header *header);
 
 /* Returns whether the packet was sealed with this secret and has not been changed since. */

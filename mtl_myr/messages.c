@@ -43,9 +43,11 @@ static void write_status(struct ompi_status_public_t *status, const struct mcp_e
 /* ---- buffers ---- */
 
 /* Finds the user's buffer if the datatype is contiguous; otherwise allocates memory for a packed
- * copy. Returns false if memory is exhausted. For a contiguous datatype, pml/cm prepares only some
- * fields of the convertor, among them pBaseBuf, which points to the beginning of the data. A
- * convertor is prepared completely if its flags contain CONVERTOR_SEND or CONVERTOR_RECV. */
+ * copy. Returns false if memory is exhausted.
+ *
+ * For a contiguous datatype, pml/cm prepares only some fields of the convertor, among them
+ * pBaseBuf, which points to the data. Such a convertor has neither of the flags CONVERTOR_SEND and
+ * CONVERTOR_RECV. */
 static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
                         void **buffer, size_t *bytes)
 {

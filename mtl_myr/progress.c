@@ -111,8 +111,9 @@ static bool never_stop(void)
     return true;
 }
 
-/* Reads chunks of long messages. The progress thread recognises an active host by its calls. A
- * thread that reads a chunk makes no calls meanwhile, so it is counted as a reader instead. */
+/* Reads chunks of long messages. The progress thread notices from the host's calls that the host is
+ * active. Since a host thread makes no calls while it reads a chunk, it is counted as a reader
+ * meanwhile. */
 static int read_chunks(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;

@@ -76,9 +76,10 @@ struct mcp_kernel_watched {
     struct mcp_backoff backoff; /* until the next notification */
 };
 
-/* A group, which is found in a map by its key. The engine expects the tables at these offsets. All
- * fields that are written in each epoch are in one cache line, so that a core that begins to
- * execute the group fetches only this line from the core that executed it before. */
+/* A group, which is found in a map by its key. The struct mcp_group and its tables are at the
+ * offsets that the engine expects. All fields that are written in each epoch are in one cache line,
+ * so when another core begins to execute the group, it fetches only this line from the previous
+ * core. */
 struct mcp_kernel_group {
     uint32_t uid;  /* the user who owns the group: doorbells of other users are ignored */
     uint32_t line; /* index of its release word, counted over all pages (struct mcp_kernel_line) */
@@ -114,9 +115,9 @@ struct mcp_kernel_late {
     uint64_t uid;             /* for the owner: the group's user */
 };
 
-/* The release of a group, the only part of its state that hosts map. It occupies a cache line in a
- * page. All groups with releases in the same page belong to one user, whose processes may map the
- * page read-only. */
+/* The release of a group: a cache line in which the NIC publishes the group's last complete epoch.
+ * It is the only part of the group's state that hosts map. A page contains the releases of
+ * several groups, all of the same user, whose processes may map the page read-only. */
 struct mcp_kernel_line {
     myr_word done;      /* the release: the last complete epoch */
     myr_word failed;    /* if not 0, no further epoch completes: a node as in struct mcp_group, or
@@ -149,9 +150,9 @@ struct mcp_kernel_seen {
 };
 
 /* MCP_KERNEL_LINES is the number of releases in a page. The other constants limit the numbers of
- * pages and buffers, in total and per account. The limits of pages suffice even if all open groups,
- * or those of one account, belong to different users. MCP_KERNEL_NOWHERE replaces an index if a
- * group has no release or buffer. */
+ * pages and buffers, in total and for each account, which consists of one user or several. The
+ * limits of pages suffice even if each open group belongs to a different user and thus needs its
+ * own page. MCP_KERNEL_NOWHERE replaces the index of a release or buffer that does not exist. */
 enum {
     MCP_KERNEL_LINES = 32,
     MCP_KERNEL_PAGES = 1024,

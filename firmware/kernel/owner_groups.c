@@ -79,9 +79,9 @@ static int run_owner_program(const struct bpf_program *program, uint32_t index)
     return rc < 0 || 0 != run.retval ? -1 : 0;
 }
 
-/* Clears what the previous group has left: its last epoch in the release and, for a group that
- * broadcasts, the contents of the buffer, which would be mistaken for broadcasts of the new
- * group. */
+/* Clears a release that another group has used before, in which its last epoch is still stored. If
+ * the new group broadcasts, also clears the buffer, whose contents would be mistaken for broadcasts
+ * of the new group. */
 static int clear_pages(const struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                        uint32_t line, uint32_t buffer)
 {

@@ -54,10 +54,11 @@ struct mcp_pages_kept {
 /* Returns the account of a user. All users with the same account share the quota of one user. */
 typedef uint32_t (*mcp_account_fn)(uint32_t uid);
 
-/* Creates the allocator for the pages in the map of maps `map`. Both the map and `kept` must
- * outlive the allocator. Pages that are pinned already are taken over; `kept` is NULL if the pages
- * end with this process. If `batch` is set and the kernel supports it, many pages are inserted into
- * the map by one system call. Returns NULL, with errno, on failure. */
+/* Creates the allocator for the pages in the map of maps `map`. If the pages are to outlive this
+ * process, `kept` tells where they are pinned, and pages that a previous owner has pinned there are
+ * taken over; otherwise it is NULL. Both the map and `kept` must outlive the allocator. If `batch`
+ * is set and the kernel supports it, many pages are inserted into the map by one system call.
+ * Returns NULL, with errno, on failure. */
 struct mcp_pages *mcp_pages_make(int map, const struct mcp_pages_kind *kind, bool batch,
                                  const struct mcp_pages_kept *kept);
 void mcp_pages_free(struct mcp_pages *pages);

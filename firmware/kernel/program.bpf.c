@@ -42,8 +42,7 @@
 /* ---- releases ---- */
 
 /* Clears a release, whose index is passed in the packet's mark. The owner runs this program before
- * it assigns the release to another group. No process can do this itself, because pages are not
- * writable for processes. */
+ * it assigns the release to another group, because pages are writable only for BPF programs. */
 SEC("tc")
 int mcp_clear(struct __sk_buff *order)
 {
@@ -311,9 +310,9 @@ int mcp_receive(struct __sk_buff *packet)
 
 /* ---- egress ---- */
 
-/* Begins an epoch of the locked group, but only one for each doorbell. The CPU time of sending a
- * doorbell is charged to the host, whereas that of an epoch is charged to the system, so hosts must
- * not begin epochs without this cost. */
+/* Begins an epoch of the locked group. Each doorbell begins at most one epoch, because the CPU time
+ * of an epoch is charged to the system. Only the time for sending a doorbell is charged to the
+ * host, and thus limits how many epochs a host can begin. */
 static __always_inline void begin_epoch(struct mcp_kernel_group *group, uint32_t epoch)
 {
     const uint32_t paid = group->group.started + 1;

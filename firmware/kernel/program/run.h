@@ -8,8 +8,9 @@
 #include "firmware/kernel/program/send.h"
 #include "firmware/kernel/program/wake.h"
 
-/* The maximum number of bursts for one packet. A packet can complete two epochs, because the last
- * missing message of the first epoch may arrive after all messages of the second one. */
+/* The maximum number of times that the engine is run for one packet, each time for a limited number
+ * of steps (a burst). A packet can complete two epochs, because the last missing message of the
+ * first epoch may arrive after all messages of the second one. */
 enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_ITERATIONS + 4 };
 
 /* A loop that the verifier accepts on all kernels. On kernels without bpf_loop(), the body is
@@ -188,9 +189,10 @@ static __always_inline int finish_packet(const struct run *run, bool is_last, bo
     return PASS;
 }
 
-/* Executes the schedule of a group from run->burst on. `incoming` tells whether the packet was
- * received, so that it must be redirected to leave the host; otherwise it is a doorbell, which
- * leaves the host anyway. */
+/* Executes the schedule of a group from run->burst on, and returns the verdict on the packet, which
+ * may be rewritten into one of the messages. If `incoming` is set, the packet was received, and
+ * must be redirected to leave the host. Otherwise it is a doorbell, which leaves the host anyway.
+ */
 static __always_inline int run_group(struct run *run, bool incoming)
 {
     if (0 != run->burst.more) {
