@@ -31,11 +31,11 @@
  * - Replies wait only for fragments, which are returned as long as the other process receives.
  *   Therefore no two processes can wait for each other.
  *
- * The handle of registered memory contains only the range of this memory, which held.c needs.
- * osc/rdma passes no handle for memory that this process has mapped: its own memory or, with
- * MPI_Win_allocate, that of other processes on the node. If there is no handle, the address is
- * therefore valid in this process. (osc/rdma accesses such memory itself, but 4.1.4 passes
- * compare-and-swap operations on it to the BTL.)
+ * The handle of registered memory contains only the range of this memory, which held.c needs. An
+ * operation without a handle refers to memory that this process has mapped: its own memory or, with
+ * MPI_Win_allocate, that of another process on the node. The address is then valid in this process.
+ * (osc/rdma accesses such memory itself, except that 4.1.4 passes compare-and-swap operations on it
+ * to the BTL.)
  *
  * There is no btl_flush, because every operation has a callback.
  *
@@ -510,9 +510,9 @@ void mca_btl_myr_onesided_open(mca_btl_base_module_t *module)
 {
     module->btl_flags = NICBARR_BTL_ONESIDED;
     module->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    /* With 0 in these three fields, the module has no influence on ob1, which uses the maximum of
-     * each of the first two over all modules, and distributes messages to the modules in proportion
-     * to their bandwidth. */
+    /* These three fields are 0 so that this module does not influence ob1, which uses the maximum
+     * of each of the first two over all modules, and distributes messages to the modules in
+     * proportion to their bandwidth. */
     module->btl_min_rdma_pipeline_size = 0;
     module->btl_rdma_pipeline_send_length = 0;
     module->btl_bandwidth = 0;

@@ -72,9 +72,8 @@ static inline uint32_t myr_load_relaxed(const myr_word *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* Orders a store before a load for two sides that both store their own word and then load the word
- * of the other side. Sequential consistency guarantees that at least one side sees the new value of
- * the other. */
+/* For two processes, each of which stores its own word and then loads the other's word. Sequential
+ * consistency guarantees that at least one of them sees the new value of the other. */
 static inline void myr_store_seq_cst(myr_word *word, uint32_t value)
 {
     atomic_store_explicit(word, value, memory_order_seq_cst);

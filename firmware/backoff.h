@@ -79,11 +79,11 @@ static inline uint64_t mcp_backoff_initial(uint64_t usual_ns)
 
 /* Updates the usual duration with a collective that took `took_ns`.
  *
- * The function must not be called for a collective in which the NIC has requested a message. The
- * duration of such a collective includes the timeout itself, so the timeout would grow without
- * bound on a network that loses packets. (For the same reason TCP does not measure the RTT of
- * retransmitted packets; see Karn and Partridge.) A duration that is much longer than usual
- * indicates that a host was late, and therefore gets little weight. */
+ * A collective in which the NIC has requested a message must not be passed to this function. Its
+ * duration includes the timeout itself, so the timeout would grow without bound on a network that
+ * loses packets. (For the same reason TCP does not measure the RTT of retransmitted packets; see
+ * Karn and Partridge.) A duration of more than twice the usual one indicates that a host was late,
+ * and is counted as twice the usual one. */
 static inline uint64_t mcp_backoff_learn(uint64_t usual_ns, uint64_t took_ns)
 {
     const uint64_t counts_ns = took_ns < 2 * usual_ns ? took_ns : 2 * usual_ns;

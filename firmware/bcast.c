@@ -26,10 +26,10 @@ INSIDE bool is_valid_root(const struct mcp_group *group, uint32_t root)
     return 0 != group->window && root <= group->last_node;
 }
 
-/* Returns whether this node already has the block of broadcast `number`, or no longer needs it. The
- * first is the case if the slot contains this broadcast, the second if the node has entered the
- * epoch that follows it. Checking only the slot is not sufficient, because a barrier may skip
- * slots, and the number in a skipped slot can be arbitrarily old. */
+/* Returns whether this node already has the block of broadcast `number`, which is then in its slot,
+ * or no longer needs the block, because the node has entered the epoch that follows this broadcast.
+ * Checking only the slot is not sufficient: a barrier may skip slots, and the number in a skipped
+ * slot can be arbitrarily old. */
 INSIDE bool cannot_miss_block(const struct mcp_group *group, uint32_t number, uint32_t held)
 {
     return held == number || myr_epoch_reached(group->started * (group->window / 2), number);

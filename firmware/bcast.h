@@ -4,8 +4,9 @@
  *
  * A broadcast is loosely synchronous (see Zhang's thesis): the root does not wait for the other
  * nodes, and a NIC forwards a block as soon as it arrives, even if the NIC's host has not called
- * the broadcast yet. Broadcasts are numbered from 1. The hosts need not agree on the numbers,
- * because all of them call broadcasts in the same order. Each broadcast may have a different root.
+ * the broadcast yet. Each broadcast may have a different root. Broadcasts are numbered from 1, in
+ * the order in which the hosts call them. As this order is the same on all hosts, they need not
+ * exchange the numbers.
  *
  * Tree. A group that broadcasts has the schedule of a dissemination barrier (Hoefler): if the nodes
  * form a ring, each node has a message to the node at each distance d = i * b^k. b^k is called the

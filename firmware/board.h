@@ -39,8 +39,8 @@ struct mcp_board_ops {
     uint64_t (*now_ns)(struct mcp_board *board);
     /* Wakes the hosts that may sleep on `word`, which was just published. */
     void (*wake)(struct mcp_board *board, myr_word *word);
-    /* Returns whether a process that has opened a port has ended. NULL if no process ends without
-     * closing its ports. */
+    /* Returns whether a process that has opened a port has ended. The pointer is NULL if no process
+     * ends without closing its ports. */
     bool (*has_ended)(struct mcp_board *board, uint32_t process);
 };
 

@@ -94,8 +94,8 @@ static void learn_duration(struct mcp_group *group, uint64_t now_ns)
 }
 
 /* Advances a group after a change. While a group waits for messages, it is in the list of active
- * groups. When its epoch is complete, it stays in the list, because it will probably wait again
- * soon; otherwise the timer removes it. */
+ * groups. It stays in the list after its epoch is complete, because its next epoch will probably
+ * begin soon. If it does not, the timer removes the group from the list. */
 static void run_group(struct mcp_collective *c, struct mcp_board *board,
                       struct mcp_counters *counters, struct mcp_group *group)
 {
@@ -120,7 +120,7 @@ static void run_group(struct mcp_collective *c, struct mcp_board *board,
 }
 
 /* Advances a group after the arrival of a missing message. If the NIC has requested messages, this
- * may be the reply to a request, so the timeout for the next message is reset. */
+ * one is probably a reply, so the timeout for the next request is reset. */
 static void resume_group(struct mcp_collective *c, struct mcp_board *board,
                          struct mcp_counters *counters, struct mcp_group *group)
 {

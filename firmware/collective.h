@@ -13,10 +13,10 @@
  *   exist, and the peer would learn that the group has failed. Therefore a group that carries data
  *   runs one more epoch, the closing epoch, before it is closed.
  *
- * Each packet contains a hash that is keyed with the group's secret, and no other field is used
- * before this hash has been verified. If a message arrives before its group is opened, the secret
- * is still unknown. The message is then stored together with the hash, and verified when the group
- * is opened. */
+ * Each packet is authenticated by a hash of its contents and the group's secret. Until the hash has
+ * been verified, the packet's key is used only to find the group, and its contents have no effect.
+ * If a message arrives before its group is opened, the secret is still unknown. The message is then
+ * stored together with the hash, and verified when the group is opened. */
 #ifndef MCP_COLLECTIVE_H
 #define MCP_COLLECTIVE_H
 

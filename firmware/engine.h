@@ -62,10 +62,11 @@ struct mcp_peer {
 /* The state of a group on one NIC, in memory that is shared with the hosts. The hosts only use its
  * first cache line.
  *
- * The struct is followed by these tables: the steps; the peers, first those to send to, then those
- * to wait for; the arrivals; for each peer to wait for, the time when it last reported that its
- * host is late; and the claims, which are the epochs whose payloads callers are copying at present.
- * The two buffers follow the tables or, in a group that broadcasts, the window.
+ * The struct is followed by these tables: the steps of the schedule; the peers to send to; the
+ * peers to wait for; and, with an entry for each peer to wait for, the epoch of its last message
+ * (arrivals), the time when it last reported that its host is late, and the epoch whose payload a
+ * caller has begun to copy (claims). Behind the tables are the two buffers or, in a group that
+ * broadcasts, the window.
  *
  * In the kernel, hosts do not map this struct, but any core may execute the group. Therefore the
  * kernel's version keeps all fields that are written in each epoch in one cache line. It omits the
@@ -90,7 +91,7 @@ struct mcp_group {
     uint32_t buffer_blocks, unit_most; /* capacity of a buffer in blocks (0 if no data), and the
                                    maximum bytes of a block */
     /* of a group that broadcasts (bcast.h): the number of slots, a power of two (0: no broadcasts),
-     * and the distance between two slots */
+     * and the size of a slot */
     uint32_t window, slot_bytes;
     uint32_t unit[2]; /* bytes of a block in the last even and odd epoch begun here */
     uint32_t offered; /* the last epoch whose block was taken from the host */
@@ -124,9 +125,9 @@ struct mcp_message {
                        a BCAST, with the block of the broadcast */
 };
 
-/* Sizes of the tables of a group in the kernel. They are powers of two and do not depend on the
- * schedule. The sizes are the maximum numbers of steps, of messages to send, of messages to wait
- * for, and of peers of both kinds together. */
+/* Sizes of the tables of a group in the kernel, which are powers of two and do not depend on the
+ * schedule: the maximum number of steps, of messages to send and also of messages to wait for, and
+ * of peers of both kinds together. */
 enum {
     MCP_KERNEL_STEPS = 32,
     MCP_KERNEL_MESSAGES = 64,
@@ -293,14 +294,14 @@ MCP_ENGINE bool mcp_group_missing(struct mcp_group *group, uint32_t *cursor,
 
 /* Handles a request in which another node, `node`, asks for the message of `epoch` to its slot
  * `slot`. Returns true if `message` is to be sent in reply: the requested message, a LATER if it
- * has not been sent yet, or a FAIL if it will never be sent. Returns false if it is not this node
- * that sends this message, or if the other node cannot miss it. */
+ * has not been sent yet, or a FAIL if it will never be sent. Returns false if the request is
+ * implausible, because this node does not send such a message, or the other node cannot miss it. */
 MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_t slot,
                                  uint32_t epoch, struct mcp_message *message);
 
-/* Handles the reply of a node, `node`, that was asked for the message of a slot and has reported
- * that its host has not arrived yet. `now_ms` (by the board's clock) is recorded as the time of the
- * report. Returns MCP_KNOWN if the message is no longer missing. */
+/* Handles a LATER, in which another node, `node`, replies to a request that its host has not
+ * arrived yet. The time of this report, `now_ms` by the board's clock, is recorded. Returns
+ * MCP_KNOWN if the requested message is no longer missing. */
 MCP_ENGINE enum mcp_recorded mcp_group_hear(struct mcp_group *group, uint32_t node, uint32_t slot,
                                             uint32_t epoch, uint32_t now_ms);
 

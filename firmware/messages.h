@@ -123,10 +123,11 @@ void mcp_messages_timer(struct mcp_nic *nic, struct mcp_board *board);
 /* Finds a NIC that has outstanding messages of this port and has been silent for at least
  * `least_ms`.
  *
- * The silence is measured as the sum of the retransmission timeouts of packets to this NIC, so it
- * does not include time in which the local NIC was not run. Each silence is reported once to each
- * `recipient`, for example to each process of a job. (Reported recipients are stored in a mask of
- * 32 bits; if two recipients have the same bit, only one of them gets the report.) */
+ * The silence of a NIC is measured as the sum of the retransmission timeouts of packets to it, so
+ * it does not include time in which the local NIC was not run. It is reported once to each
+ * `recipient`, for example to each process of a job. (Recipients that have got the report are
+ * stored in a mask of 32 bits; if two recipients have the same bit, only one of them gets the
+ * report.) */
 struct mcp_unresponsive {
     uint32_t connection;
     mcp_link link;

@@ -50,8 +50,8 @@ uint32_t mcp_port_open(struct mcp_nic *nic, struct mcp_board *board,
         !mcp_in_memory(board, wish->rings, (uint32_t)bytes)) {
         return MCP_NO_PORT;
     }
-    /* The list may still contain messages to a previous port with the same number. They stay in the
-     * list until their sender cancels them or closes its port. */
+    /* The list of waiting messages may still contain messages to a previous port with the same
+     * number. These stay there until their sender cancels them or closes its own port. */
     opened.waiting = port->waiting;
     *port = opened;
     return number;

@@ -2,9 +2,9 @@
 /* SDMA: takes send tokens from the ports and queues their messages. A message to another NIC is
  * queued on the connection to that NIC; a message to a port of this NIC is queued at that port.
  *
- * No packets are prepared here. SEND finds the data of a message in host memory, and a message
- * between ports of the same NIC is not sent in packets at all, but copied once, from buffer to
- * buffer. */
+ * SDMA does not divide messages into packets. SEND does so later, directly from host memory. A
+ * message between ports of the same NIC is not sent in packets at all, but copied once, from buffer
+ * to buffer. */
 #include "firmware/connection.h"
 
 void mcp_sending_done(struct mcp_nic *nic, struct mcp_board *board, struct mcp_sending *sending,

@@ -8,9 +8,9 @@
  *   progress.c   completed requests, and finalization
  *   runner.c     a progress thread for the time when the host computes
  *
- * This division of work is that of Zhang's MPI-NP II+: the MPI library passes envelopes, and the
- * layer below matches them. An envelope contains the number of the communicator as its context, and
- * a rank of this communicator as its source.
+ * As in Zhang's MPI-NP II+, the MPI library only passes the envelopes of messages and receives, and
+ * the layer below it matches them. An envelope contains the number of the communicator as its
+ * context, and a rank of this communicator as its source.
  *
  * Threads: `lock` protects the endpoint. It is not held while a request of Open MPI is completed,
  * because this may call back into this component. */

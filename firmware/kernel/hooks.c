@@ -272,10 +272,10 @@ static int add_filter(const struct mcp_hooks *hooks, enum mcp_way way, int progr
     return perform_netlink_request(hooks->socket, &words, NULL, NULL);
 }
 
-/* The numbers of priorities and handles to try. Filters with the lowest priority run first, and
- * among filters of the same priority the newest. However, all filters of a priority must have the
- * same kind and protocol, so if other filters occupy the first priority, the next one is tried. If
- * a handle is in use, the next one is tried as well. */
+/* How many priorities, and how many handles, are tried for a filter. Filters with the lowest
+ * priority run first, and among filters of the same priority the newest. However, all filters of a
+ * priority must have the same kind and protocol, so if filters of another kind occupy the first
+ * priority, the next one is tried. Likewise, if a handle is in use, the next one is tried. */
 enum { PRIORITIES = 8, HANDLES = 64, HANDLE = 0x6e620000 /* "nb" */ };
 
 static int attach_filter(struct mcp_hooks *hooks, enum mcp_way way, int program, const char *name)

@@ -3,10 +3,10 @@
  * (owner.c), and the format of the doorbells that hosts send.
  *
  * The program is attached to one network interface (hooks.h). For each packet that arrives for the
- * NIC's UDP port, it runs the collective engine and sends the resulting messages immediately. A
- * process is woken only by the release, at the end of a collective. A host rings the doorbell by
- * sending a UDP packet (bell.h), which the program consumes at the interface. All NICs of a network
- * use the same UDP port.
+ * NIC's UDP port, which is the same for all NICs of a network, it runs the collective engine and
+ * sends the resulting messages immediately. Processes are woken only at the end of a collective. A
+ * host notifies the NIC by a doorbell, a UDP packet (bell.h) that the program consumes at the
+ * interface.
  *
  * The packets on the wire are the same as those of the soft NIC (wire.h). Over IPv4 they have no
  * UDP checksum, because they contain a stronger check. IPv6 requires a UDP checksum. */

@@ -33,10 +33,11 @@ int mcp_kernel_load(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **
 /* Loads the program of the NIC in such a way that the NIC outlives this process: its maps and links
  * are pinned (pins.h).
  *
- * If an owner has died and left a NIC at this address and port, this function takes over the NIC
- * with all its groups, which continue meanwhile. If it cannot be taken over, it is replaced, and
- * its groups fail. If nothing can be pinned, this function does the same as mcp_kernel_load(). In
- * the last two cases `warning` is set to a message with the reason, otherwise to "". */
+ * If an owner has died and left a NIC at this address and port, this function takes over that NIC
+ * with all its groups, which continue meanwhile. If the takeover is impossible, the old NIC is
+ * replaced, and its groups fail. If nothing can be pinned, this function does the same as
+ * mcp_kernel_load(). In the last two cases `warning` is set to a message with the reason, otherwise
+ * to "". */
 int mcp_kernel_load_kept(const struct mcp_ip *ip, uint16_t port, struct mcp_kernel **kernel,
                          char warning[MCP_KERNEL_WHY], char why[MCP_KERNEL_WHY]);
 

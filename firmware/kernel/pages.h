@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocates the memory that the kernel NIC shares with hosts. Each group has a release, in which
- * the NIC publishes completed epochs; it occupies a cache line in a page. A group that carries data
- * or broadcasts also has a buffer for the data, which is a page with a single slot. Used by
- * owner.c.
+/* Allocates the memory that the kernel NIC shares with hosts. Each group has a release, a cache
+ * line in which the NIC publishes completed epochs; a page contains several of them. A group that
+ * carries data or broadcasts also has a buffer for the data, which is a page of its own.
  *
  * A page is an array map in a map of maps. Hosts may map a page into their memory. The owner cannot
  * find out whether they still do so, because a host may keep the mapping after its group is closed,

@@ -4,9 +4,9 @@
  *
  * The program runs the collective engine (engine.c, shared with the soft NIC), and connects it with
  * two hooks of the network interface and a few maps. All CPUs may run the program concurrently, so
- * a spin lock protects the state of each group. Packets cannot be sent while the lock is held, so
- * only the engine runs then. Between the lookup of a group and locking it, the group may be closed
- * and its memory reused (hold.h).
+ * a spin lock protects the state of each group. The engine runs with the lock held, but BPF
+ * programs cannot send packets then, so messages are sent after the lock was released. Before a
+ * group that was looked up is locked, it may have been closed and its memory reused (hold.h).
  *
  * Invariants:
  * - Packets of other programs pass unchanged, nearly all of them after a single check of their

@@ -16,9 +16,10 @@
  *     Recv     link, loop, turn               RDMA     turn, DMA of payload and event
  *     HRecv    host_call_us
  *
- * If the host itself copies a short payload into the NIC, Xmit needs no DMA for it. The window of a
- * group that broadcasts is in the memory of the NICs. A block is therefore copied once from the
- * root's host to its NIC, forwarded from NIC to NIC, and copied by each NIC to its host.
+ * If the host itself copies a short payload into the NIC, the NIC needs no DMA to send it.
+ *
+ * Blocks of broadcasts are kept in the memory of the NICs. A block is copied once from the root's
+ * host to its NIC, forwarded from NIC to NIC, and copied by each NIC to its host.
  *
  * A NIC may also run a program that uses its ports on behalf of the host (struct sim_above). The
  * host then calls this program instead of using the ports. The messages that the program sends and

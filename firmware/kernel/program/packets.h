@@ -13,9 +13,10 @@
 
 #include "firmware/kernel/program/maps.h"
 
-/* A collective packet on the wire consists of a header (struct head), a body, and a payload. A
- * doorbell has the same layout. The words of the body are the first part of a struct mcp_header, up
- * to its collective part, or a struct mcp_doorbell. */
+/* A collective packet on the wire consists of a header (struct head or, over IPv6, struct
+ * head_of_6), a body, and a payload. A doorbell has the same layout. The words of the body are a
+ * struct mcp_header, up to and including its collective part, or, in a doorbell, a struct
+ * mcp_doorbell. */
 enum { WORDS = MCP_COLLECTIVE_BYTES / 4 };
 struct head {
     struct ethhdr ethernet;

@@ -57,9 +57,10 @@ static __always_inline void copy_own_mac(uint8_t *to)
     }
 }
 
-/* Evaluates to whether `bytes` is a valid length of a payload. The verifier only tracks the bounds
- * of the register that was compared. Therefore the compiler must not move the value to another
- * register (barrier_var), and each bound needs its own comparison. */
+/* Evaluates to whether `bytes` is a valid length of a payload, in such a way that the verifier also
+ * knows the bounds of `bytes`. The verifier tracks bounds only for the register that was compared.
+ * Therefore each bound has its own comparison, and barrier_var() prevents the compiler from
+ * comparing a copy of the value in another register. */
 #define IS_PAYLOAD(bytes)                                                                          \
     ({                                                                                             \
         barrier_var(bytes);                                                                        \

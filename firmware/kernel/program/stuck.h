@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* Detects stuck groups, on behalf of hosts that compute while a message is missing.
  *
- * A host that waits requests missing messages itself. For groups whose hosts all compute, the owner
- * requests them. Such groups are found by a timer, which runs only while at least one group is in
- * an epoch.
+ * If a message does not arrive, a host that waits for the collective requests the message. If all
+ * hosts of the group are computing instead, the owner of the NIC requests it. The owner is notified
+ * of such groups by a timer, which runs only while at least one group is in an epoch.
  *
  * The timer must not stop while a group is in an epoch. A program enters an epoch with the group's
  * lock held, and afterwards reads `armed`. The timer first clears `armed`, and then checks each
