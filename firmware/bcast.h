@@ -107,9 +107,9 @@ MCP_ENGINE bool mcp_bcast_answer(struct mcp_group *group, uint32_t node, uint32_
                                  uint32_t number, uint32_t held, uint32_t bytes,
                                  struct mcp_message *message);
 
-/* Handles a BCAST_LATER: the parent of this node in the tree, `node`, does not have the block yet.
- * `held` is the number of the broadcast that the block's slot contains. If this returns
- * MCP_RECORDED, the caller records the report in this slot. */
+/* Handles a BCAST_LATER, by which `node`, the parent of this node in the tree, reports that it does
+ * not have the block yet. `held` is the number of the broadcast that the block's slot contains. If
+ * this returns MCP_RECORDED, the caller stores the time of the report in this slot. */
 MCP_ENGINE enum mcp_recorded mcp_bcast_hear(struct mcp_group *group, uint32_t node, uint32_t root,
                                             uint32_t number, uint32_t held);
 

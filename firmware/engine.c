@@ -271,10 +271,11 @@ MCP_ENGINE bool mcp_group_answer(struct mcp_group *group, uint32_t node, uint32_
         if (to->node == node && to->slot == slot) {
             const uint32_t last = last_sent_epoch(group, s);
             if (myr_epoch_reached(last, epoch)) {
-                /* In a barrier, the reply is the last message that was sent, because it implies all
-                 * earlier ones. A group that carries data must reply with the message of the
-                 * requested epoch. Its data are still in the buffer, because a peer never requests
-                 * an epoch older than the last complete one, which is the oldest in the buffer. */
+                /* In a barrier, the reply to a request is the last message that was sent to the
+                 * peer, because it implies all earlier ones. A group that carries data must reply
+                 * with the message of the requested epoch. Its data are still in the buffer,
+                 * because a peer never requests an epoch older than the last complete one, which is
+                 * the oldest in the buffer. */
                 mcp_group_message(group, s, 0 != group->buffer_blocks ? epoch : last, message);
                 return 0 == group->buffer_blocks || myr_epoch_reached(epoch, last_complete(group));
             }

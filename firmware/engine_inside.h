@@ -11,8 +11,7 @@
 #define INSIDE MCP_ENGINE
 
 /* The tables have the layout of struct mcp_kernel_group. Each index is masked to the size of its
- * table, and each bound that is read from memory as well, so that the verifier knows their
- * ranges. */
+ * table, and so is each bound that is read from memory, so that the verifier knows their ranges. */
 INSIDE uint32_t *arrival_at(struct mcp_group *group, uint32_t index)
 {
     uint32_t *arrivals = (uint32_t *)(group + 1) + MCP_KERNEL_BEHIND;

@@ -135,12 +135,13 @@ static inline size_t mcp_header_bytes(uint8_t type)
 
 enum { MCP_CHECK_ROUNDS = 1, MCP_CHECK_LAST_ROUNDS = 3 };
 
-/* The check is the SipHash-1-3 of these bytes: the part of the header that is specific to the type,
- * the payload, zeros up to a multiple of 8, and the first seven bytes of the header. (The eighth
- * byte is 0, because no datagram is so long.) Every eight bytes form a word in the byte order of
- * the sender, except for the last word, which is composed of values, so that it does not depend on
- * the byte order (mcp_last_word()). The key is not covered, because it selects the secret. In the
- * payload of a message, each complete MCP_NH_BLOCK is replaced by the two words of its NH hash. */
+/* The check, which authenticates a packet, is the SipHash-1-3 of these bytes: the part of the
+ * header that is specific to the type, the payload, zeros up to a multiple of 8, and the first
+ * seven bytes of the header. (The eighth byte is 0, because no datagram is so long.) Every eight
+ * bytes form a word in the byte order of the sender, except for the last word, which
+ * mcp_last_word() computes in such a way that it does not depend on the byte order. The key is not
+ * covered, because it selects the secret. In the payload of a message, each complete MCP_NH_BLOCK
+ * is replaced by the two words of its NH hash. */
 static inline uint64_t mcp_last_word(const struct mcp_header *header, size_t bytes_before)
 {
     return header->magic | (uint64_t)header->version << 16 | (uint64_t)header->type << 24 |

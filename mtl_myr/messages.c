@@ -46,8 +46,8 @@ static void write_status(struct ompi_status_public_t *status, const struct mcp_e
  * copy. Returns false if memory is exhausted.
  *
  * For a contiguous datatype, pml/cm prepares only some fields of the convertor, among them
- * pBaseBuf, which points to the data. Such a convertor has neither of the flags CONVERTOR_SEND and
- * CONVERTOR_RECV. */
+ * pBaseBuf, which points to the data. Such a convertor can be recognised by its flags, which
+ * contain neither CONVERTOR_SEND nor CONVERTOR_RECV. */
 static bool find_buffer(struct mca_mtl_myr_request *request, struct opal_convertor_t *convertor,
                         void **buffer, size_t *bytes)
 {

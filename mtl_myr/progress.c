@@ -112,8 +112,8 @@ static bool never_stop(void)
 }
 
 /* Reads chunks of long messages. The progress thread notices from the host's calls that the host is
- * active. Since a host thread makes no calls while it reads a chunk, it is counted as a reader
- * meanwhile. */
+ * active. A host thread makes no calls while it reads a chunk, so meanwhile it is counted in
+ * `readers`, which the progress thread checks as well. */
 static int read_chunks(void)
 {
     _Atomic uint32_t *readers = &mca_mtl_myr_component.readers;

@@ -87,9 +87,9 @@ struct mcp_kernel_plan {
  * the limit is reached. */
 uint32_t mcp_kernel_next_number(const struct mcp_kernel *kernel);
 
-/* Opens a group, whose first epoch is 1. The descriptors in `seen` remain owned by the NIC. Each
- * peer needs a neighbour entry (mcp_kernel_meet()), because nothing is sent to a peer without
- * one. */
+/* Opens a group, whose first epoch is 1, and stores the locations of its release and buffer in
+ * `seen`; the descriptors there remain owned by the NIC. Each peer needs a neighbour entry
+ * (mcp_kernel_meet()), because nothing is sent to a peer without one. */
 int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_plan *plan,
                           struct mcp_kernel_seen *seen, char why[MCP_KERNEL_WHY]);
 

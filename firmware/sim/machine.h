@@ -181,10 +181,11 @@ static inline double sim_host_now_us(const struct sim_node *node)
  * makes it. */
 void sim_host_copy(struct sim_node *node, size_t bytes);
 
-/* Ring the NIC's doorbell. sim_host_start(): the host has arrived in `epoch` of a group.
- * sim_host_sends(): port 0 has a new send token. sim_host_provides(): port 0 has receive tokens
- * again. sim_host_bcast(): broadcast `number` of the group `broadcasts` begins, with `bytes` bytes
- * at `block`. sim_host_calls(): the program above port 0 is called.
+/* Ring the NIC's doorbell, by which the host notifies the NIC that it has arrived in `epoch` of a
+ * group (sim_host_start()), that port 0 has a new send token (sim_host_sends()) or receive tokens
+ * again (sim_host_provides()), that it begins broadcast `number` of the group `broadcasts` with the
+ * block of `bytes` bytes at `block` (sim_host_bcast()), or that it calls the program above port 0
+ * (sim_host_calls()).
  *
  * The clock of a host advances with each of its actions, so it may be ahead of the clocks of other
  * nodes. The NIC might therefore find a send token too early, when it reads the previous one. To

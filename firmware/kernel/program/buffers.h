@@ -58,10 +58,10 @@ static __always_inline void store_payload(struct mcp_kernel_buffer *buffer, uint
     }
 }
 
-/* Copies from the group's buffer, from word `first` on, into this CPU's payload buffer. The buffer
- * may change meanwhile if another CPU has completed further epochs. In this case no peer misses the
- * message any more, and receivers drop it as a duplicate. It is sealed after it was copied, so it
- * is valid in any case. */
+/* Copies the payload of a message from the group's buffer, from word `first` on, into this CPU's
+ * payload buffer. The group's buffer may change meanwhile if another CPU completes further epochs.
+ * In this case no peer misses the message any more, and receivers drop it as a duplicate. The
+ * message is sealed after the copy, so it is authentic in any case. */
 __attribute__((noinline)) int mcp_fetch(struct payload *payload, struct mcp_kernel_buffer *buffer,
                                         uint32_t first, uint32_t words)
 {

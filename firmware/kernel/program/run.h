@@ -15,7 +15,7 @@ enum { BURSTS = 2 * (MCP_KERNEL_STEPS + 2 * MCP_KERNEL_MESSAGES) / BURST_ITERATI
 
 /* A loop that the verifier accepts on all kernels. On kernels without bpf_loop(), the body is
  * called for each element of an array map, whose size is the maximum number of iterations. The
- * verifier removes the unused variant. The body of a loop is
+ * verifier removes the unused variant. The body of a loop is a function of this form,
  *
  *     static __always_inline long BODY(uint32_t iteration, void *context)
  *
