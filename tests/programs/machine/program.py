@@ -29,8 +29,9 @@ applies to 4.1 unless another release is named. The words select them with --wit
                     not evenly distributed among three or more nodes (corrected in 4.1.5).
   mixed             A part of a pair or structure with gaps is lost if a packet, or a piece of a process's
                     own block, ends within it.
-  create-group-idup  MPI_Comm_create_group and an outstanding MPI_Comm_idup deadlock at times, as both
-                    allocate a communicator's number.
+  create-group-idup  While an MPI_Comm_idup is outstanding, MPI_Comm_create_group deadlocks at times, and so
+                    does the creation of a communicator from one that MPI_Comm_create_group has
+                    created. All of them allocate a communicator's number.
   inter-monitoring  MPI_Intercomm_create crashes at times under coll/monitoring; spawning and connecting
                     through a port always do.
   spawn-hosts       MPI_Comm_spawn of processes on several hosts fails in their MPI_Init if Open MPI
@@ -132,9 +133,10 @@ class Legal:
         # The communicator of each place. "whole": all processes of the job are members. "jobs": its processes belong to
         # one job (0), or to several jobs that have connected to create it (1); or it was derived from such a
         # communicator (2). "parts": the place may hold several communicators. "hints": it, or one that it was derived
-        # from, has info hints that restrict the use of messages.
+        # from, has info hints that restrict the use of messages. "group": it, or one that it was derived from, is a
+        # result of MPI_Comm_create_group.
         self.places = {0: {"inter": False, "attr": False, "idup": None, "whole": True, "parts": False, "jobs": 0,
-                           "hints": False}}
+                           "hints": False, "group": False}}
         self.requests = {}  # number: {"c", "kind": i, p, idup, shift or messages, "active"}
         self.threads = 0  # between fork and join
         self.spawned = set()  # numbers of processes
@@ -275,10 +277,14 @@ class Legal:
         if not self._new(s) or (of_inter is not None and self.places[s.c]["inter"] != of_inter):
             return False
         old = self.places[s.c]
+        group = old["group"] or s.kind == "cgroup"
+        if (group and any(r["kind"] == "idup" for r in self.requests.values())
+                and "create-group-idup" not in self.beyond):
+            return False
         kept = s.kind in ("dup", "dupinfo")
         jobs = 1 if s.kind == "spawn" or (old["jobs"] and s.how == "port") else 2 if old["jobs"] else 0
         self.places[s.d] = {"inter": old["inter"] if kept else inter, "attr": kept and old["attr"], "idup": None,
-                            "whole": kept and old["whole"], "jobs": jobs,
+                            "whole": kept and old["whole"], "jobs": jobs, "group": group,
                             "hints": old["hints"] or (s.kind == "dupinfo" and s.key < 3),
                             "parts": old["parts"] or s.kind in ("split", "create", "cart", "shared")}
         return True
@@ -299,8 +305,6 @@ class Legal:
 
     def _cgroup(self, s):
         if s.c in self.places and self.places[s.c]["attr"] and "create-group-attributes" not in self.beyond:
-            return False
-        if any(r["kind"] == "idup" for r in self.requests.values()) and "create-group-idup" not in self.beyond:
             return False
         return self._make(s, False, False)
 
