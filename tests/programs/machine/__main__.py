@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import random
+import signal
 import sys
 import time
 
@@ -213,4 +214,5 @@ def main():
         return run(options)
 
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a running job is ended, too
 sys.exit(main())
