@@ -17,9 +17,9 @@
  * list of attached memory that follows it. Therefore the process that executes the compare-and-swap
  * checks whether such a list follows the word.
  *
- * Locks that this process holds are kept in a list, because several of its threads may access
- * windows and hold such locks at the same time. A lock stays in the list until the process adds 1
- * to it. */
+ * Several threads of a process may access windows at the same time, and hold a lock each. The locks
+ * that the process holds exclusively are therefore kept in a list. A lock is removed from the list
+ * when the process acquires it as shared, that is, with the next addition of 1. */
 #include "btl_myr/btl_myr.h"
 
 #include <stdlib.h>

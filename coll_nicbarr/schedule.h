@@ -86,9 +86,9 @@ const char *nicbarr_algorithm_list(bool by_nics, char *text, size_t bytes);
  * does not consist of messages. */
 uint32_t nicbarr_most_waits(struct nicbarr_choice choice, uint32_t size);
 
-/* Compute the schedule of `rank` (0 <= rank < size). The parameter is clamped to the greatest value
- * that makes a difference. Returns false if out of memory; otherwise the caller owns `schedule` and
- * frees it with nicbarr_schedule_destroy(). */
+/* Compute the schedule of `rank` (0 <= rank < size). The parameter of `choice` is clamped to the
+ * greatest value that changes the schedule. Returns false if out of memory; otherwise the caller
+ * owns `schedule` and frees it with nicbarr_schedule_destroy(). */
 bool nicbarr_schedule_create(struct nicbarr_choice choice, uint32_t size, uint32_t rank,
                              struct myr_schedule *schedule);
 void nicbarr_schedule_destroy(struct myr_schedule *schedule);

@@ -90,11 +90,12 @@ struct myr_remote {
 enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_name *name,
                                  struct myr_remote *remote, struct myr_error *error);
 
-/* To be called after connecting to a process of another job on another node. One of the two jobs
- * may run longer than the other, which has two consequences. If the process with the watch of the
- * NIC (see struct myr_port_options) ends, this process takes over the watch, even while it makes no
- * calls. And the last process that closes the NIC tells the connected NICs, so that they can reuse
- * their connections (mcp_messages_leave()). */
+/* The caller calls this function after it has connected to a process of another job on another
+ * node. As that job may outlive this one, or the other way round, the NIC then behaves differently
+ * in two respects. If the process whose thread keeps the watch of the NIC (see struct
+ * myr_port_options) ends, a thread of this process takes over the watch. The last process that
+ * closes the NIC notifies the connected NICs, so that they can reuse their connections
+ * (mcp_messages_leave()). */
 void myr_port_met_other_job(struct myr_port *port);
 
 uint32_t myr_port_send_tokens(const struct myr_port *port);    /* number of free tokens */
