@@ -60,27 +60,32 @@ static int gather_packed(const struct gathering *g, const void *own, uint8_t *al
                                    all, g->gets, g->block);
 }
 
-/* Gather blocks if one of the types has gaps. The function allocates memory for this process's
- * packed block and, if the process receives the blocks, for all packed blocks. */
+/* Gather blocks if one of the types has gaps. Blocks of such a type are packed into memory that the
+ * function allocates. */
 static __attribute__((noinline)) int gather_with_gaps(const struct gathering *g,
                                                       const struct nicbarr_side *from,
                                                       const struct nicbarr_side *to)
 {
     const int size = ompi_comm_size(g->comm);
     const size_t bytes = g->block * (size_t)size;
-    uint8_t *own = malloc(g->block + (g->gets ? bytes : 0));
-    if (NULL == own) {
+    const bool packs = !nicbarr_is_dense(from->type);
+    const bool unpacks = g->gets && !nicbarr_is_dense(to->type);
+    uint8_t *packed = malloc(g->block + (unpacks ? bytes : 0));
+    if (NULL == packed) {
         nicbarr_end_without_memory(g->comm);
     }
+    uint8_t *all = unpacks ? packed + g->block : to->data;
+    int packing = OMPI_SUCCESS;
+    if (packs) {
+        packing = nicbarr_pack_elements(from->data, from->count, from->type, packed, g->block);
+    }
     /* Participate even after an error, because the other processes wait for this one. */
-    const int packing = nicbarr_pack_elements(from->data, from->count, from->type, own, g->block);
-    uint8_t *all = own + g->block;
-    int rc = gather_packed(g, own, all);
+    int rc = gather_packed(g, packs ? packed : from->data, all);
     rc = OMPI_SUCCESS == rc ? packing : rc;
-    if (OMPI_SUCCESS == rc && g->gets) {
+    if (OMPI_SUCCESS == rc && unpacks) {
         rc = nicbarr_unpack_elements(all, bytes, to->data, size * to->count, to->type);
     }
-    free(own);
+    free(packed);
     return rc;
 }
 
