@@ -329,11 +329,7 @@ static void answer_request(struct mcp_board *board, struct mcp_counters *counter
     }
     counters->later += MCP_LATER == message.header.type;
     counters->answered += MCP_LATER != message.header.type;
-    if (MCP_ARRIVE == message.header.type) {
-        send_group_message(board, group, &message);
-    } else {
-        send_group_message(board, group, &message);
-    }
+    send_group_message(board, group, &message);
 }
 
 enum mcp_recorded mcp_collective_fail(struct mcp_collective *c, struct mcp_board *board,
