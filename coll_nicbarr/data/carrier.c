@@ -46,7 +46,7 @@ bool nicbarr_carrier_open(struct nicbarr_carrier *carrier, const struct myr_nic_
         .vector_most = most / MCP_BLOCK_UNIT * MCP_BLOCK_UNIT,
     };
     if (carrier->vector_most >= NICBARR_ELEMENT_MOST) {
-        carrier->stack = aligned_alloc(MYR_LINE, (size_t)order->depth * carrier->stack_bytes);
+        carrier->stack = aligned_alloc(MYR_LINE, (size_t)(order->depth + 1) * carrier->stack_bytes);
     }
     if (NULL == carrier->stack) {
         nicbarr_carrier_close(carrier);
@@ -71,32 +71,38 @@ void nicbarr_carrier_close(struct nicbarr_carrier *carrier)
 
 /* The stack on which values are combined; upper values belong to higher ranks. */
 struct stack {
-    uint8_t *value[33]; /* sufficient for 2^32 ranks */
+    uint8_t *value[34]; /* sufficient for 2^32 ranks, and one behind the upper value for results */
     uint32_t count;
 };
 
 static void stack_begin(const struct nicbarr_carrier *carrier, struct stack *stack)
 {
     stack->count = 0;
-    for (uint32_t v = 0; v < carrier->order->depth; ++v) {
+    for (uint32_t v = 0; v <= carrier->order->depth; ++v) {
         stack->value[v] = carrier->stack + (size_t)v * carrier->stack_bytes;
     }
 }
 
-/* Combine two values, and store the result in place of the right one. Packing cannot fail here,
- * because MPI has checked the type already. */
-static void combine_values(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right)
+/* Combine two values into a third one, for the reason that reduction.c states. Packing cannot fail
+ * here, because MPI has checked the type already. */
+static void combine_values(const struct nicbarr_carried *carried, uint8_t *left, uint8_t *right,
+                           uint8_t *result)
 {
     const struct nicbarr_operands *gaps = carried->gaps;
     const int count = (int)carried->count;
+    if (NULL == gaps && !nicbarr_is_user_defined(carried->op)) {
+        ompi_3buff_op_reduce(carried->op, left, right, result, count, carried->type);
+        return;
+    }
     if (NULL == gaps) {
-        ompi_op_reduce(carried->op, left, right, count, carried->type);
+        memcpy(result, right, bytes_of(carried));
+        ompi_op_reduce(carried->op, left, result, count, carried->type);
         return;
     }
     (void)nicbarr_unpack_elements(left, bytes_of(carried), gaps->left, count, carried->type);
     (void)nicbarr_unpack_elements(right, bytes_of(carried), gaps->right, count, carried->type);
     ompi_op_reduce(carried->op, gaps->left, gaps->right, count, carried->type);
-    (void)nicbarr_pack_elements(gaps->right, count, carried->type, right, bytes_of(carried));
+    (void)nicbarr_pack_elements(gaps->right, count, carried->type, result, bytes_of(carried));
 }
 
 /* Push the value of a term, then combine the upper two values `merges` times. */
@@ -105,11 +111,11 @@ static void stack_push(struct stack *stack, const struct nicbarr_carried *carrie
 {
     memcpy(stack->value[stack->count++], value, bytes_of(carried));
     for (; merges > 0; --merges) {
-        uint8_t *right = stack->value[--stack->count];
-        uint8_t *left = stack->value[stack->count - 1];
-        combine_values(carried, left, right);
-        stack->value[stack->count - 1] = right; /* contains the result */
-        stack->value[stack->count] = left;
+        uint8_t **top = &stack->value[stack->count--];
+        uint8_t *result = top[0];
+        combine_values(carried, top[-2], top[-1], result);
+        top[0] = top[-2];
+        top[-2] = result;
     }
 }
 

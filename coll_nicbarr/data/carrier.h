@@ -29,7 +29,7 @@ struct nicbarr_carrier {
     struct myr_nic_group group; /* not joined if there is no carrier (yet) */
     struct nicbarr_choice choice;
     const struct nicbarr_order *order;
-    uint8_t *stack;       /* memory for combining: space for order->depth values */
+    uint8_t *stack;       /* memory for combining: space for order->depth + 1 values */
     uint32_t stack_bytes; /* bytes from one value to the next */
     uint32_t vector_most; /* maximum bytes of a vector in one epoch */
     /* For a rooted carrier (rooted.h), the carrier that returns results from the combining rank;

@@ -80,44 +80,49 @@ static void write_chunks(struct myr_exchange *x, struct nicbarr_reduction *reduc
     }
 }
 
-/* Returns where the value of the block of ranks that ends with `rank` is stored. The last rank ends
- * the block of all ranks, whose value is the result. */
-static void *value_of(const struct nicbarr_reducer *reducer, uint8_t *to, uint32_t rank)
-{
-    return rank + 1 == reducer->exchange.size ? to : reducer->parts + (size_t)rank * reducer->piece;
-}
-
 /* Returns the elements of a rank from `offset` on in the round that is read. */
 static void *part_of(const struct myr_exchange *x, uint32_t rank, size_t offset)
 {
     return (uint8_t *)myr_exchange_payload(x, rank) + offset;
 }
 
-/* Combine the parts of all ranks in a complete round: `count` elements of each part, from byte
- * `offset` on. The result is stored at `to`. Each combination of two values overwrites the right
- * one, which is a copy of a part or an intermediate value; the parts themselves remain unchanged.
+/* The elements that are combined at a time: `count` elements of each part, from byte `offset` on.
  */
-static void combine_piece(const struct nicbarr_reducer *reducer,
-                          const struct nicbarr_reduction *reduction, size_t offset, uint32_t count,
-                          uint8_t *to)
+struct piece {
+    const struct nicbarr_reducer *reducer;
+    const struct nicbarr_reduction *reduction;
+    size_t offset;
+    uint32_t count;
+};
+
+static void *value_of(const struct piece *piece, uint32_t first, uint32_t end);
+
+/* Combine the parts of the ranks from `first` to `end` - 1, at least two, and store the value at
+ * `to`, or, if that is NULL, in the reducer's memory. The left half of these ranks is the largest
+ * power of two that leaves some for the right half. The parts remain unchanged. Returns the address
+ * of the value.
+ *
+ * No value is combined in place, because Open MPI's op/avx saturates sums of 8-bit and 16-bit
+ * integers in place, but only in those elements that fill a vector register. */
+static void *combine_ranks(const struct piece *piece, uint32_t first, uint32_t end, void *to)
 {
-    const struct myr_exchange *x = &reducer->exchange;
-    for (uint32_t r = 0; r < x->size; r += 2) {
-        const uint32_t right = r + 1 < x->size ? r + 1 : r;
-        void *value = value_of(reducer, to, right);
-        memcpy(value, part_of(x, right, offset), count * reduction->extent);
-        if (right != r) {
-            ompi_op_reduce(reduction->op, part_of(x, r, offset), value, (int)count,
-                           reduction->type);
-        }
+    const struct nicbarr_reducer *reducer = piece->reducer;
+    const struct nicbarr_reduction *reduction = piece->reduction;
+    uint32_t half = 1;
+    while (2 * half < end - first) {
+        half *= 2;
     }
-    for (uint32_t block = 2; block < x->size; block *= 2) {
-        for (uint32_t last = block - 1; last + 1 < x->size; last += 2 * block) {
-            const uint32_t other = last + block < x->size ? last + block : x->size - 1;
-            ompi_op_reduce(reduction->op, value_of(reducer, to, last), value_of(reducer, to, other),
-                           (int)count, reduction->type);
-        }
-    }
+    const uint32_t middle = first + half; /* unique to this value */
+    void *target = NULL != to ? to : reducer->parts + (size_t)middle * reducer->piece;
+    ompi_3buff_op_reduce(reduction->op, value_of(piece, first, middle),
+                         value_of(piece, middle, end), target, (int)piece->count, reduction->type);
+    return target;
+}
+
+static inline void *value_of(const struct piece *piece, uint32_t first, uint32_t end)
+{
+    return end - first > 1 ? combine_ranks(piece, first, end, NULL)
+                           : part_of(&piece->reducer->exchange, first, piece->offset);
 }
 
 uint8_t *nicbarr_reduction_combine(const struct nicbarr_reducer *reducer,
@@ -130,7 +135,8 @@ uint8_t *nicbarr_reduction_combine(const struct nicbarr_reducer *reducer,
                               : reducer->piece / (uint32_t)reduction->extent;
     for (uint32_t done = 0; done < count;) {
         const uint32_t next = count - done < most ? count - done : most;
-        combine_piece(reducer, reduction, (first + done) * reduction->extent, next, to);
+        const struct piece piece = {reducer, reduction, (first + done) * reduction->extent, next};
+        (void)combine_ranks(&piece, 0, reducer->exchange.size, to);
         to += next * reduction->extent;
         done += next;
     }

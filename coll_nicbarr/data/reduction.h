@@ -14,7 +14,7 @@
  * vector (scattered.h).
  *
  * **Reproducibility.** Parts are combined along a fixed binary tree over the ranks: first pairs of
- * neighbours, then pairs of pairs, with the lower ranks on the left (combine_piece()). The result
+ * neighbours, then pairs of pairs, with the lower ranks on the left (combine_ranks()). The result
  * depends only on the data, the operation and the number of processes, and not on the order of
  * arrival. Non-commutative operations are executed correctly, too.
  *

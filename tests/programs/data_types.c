@@ -276,7 +276,7 @@ const char *data_op_name(enum data_op op)
 bool data_can_be_rough(const struct data_type *type, enum data_op op)
 {
     return (type->kind == DATA_REAL && (op == DATA_SUM || op == DATA_PROD)) ||
-           (type->kind == DATA_COMPLEX && op == DATA_SUM);
+           (op == DATA_SUM && (type->kind == DATA_COMPLEX || type->kind == DATA_UNSIGNED));
 }
 
 /* ---- values ---- */
@@ -376,8 +376,10 @@ static uint64_t integer_value(const struct data_values *values, size_t size, uin
         return truth(op, lot, of_element) ? lot | 1 : 0;
     if (values->type->kind == DATA_SIGNED)
         return signed_value(op, size, lot, rank);
-    if (op == DATA_SUM) /* no overflow, because Open MPI's vector code saturates */
+    if (op == DATA_SUM && !values->rough) /* no overflow: Open MPI's vector code saturates */
         return lot >> (64 - (8 * (int)size - 6));
+    if (op == DATA_SUM)
+        return lot;
     return op == DATA_PROD ? lot | 1 : bits(op, lot);
 }
 
@@ -498,11 +500,40 @@ void data_put(const struct data_values *values, int rank, size_t element, unsign
 
 /* ---- the reference ---- */
 
+static uint64_t get_integer(const struct data_field *field, const unsigned char *element)
+{
+    const unsigned char *from = element + field->offset;
+    union {
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+        uint64_t u64;
+    } value;
+    memcpy(&value, from, field->size);
+    return field->size == 1   ? value.u8
+           : field->size == 2 ? value.u16
+           : field->size == 4 ? value.u32
+                              : value.u64;
+}
+
+/* Adds unsigned integers modulo 2^n, which MPI_Reduce_local does not: where Open MPI uses vector
+ * instructions, it saturates sums of 8 and 16 bits. */
+static void add_unsigned(const struct data_type *type, size_t elements, const unsigned char *left,
+                         unsigned char *right)
+{
+    const struct data_field *field = &type->fields[0];
+    for (size_t i = 0; i < elements * type->extent; i += type->extent)
+        put_integer(field, get_integer(field, left + i) + get_integer(field, right + i), right + i);
+}
+
 /* Replaces the right block's result by left op right. */
 static void combine(const struct data_values *values, size_t elements, unsigned char **left,
                     unsigned char *right)
 {
-    MPI_Reduce_local(*left, right, (int)elements, values->type->mpi, data_op_mpi(values->op));
+    if (values->type->kind == DATA_UNSIGNED && values->op == DATA_SUM)
+        add_unsigned(values->type, elements, *left, right);
+    else
+        MPI_Reduce_local(*left, right, (int)elements, values->type->mpi, data_op_mpi(values->op));
     *left = right;
 }
 

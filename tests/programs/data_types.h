@@ -15,7 +15,7 @@
  * - exact: the result is the same to the bit in any order (floating-point values are small integers
  *   and powers of two);
  * - rough: sums and products of floating-point values are rounded, overflow and underflow, so that
- *   another order gives other bits.
+ *   another order gives other bits; sums of unsigned integers exceed the range of their type.
  *
  * Threads: everything is constant after data_types_open, which one thread calls.
  */

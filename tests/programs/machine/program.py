@@ -46,7 +46,7 @@ applies to 4.1 unless another release is named. The words select them with --wit
 
 Some steps rely on guarantees that nicbarr gives beyond MPI. They are drawn only if nicbarr executes all collectives
 (`ours`: node or hosts):
-  bits              Sums of rounded numbers are combined in one order.
+  bits              Sums of rounded numbers are combined in one order, and sums of unsigned numbers wrap around.
   kept              Types and operations of small persistent requests may be freed at once, and their
                     communicator before they are started, or while barriers are outstanding.
   locked            Operations do not run in the call that starts a non-blocking reduction.
@@ -87,6 +87,9 @@ TYPES = {
 }
 MIXED = [name for name, (_, ops) in TYPES.items() if ops == LOCATED] + ["a-structure-with-gaps"]
 ROUNDED = ("MPI_DOUBLE", "MPI_FLOAT", "MPI_DOUBLE_PRECISION", "MPI_LONG_DOUBLE", "MPI_C_DOUBLE_COMPLEX", "MPI_COMPLEX")
+# A type whose range is exceeded by sums. Two processes get the same bits from Open MPI for the types above, but not for
+# this one, so all calls must be nicbarr's.
+EXCEEDED = "MPI_UNSIGNED_CHAR"
 # For `ours`: the longest reductions that are combined in order, first those that are non-blocking or between hosts and
 # then blocking ones on one node; the longest persistent requests that are kept (all in bytes); and the maximum number
 # of processes.
@@ -531,7 +534,7 @@ class Generator:
                 words["type"] = MAP
             words["op"] = lot.choice(TYPES[words["type"]][1])
             if self.ours and not self.flavour["own"] and lot.random() < 0.6:
-                words["type"] = lot.choice(ROUNDED)
+                words["type"] = lot.choice(ROUNDED + (EXCEEDED,))
                 words["op"] = "MPI_PROD" if "COMPLEX" not in words["type"] and lot.random() < 0.3 else "MPI_SUM"
         size = TYPES[words["type"]][0]
         words["n"] = self._elements(size)
@@ -554,7 +557,8 @@ class Generator:
         reduces, own = what in REDUCTIONS, words.get("op") in OWN
         bytes_ = words.get("n", 1) * TYPES[words["type"]][0] if "type" in words else 1
         in_order = IN_ORDER_HERE if here and how == "b" else IN_ORDER
-        if (reduces and words["type"] in ROUNDED and bytes_ <= in_order and lot.random() < 0.8
+        ordered = ROUNDED + (EXCEEDED,) if how == "b" else ROUNDED
+        if (reduces and words["type"] in ordered and bytes_ <= in_order and lot.random() < 0.8
                 and (here or what == "allreduce" or how == "b") and not self.state.places[words["c"]]["inter"]):
             words["bits"] = 1
             if (words["type"], words["op"]) == ("MPI_DOUBLE", "MPI_SUM") and here and lot.random() < 0.5:
