@@ -28,10 +28,11 @@ MYR_HOT int nicbarr_bcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *
     const bool is_root = root == (int)ring->rank;
     if (!ompi_datatype_is_predefined(type) ||
         !ompi_datatype_is_contiguous_memory_layout(type, count)) {
-        return is_root ? nicbarr_stream_send_packed(ring, buffer, count, type, bytes, 0)
-                       : nicbarr_stream_receive_packed(ring, buffer, count, type, bytes, false);
+        const struct nicbarr_side side = {buffer, count, type};
+        return is_root ? nicbarr_stream_send_packed(ring, &side, bytes, 0, false)
+                       : nicbarr_stream_receive_packed(ring, &side, bytes);
     }
-    const struct nicbarr_rest rest = {buffer, bytes, NULL};
+    const struct nicbarr_rest rest = {.data = buffer, .bytes = bytes};
     if (is_root) {
         nicbarr_stream_send(ring, rest, 0);
         return OMPI_SUCCESS;

@@ -2,10 +2,10 @@
 /* MPI_Scatter, on one node and across nodes; on one node also MPI_Iscatter and MPI_Scatter_init.
  *
  * The root broadcasts all blocks together, and each process takes only its own block: on one node
- * from the ring (stream.h), across nodes from the NIC (bcast_across.c). Therefore the root waits
- * for the other processes only when it is a window ahead. The types of the send and receive buffers
- * may differ from each other and between processes; only the packed size of a block is the same
- * everywhere (packing.h).
+ * from the ring (stream.h), across nodes from the NIC (bcast_across.c). On one node the root leaves
+ * out its own block, unless blocks are small. Therefore the root waits for the other processes only
+ * when it is a window ahead. The types of the send and receive buffers may differ from each other
+ * and between processes; only the packed size of a block is the same everywhere (packing.h).
  *
  * In an erroneous program, a process may expect another number of bytes than the root sends. The
  * scatter then returns the same error as a receive would, and the next call is not affected.
@@ -22,23 +22,49 @@
 
 /* ---- on one node ---- */
 
-static inline int send_all(struct myr_ring *ring, const struct nicbarr_side *all, size_t block)
+/* Send `count` blocks from block `first` on. `more`: the stream does not end with these blocks. */
+static inline int send_blocks(struct myr_ring *ring, const struct nicbarr_side *all, uint32_t first,
+                              uint32_t count, size_t block, bool more)
 {
-    const size_t bytes = block * ring->size;
-    if (!nicbarr_is_dense(all->type)) {
-        return nicbarr_stream_send_packed(ring, all->data, all->count * (int)ring->size, all->type,
-                                          bytes, block);
+    struct nicbarr_side side = nicbarr_block_of(all, first);
+    const size_t bytes = block * count;
+    if (!nicbarr_is_dense(side.type)) {
+        side.count *= (int)count;
+        return nicbarr_stream_send_packed(ring, &side, bytes, block, more);
     }
-    nicbarr_stream_send(ring, (struct nicbarr_rest){all->data, bytes, NULL}, block);
+    nicbarr_stream_send(ring, (struct nicbarr_rest){side.data, bytes, NULL, more}, block);
     return OMPI_SUCCESS;
 }
 
-static inline int receive_own(struct myr_ring *ring, const struct nicbarr_side *own, size_t block)
+static __attribute__((noinline)) int send_others(struct myr_ring *ring,
+                                                 const struct nicbarr_side *all, size_t block)
+{
+    const uint32_t before = ring->rank, after = ring->size - ring->rank - 1;
+    int rc = OMPI_SUCCESS;
+    if (0 != before) {
+        rc = send_blocks(ring, all, 0, before, block, 0 != after);
+    }
+    if (0 != after) {
+        const int last = send_blocks(ring, all, ring->rank + 1, after, block, false);
+        rc = OMPI_SUCCESS == rc ? last : rc;
+    }
+    return rc;
+}
+
+static inline int send_all(struct myr_ring *ring, const struct nicbarr_side *all, size_t block)
+{
+    return nicbarr_stream_omits_own(block) ? send_others(ring, all, block)
+                                           : send_blocks(ring, all, 0, ring->size, block, false);
+}
+
+static inline int receive_own(struct myr_ring *ring, const struct nicbarr_side *own, size_t block,
+                              int root)
 {
     if (!nicbarr_is_dense(own->type)) {
-        return nicbarr_stream_receive_packed(ring, own->data, own->count, own->type, block, true);
+        return nicbarr_stream_receive_part_packed(ring, own, block, (uint32_t)root);
     }
-    return nicbarr_stream_receive_part(ring, (struct nicbarr_rest){own->data, block, NULL}, &block);
+    const struct nicbarr_rest rest = {.data = own->data, .bytes = block};
+    return nicbarr_stream_receive_part(ring, rest, (uint32_t)root, &block);
 }
 
 /* ---- across nodes ---- */
@@ -114,7 +140,7 @@ MYR_HOT int nicbarr_scatter(const void *from, nicbarr_count_t from_count,
     const struct nicbarr_side own = {to, to_count, to_type};
     if (!is_root) {
         return NULL != carrier ? receive_across(module, comm, carrier, &own, block, root)
-                               : receive_own(&module->streamer.ring, &own, block);
+                               : receive_own(&module->streamer.ring, &own, block, root);
     }
     const struct nicbarr_side all = {(void *)from, from_count, from_type};
     const int rc = NULL != carrier ? send_across(module, comm, carrier, &all, block, root)

@@ -2,7 +2,8 @@
 /* A stream transfers any number of bytes from one process to all others on the ring of a node
  * (libmyr/node/ring.h), either in the cache lines of the slots, or in the chunks of the ring, which
  * are larger buffers. Each receiver gets either all bytes (MPI_Bcast) or its own part of them
- * (MPI_Scatter); the parts are contiguous and in the order of the ranks.
+ * (MPI_Scatter); the parts are contiguous and in the order of the ranks. The sender's own part is
+ * only sent if it is small.
  *
  * Chunks are used for payloads of more than one slot, because the cache lines of a chunk are
  * transferred in parallel, whereas slots are transferred one after the other. In a sequence of 300
@@ -29,6 +30,10 @@ enum {
     NICBARR_LINES_MOST = 512, /* maximum bytes of a stream on a ring without chunks */
     NICBARR_STEPS_LINES = 10 * MYR_SLOT_BYTES, /* likewise, for streams in steps (streamed.h) */
     NICBARR_STEPS_MOST = MYR_RING_CHUNK, /* streams in steps on a ring with chunks: one chunk */
+    /* The largest part that is sent even if it belongs to the sender itself, because copying it
+     * takes less time than a further round. Streams in steps have no larger parts, so they always
+     * send all of them. */
+    NICBARR_OWN_PART_SENT = NICBARR_STEPS_MOST / 2,
 };
 
 /* The state that the blocking broadcasts and scatters of a communicator share; the non-blocking
@@ -54,6 +59,7 @@ struct nicbarr_rest {
     uint8_t *data;
     size_t bytes;
     opal_convertor_t *convertor; /* NULL: no gaps */
+    bool more;                   /* the stream does not end with these bytes */
 };
 
 /* Pack up to `bytes` bytes into `to`, and unpack `bytes` bytes. Packing never splits a basic
@@ -104,7 +110,8 @@ nicbarr_stream_send_round(struct myr_ring *ring, struct nicbarr_rest *rest, size
     if (0 != part) {
         myr_ring_part(ring, (uint32_t)part);
     }
-    myr_ring_write(ring, bytes | (0 == rest->bytes ? NICBARR_STREAM_LAST : 0) |
+    const bool last = 0 == rest->bytes && !rest->more;
+    myr_ring_write(ring, bytes | (last ? NICBARR_STREAM_LAST : 0) |
                              (in_chunk ? NICBARR_STREAM_IN_CHUNK : 0));
 }
 
@@ -155,8 +162,15 @@ static inline int nicbarr_stream_receive(struct myr_ring *ring, struct nicbarr_r
     return rc;
 }
 
+/* Returns whether the sender omits its own part if each part has `bytes` bytes. */
+static inline bool nicbarr_stream_omits_own(size_t bytes)
+{
+    return bytes > NICBARR_OWN_PART_SENT;
+}
+
 /* The position of a process's part in the bytes that have not been received yet. */
 struct nicbarr_part {
+    uint32_t sender;
     size_t before; /* bytes of other processes' parts that precede it */
     size_t left;   /* bytes of its own part that are left */
     bool known;    /* the first round has arrived, with the length of a part */
@@ -174,7 +188,10 @@ nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *re
         const size_t each = myr_load_relaxed(&slot->part);
         const bool longer = each > rest->bytes;
         *rc = longer ? MPI_ERR_TRUNCATE : *rc;
-        *part = (struct nicbarr_part){each * ring->rank, longer ? 0 : each, true};
+        part->before =
+            each * (ring->rank - (nicbarr_stream_omits_own(each) && ring->rank > part->sender));
+        part->left = longer ? 0 : each;
+        part->known = true;
     }
     const size_t bytes = info & NICBARR_STREAM_BYTES;
     const size_t skipped = part->before < bytes ? part->before : bytes;
@@ -189,10 +206,10 @@ nicbarr_stream_receive_part_round(struct myr_ring *ring, struct nicbarr_rest *re
 }
 
 static inline int nicbarr_stream_receive_part(struct myr_ring *ring, struct nicbarr_rest rest,
-                                              size_t *used)
+                                              uint32_t sender, size_t *used)
 {
     const size_t room = rest.bytes;
-    struct nicbarr_part part = {.known = false};
+    struct nicbarr_part part = {.sender = sender};
     int rc = OMPI_SUCCESS;
     while (!nicbarr_stream_receive_part_round(ring, &rest, &part, &rc)) {
     }
@@ -248,10 +265,13 @@ static inline bool nicbarr_stream_receive_part_progress(struct myr_ring *ring,
 
 /* ---- blocking streams of types with gaps; `bytes` is the packed size of all elements ---- */
 
-int nicbarr_stream_send_packed(struct myr_ring *ring, const void *from, nicbarr_count_t count,
-                               const ompi_datatype_t *type, size_t bytes, size_t part);
-/* `parted`: receive this process's part only. */
-int nicbarr_stream_receive_packed(struct myr_ring *ring, void *to, nicbarr_count_t count,
-                                  const ompi_datatype_t *type, size_t bytes, bool parted);
+/* `more`: the stream does not end with these elements. */
+int nicbarr_stream_send_packed(struct myr_ring *ring, const struct nicbarr_side *from, size_t bytes,
+                               size_t part, bool more);
+int nicbarr_stream_receive_packed(struct myr_ring *ring, const struct nicbarr_side *to,
+                                  size_t bytes);
+/* Receive this process's part. */
+int nicbarr_stream_receive_part_packed(struct myr_ring *ring, const struct nicbarr_side *to,
+                                       size_t bytes, uint32_t sender);
 
 #endif

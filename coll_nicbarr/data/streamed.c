@@ -46,7 +46,7 @@ static void begin_stream(nicbarr_request_t *request)
         (void)nicbarr_pack_elements(whole.data, whole.count, whole.type, packed, bytes);
     }
     request->of.stream.rest =
-        (struct nicbarr_rest){NULL != packed ? packed : whole.data, bytes, NULL};
+        (struct nicbarr_rest){.data = NULL != packed ? packed : whole.data, .bytes = bytes};
     request->of.stream.part.known = false;
     request->of.stream.rc = copy_own_block(what, streamer->ring.rank);
     request->of.stream.ticket = streamer->begun++;
