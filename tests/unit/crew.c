@@ -22,7 +22,7 @@
 #include "os/random.h"
 
 enum {
-    /* long, since sanitizers on a busy machine take minutes; only a hang takes longer */
+    /* only a hang takes longer: tests with sanitizers on a busy machine take minutes */
     WATCHDOG_SECONDS = 600,
     MOST_THREADS = 128,
     PID_MOST = 1 << 22, /* the maximum of Linux */
@@ -217,7 +217,7 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
     for (uint32_t r = 0; r < size; ++r) {
         pids[r] = crew_fork(fn, r, context);
     }
-    /* When a member fails, the others may wait for it for ever; therefore kill them. */
+    /* When a member fails, the others may wait for it for ever, so they are killed. */
     for (uint32_t left = size; left > 0; --left) {
         int status;
         const pid_t pid = wait(&status);
@@ -243,7 +243,7 @@ bool crew_run(uint32_t size, crew_fn fn, void *context)
     return succeeded;
 }
 
-/* ---- what a process uses ---- */
+/* ---- resources of a process ---- */
 
 void *crew_require(void *memory)
 {

@@ -3,10 +3,10 @@
  * Utilities shared by the unit tests: a crew of processes that run the same function, reproducible
  * random numbers, a watchdog, counts of a process's resources, and temporary directories and files.
  *
- * Only tests call it. A crew consists of forked processes. Under ThreadSanitizer, which cannot
- * analyze several processes, and with NICBARR_THREADS=1 in the environment, it consists of threads
- * instead. Invariant: crew_run() reports whether each member succeeded, and no member outlives its
- * test. The watchdog ends members that hang, and members are killed when the test is.
+ * A crew consists of forked processes. Under ThreadSanitizer, which cannot analyze several
+ * processes, and with NICBARR_THREADS=1 in the environment, it consists of threads instead. No
+ * member outlives its test: the watchdog ends members that hang, and the kernel kills members whose
+ * parent dies.
  */
 #ifndef TESTS_UNIT_CREW_H
 #define TESTS_UNIT_CREW_H
@@ -19,14 +19,15 @@
 /* Returns whether the crews of this run consist of threads. */
 bool crew_of_threads(void);
 
-/* Have this process killed when it hangs. No test takes longer than two minutes. */
+/* End this process by SIGALRM if it still runs after ten minutes, which only happens if it
+ * hangs. */
 void crew_watchdog(void);
 
 /* Returns the run's seed: NICBARR_SEED if it is set, else a random one. The first call prints
  * it. */
 uint64_t crew_seed(void);
 
-/* Return the next number of the generator `state`, or one below `end`. */
+/* Return the next random number of the generator `state`: any 64-bit number, or one below `end`. */
 uint64_t crew_random(uint64_t *state);
 uint32_t crew_below(uint64_t *state, uint32_t end);
 
@@ -81,12 +82,11 @@ void crew_pretend_no_more(void);
 void crew_dir_make(char *dir, size_t bytes);
 void crew_dir_remove(const char *dir);
 
-/* What cmocka calls before and after a test that has such a directory, crew_dir. */
+/* cmocka's setup and teardown of tests that use such a directory, and its path. */
 extern char crew_dir[200];
 int crew_dir_begin(void **state);
 int crew_dir_end(void **state);
 
-/* Write the file at `path` with exactly these bytes. */
 void crew_file_write(const char *path, const void *bytes, size_t count);
 
 #endif

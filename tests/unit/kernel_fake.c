@@ -170,7 +170,7 @@ void fake_report_stuck(uint64_t key, uint32_t done, uint32_t reports)
     (void)!write(telling, &stuck, sizeof(stuck));
 }
 
-/* ---- for the server ---- */
+/* ---- for the daemon ---- */
 
 int mcp_kernel_watch(const struct mcp_kernel *kernel)
 {
@@ -309,7 +309,6 @@ int mcp_kernel_group_open(struct mcp_kernel *kernel, const struct mcp_kernel_pla
 
 /* ---- state left by the previous owner ---- */
 
-/* Returns the index after that of the group with this key. */
 static uint32_t index_after(uint64_t key)
 {
     return 0 == key ? 0 : (uint32_t)(find(key) - groups) + 1;

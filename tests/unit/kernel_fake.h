@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fake of the kernel NIC, for tests of its owner (firmware/kernel/owner.h). It executes no
- * collectives: it records the calls, and has the state that the test sets. It needs no privileges.
+ * A fake of the kernel NIC for tests of the daemon: it implements firmware/kernel/owner.h without
+ * the kernel. It executes no collectives, but records calls, and reports the state that the test
+ * sets.
  *
  * Thread-safe: myrd's server runs in one thread, the test in another.
  */
@@ -24,7 +25,8 @@ struct fake_group {
     bool fails;    /* closed as failed */
     bool waits;
     uint32_t done;
-    uint32_t asked, failed, started; /* number of doorbells; `started`: for a close message */
+    /* numbers of doorbells MCP_RING_ASK, MCP_RING_FAIL and MCP_RING_CLOSING */
+    uint32_t asked, failed, started;
 };
 
 /* What the test sets before it calls the owner in its own thread. */
@@ -43,7 +45,7 @@ uint32_t fake_open_count(void);
 uint32_t fake_met_count(void);
 uint32_t fake_asked_count(void);
 
-/* Set whether the group waits in a barrier, and its last completed epoch. */
+/* Set whether the group is waiting in an epoch, and its last completed epoch. */
 void fake_set(uint64_t key, bool waits, uint32_t done);
 
 /* Publish to the group's hosts that this epoch is complete (in its cache line), or this
@@ -51,11 +53,11 @@ void fake_set(uint64_t key, bool waits, uint32_t done);
 void fake_release(uint64_t key, uint32_t done);
 void fake_broadcast(uint64_t key, uint32_t number, const void *block, uint32_t bytes);
 
-/* Set whether this host ignores requests. */
+/* Set whether this host does not respond. Only one can be absent at a time. */
 void fake_set_absent(struct mcp_ip ip, bool absent);
 
-/* Block until MCP_RING_FAIL or MCP_RING_ASK has been rung for the group, or the absent host has
- * been sent a request. */
+/* Block until MCP_RING_FAIL or MCP_RING_ASK has been rung for the group, or the NIC has tried to
+ * reach the absent host. */
 void fake_await_ring(uint64_t key, enum mcp_ring ring);
 void fake_await_meeting(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fakes of two nodes' soft NICs, as the host's code uses them. They replace libmyr's nic_*.c.
+ * Fakes of the soft NICs of two nodes. They replace nic_*.c of libmyr.
  *
  * The control program is the real one, on top of the fake wire, and registered memory belongs to
  * real segments. Each poll processes one event of the wire.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all unit tests include: cmocka, after the headers that it requires, the C library's headers
- * that most tests use, and the definition of a test.
+ * Common includes of all unit tests (cmocka, the headers that must precede it, and those of the C
+ * library that most tests use), and the definition of a test.
  *
  *     TEST(name) { ... }
  *
@@ -22,8 +22,8 @@
 
 #include <cmocka.h>
 
-/* Define a test; TEST_IN() calls `begin` before it, and `end` after it, each may be NULL. It has
- * the parameter `state`, as have these. */
+/* Define a test, which has cmocka's parameter `state`. TEST_IN() also names the functions that
+ * cmocka calls before and after the test, each of which may be NULL. */
 #define TEST(name) TEST_IN(name, NULL, NULL)
 #define TEST_IN(name, begin, end)                                                                  \
     static void name(void **state);                                                                \

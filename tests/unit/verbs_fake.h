@@ -31,10 +31,10 @@ struct verbs_fake_port {
     bool active, ethernet;
     uint16_t lid;
     enum ibv_mtu mtu;
-    uint8_t speed, width; /* as in struct ibv_port_attr; 0: the lowest */
+    uint8_t speed, width;   /* as in struct ibv_port_attr; 0: the lowest */
+    uint32_t unusable_gids; /* number of GIDs of version 1 before those of `gids` */
     /* The GIDs: "v1", "v2", "v2 10.0.0.1", "v2 10.0.0.1/24" if an interface of the machine has
      * that address, "ib", "ib 7 2" in subnet 7; NULL ends the list. */
-    uint32_t unusable_gids; /* number of GIDs of version 1 before those of `gids` */
     const char *gids[5];
 };
 

@@ -36,7 +36,6 @@ struct wire_faults {
     uint64_t detour_most_ns; /* maximum additional delay of a reordered packet or a duplicate */
 };
 
-/* Counters of a wire. */
 struct wire_tally {
     uint64_t sent, damaged;
 };

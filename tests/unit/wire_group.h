@@ -2,8 +2,8 @@
 /*
  * Sets up groups on the NICs of the fake wire, with the component's schedules.
  *
- * The tests of the control program call it. It does the host's part of creating a group: it
- * computes the schedules of all members, and from them the tables of each NIC.
+ * It does the host's part of creating a group: it computes the schedules of all members, and from
+ * them the tables of each NIC.
  */
 #ifndef TESTS_UNIT_WIRE_GROUP_H
 #define TESTS_UNIT_WIRE_GROUP_H
