@@ -138,7 +138,7 @@ TEST(valid_lists_are_accepted)
     }
 }
 
-/* Each network namespace has the loopback interface, if it is up. */
+/* Every network namespace has a loopback interface. If it is down, the test is skipped. */
 TEST(finds_named_addresses)
 {
     struct mcp_local_address all[8], address[2];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests broadcasts of NICs (firmware/bcast.c, collective_bcast.c) and their trees
+ * Tests broadcasts between NICs (firmware/bcast.c, collective_bcast.c) and their trees
  * (libmyr/groups/spread.c) on a fake board. A failure means that MPI_Bcast across nodes returns
  * another call's data, or hangs or fails when packets are lost. (tests/fuzz/bcast_fuzz.c covers
  * everything that one NIC may receive.)
  *
- * Dissemination has a plan of trees, for all sizes up to 300. Other schedules have none.
+ * Dissemination schedules have a plan of broadcast trees for all sizes up to 300. Other schedules
+ * have none.
  *
  * Invariants over a faulty wire, with random roots and delays:
  *
@@ -62,20 +63,21 @@ TEST(plans)
             for (uint32_t rank = 0; rank < size; ++rank) {
                 plans += has_plan(others[c], size, rank);
             }
-            assert_true(plans < size); /* therefore it is not a candidate */
+            assert_true(plans < size); /* so the schedule is not a candidate */
         }
     }
 }
 
 /* ---- random broadcasts ---- */
 
-/* Broadcasts are numbered from 1 here, and from `base` + 1 on the wire, and so are epochs. */
+/* Broadcasts and epochs are numbered from 1 here, and from `base` + 1 and `base_epoch` + 1 on the
+ * wire. */
 struct game {
     struct wire wire;
     struct wire_group team;
     uint32_t size, count, window, base, base_epoch;
     uint32_t root_of[MOST_BROADCASTS + 1], bytes_of[MOST_BROADCASTS + 1];
-    uint64_t pauses; /* one of this many pauses is long */
+    uint64_t pauses; /* about one in this many pauses is long; 0: none */
     struct host {
         struct game *game;
         uint32_t rank;
@@ -205,7 +207,7 @@ static void continue_host(struct wire_nic *nic, void *context)
     }
 }
 
-/* A waiting host continues at once. (The word is in the group or a slot.) */
+/* A waiting host continues at once, whether the word is in its group or in a slot. */
 static void woken(void *context, struct wire_nic *nic, myr_word *word)
 {
     struct game *game = context;
@@ -324,7 +326,7 @@ static void play_game(uint64_t seed, uint32_t most)
         }
         fail_msg("the broadcasts with seed %llu do not end", (unsigned long long)seed);
     }
-    uint64_t answered = 0; /* a host that waits long sends requests, and may get a block twice */
+    uint64_t answered = 0; /* after a long wait, a host requests a block, and may get it twice */
     for (uint32_t r = 0; r < size; ++r) {
         const struct mcp_counters *counters = &game.host[r].nic->mcp->counters;
         answered += counters->answered;
@@ -345,7 +347,7 @@ static void play_game(uint64_t seed, uint32_t most)
 TEST(all_hosts_read_all_blocks)
 {
     uint64_t random = crew_seed();
-    play_game(13864115581393754117U, 20); /* the last close message is lost */
+    play_game(13864115581393754117U, 20); /* a case in which the last close message is lost */
     for (int g = 0; g < 400; ++g) {
         play_game(crew_random(&random), 0 == g % 16 ? MOST_NODES : 20);
     }
@@ -353,8 +355,8 @@ TEST(all_hosts_read_all_blocks)
 
 /* ---- the window ---- */
 
-/* Each half of a window needs a barrier for credits. Therefore a window has many slots for
- * blocks of any size, and as many as fit, up to the maximum. */
+/* For every half of a window, nodes execute a barrier that grants credits. To make these barriers
+ * rare, a window has as many slots as fit, for blocks of any size. */
 TEST(a_window_has_many_slots)
 {
     for (uint32_t block = MCP_BLOCK_UNIT; block <= MCP_PAYLOAD_MOST; block += MCP_BLOCK_UNIT) {
@@ -372,11 +374,10 @@ TEST(a_window_has_many_slots)
 /*
  * A child of the root requests a block late. The response depends on the root's group:
  *
- * - The group has failed. The child gets the failure, also from a closed group, and also if the
- *   group was closed with blocks that peers may miss, before all had sent their close messages.
- * - The group's hosts have left, and it sends requests only once a minute. It still has the block,
- *   and sends it.
- * - The group was closed otherwise. There is no response, because peers can miss no block then.
+ * - The group has failed, or was closed before all peers had sent their close messages, so that
+ *   some may miss blocks. The child is informed of the failure, even by a closed group.
+ * - The group's hosts left long ago, but the group is still open and sends the block.
+ * - The group was closed, and there is no block that peers may miss. There is no response.
  */
 TEST(late_request)
 {
@@ -405,7 +406,7 @@ TEST(late_request)
         }
         if (LEFT_LONG_AGO == way) {
             wire_pass(&game.wire, 3 * 3600 * SECOND);
-            assert_true(mcp_group_waits_now(root->group)); /* therefore it is not closed */
+            assert_true(mcp_group_waits_now(root->group)); /* so the group is not closed */
         } else if (FAILED != way) {
             wire_group_close(root->nic, root->group);
         }

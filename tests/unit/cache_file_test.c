@@ -11,7 +11,7 @@
  * - A foreign file is neither used nor changed.
  * - If processes write concurrently and some are killed, no completed write is lost, and no reader
  *   sees an incomplete file.
- * - No other files remain in the directory except the lock, and no lock beside a foreign file.
+ * - In the directory no files remain except the lock, and beside a foreign file not even the lock.
  * - Non-regular files and other users' locks do not block.
  * - Directories are created only below the permitted one.
  * - The environment determines the user's own file as the XDG specification says.
@@ -164,7 +164,7 @@ static int files_in_dir(void)
 CACHE_TEST(added_and_read)
 {
     expect_count(shape_of(4), 0);
-    crew_file_write(path, "", 0); /* the disk was full, or a user created it */
+    crew_file_write(path, "", 0); /* as left by a full disk, or created by the user */
     expect_count(shape_of(4), 0);
     expect_added(shape_of(4), 5);
     expect_added(shape_of(4), 7);
@@ -296,7 +296,7 @@ CACHE_TEST(own_file)
     }
 }
 
-/* A non-regular file does not block, and is unchanged. */
+/* Opening a file that is not a regular one does not block, and leaves it unchanged. */
 CACHE_TEST(no_regular_file)
 {
     struct stat about;
@@ -317,8 +317,8 @@ CACHE_TEST(no_regular_file)
     assert_int_equal(files_in_dir(), 1);
 }
 
-/* The temporary file is newly created, even if another one exists. A symbolic link as the lock does
- * not create another file. */
+/* The temporary file is newly created, even if another one exists. If the lock is a symbolic link,
+ * its target is not created. */
 CACHE_TEST(strange_files_beside_it)
 {
     char beside[400], elsewhere[400];
@@ -351,14 +351,14 @@ CACHE_TEST(locked_by_another_user)
     expect_count(shape_of(4), 1);
 }
 
-/* Try to write as a user who lacks the permission, where `context` is the expected error. */
+/* Try to write as a user without permission. `status` and `context` are the expected error. */
 static void be_denied(uint32_t status, void *context)
 {
     struct myr_error error;
     CREW_CHECK(0 != getuid() || 0 == setuid(NOBODY), "setuid");
     CREW_CHECK(read_cache(shape_of(4), &error), "%s", error.text);
     CREW_CHECK((MYR_ERR_SYSTEM == status) == evidence.count, "%u", evidence.count);
-    CREW_CHECK(!add(shape_of(5), 4, &error), "it was written");
+    CREW_CHECK(!add(shape_of(5), 4, &error), "the file was written");
     CREW_CHECK(status == error.status, "%d", (int)error.status);
     CREW_CHECK(NULL != strstr(error.text, context) && NULL != strstr(error.text, strerror(EACCES)),
                "%s", error.text);
@@ -393,8 +393,7 @@ CACHE_TEST(uncreatable_dir)
 
 /* ---- concurrent writers ---- */
 
-/* Add to separate shapes, and to one that all processes share. `context` counts what is complete.
- */
+/* Add to own shapes and to a shared one. `context` counts each process's completed rounds. */
 static void write_some(uint32_t rank, void *context)
 {
     volatile uint32_t *written = context;
@@ -409,8 +408,8 @@ static void write_some(uint32_t rank, void *context)
     }
 }
 
-/* Completed writes remain, although processes write concurrently and half of them are killed, at
- * whatever point. The shared shape has the most recent measurements. */
+/* No completed write is lost when processes write concurrently and half of them are killed at
+ * arbitrary points. The shared shape has the most recent measurements. */
 CACHE_TEST(concurrent_writers)
 {
     volatile uint32_t *written = crew_memory(WRITERS * sizeof(*written));
@@ -481,8 +480,8 @@ static void put_large(size_t bytes)
     free(text);
 }
 
-/* A file at the limit takes as many calls as a small one, and is truncated. Above the limit, it is
- * neither read nor changed. */
+/* A file at the size limit takes as many system calls as a small one, and old lines are dropped
+ * from it. A file above the limit is neither read nor changed. */
 CACHE_TEST(costs)
 {
     static const size_t sizes[] = {5000, NICBARR_CACHE_MOST, NICBARR_CACHE_MOST + 1};

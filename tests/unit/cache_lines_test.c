@@ -7,7 +7,8 @@
  * Invariants:
  *
  * - Each key has its most recent measurements, ordered by time.
- * - Lines are in the order of writing, and the first ones are removed beyond the limit.
+ * - Lines are in the order in which they were written. If the text would exceed the limit, the
+ *   first ones are removed.
  * - Malformed lines are ignored.
  * - For any text, an added measurement can be read afterwards together with the previous ones,
  *   other lines are unchanged, and the result is valid.
@@ -97,7 +98,6 @@ static void expect_same(const struct nicbarr_measurement *a, const struct nicbar
 
 /* ---- a model ---- */
 
-/* A line: its key, its measurements, and its text. */
 struct line {
     uint32_t key, count;
     struct nicbarr_measurement of[KEPT + 1];
@@ -159,8 +159,8 @@ static struct line *last_line(uint32_t key)
     return &lines[line_count++];
 }
 
-/* Expect these lines in the text, without the first ones if it would be too long. Returns true
- * if some were removed. */
+/* Expect that the text consists of the model's lines. If it would be too long, the first ones must
+ * have been removed. Returns true in this case. */
 static bool expect_lines(void)
 {
     size_t all = strlen(HEAD), at = strlen(HEAD);
@@ -319,7 +319,6 @@ TEST(several_files)
     }
 }
 
-/* A line with a measurement, and lists nested to this depth. */
 static void put_nested(size_t depth)
 {
     char *line = malloc(2 * depth + 400);
@@ -339,14 +338,14 @@ TEST(deep_nesting)
         put_nested(depths[i]);
         assert_int_equal(known("key"), 0 == i);
     }
-    /* Brackets in strings do not count, nor lists side by side. */
+    /* Brackets in strings and lists side by side do not increase the depth. */
     put_line(
         START("key") "[" SECOND(07) "], \"x\\\"[[[[[[[[[[[[[[[[[[\\\\\": [{}, [], {}, [], {}, [],"
                                     " {}, [], {}, [], {}, [], {}, [], {}, [], {}, []]}\n");
     assert_int_equal(known("key"), 1);
 }
 
-/* Texts up to the limit with the worst run time are read, and lose nothing when a measurement is
+/* Texts of maximum size that take longest to parse are read, and lose nothing when a measurement is
  * added. (The watchdog detects a super-linear run time.) */
 TEST(worst_run_time)
 {

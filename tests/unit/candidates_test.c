@@ -20,7 +20,7 @@
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
 
-/* NICs with cheap groups, with expensive ones, and without data. */
+/* A NIC whose groups are cheap, one whose groups are expensive, and one that carries no data. */
 static const struct myr_nic_kind cheap = {.name = "soft", .caps.buffer = UINT32_MAX};
 static const struct myr_nic_kind expensive = {
     .name = "kernel", .caps = {.flags = MYR_DEAR_GROUPS, .buffer = UINT32_MAX}};
@@ -41,7 +41,6 @@ static struct nicbarr_shape across(uint32_t nodes, uint32_t per_node, uint32_t n
         .nodes = nodes, .processes = nodes * per_node, .homes = 1, .processors = 8, .nics = nics};
 }
 
-/* The operations that have candidates. */
 enum what { BARRIERS, REDUCTIONS, LONG_REDUCTIONS, BROADCASTS, WHATS };
 
 static int list_candidates(enum what what, const struct nicbarr_shape *shape,
@@ -86,7 +85,7 @@ TEST(expected_lists)
     expect(on_one_node(129, 1), /* too many flags */
            "openmpi counter:1 pairwise dissemination:1 dissemination:2 dissemination:3 "
            "dissemination:5 tree:2 tree:4 tree:8 tree:16");
-    /* Only the number of nodes matters. */
+    /* Across nodes, only the number of nodes matters. */
     expect(across(2, 4, SOFT), "openmpi pairwise@soft dissemination:1@soft");
     expect(
         across(4, 16, SOFT),
@@ -144,7 +143,7 @@ TEST(expected_lists_of_data)
     expect_of(REDUCTIONS, across(4, 1, BARE), "openmpi");
 }
 
-/* Check that the schedule has a plan of trees for broadcasts of all nodes. */
+/* Check on some of the nodes that the schedule has a plan of broadcast trees. */
 static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
 {
     for (uint32_t node = 0; node < nodes; node += 1 + nodes / 3) {
@@ -159,7 +158,7 @@ static void check_spread(struct nicbarr_choice choice, uint32_t nodes)
 
 static void check_shape(enum what what, const struct nicbarr_shape *shape)
 {
-    /* One more than the maximum, to detect writes beyond it. */
+    /* One element more than the maximum, to detect writes beyond it. */
     struct nicbarr_choice choices[NICBARR_CANDIDATES + 1], again;
     char name[NICBARR_CHOICE_TEXT];
     memset(choices, 0xa5, sizeof(choices));
@@ -220,7 +219,8 @@ static uint32_t messages_of(uint32_t n, uint32_t nodes, uint32_t *rounds)
     return lengths.sends;
 }
 
-/* For each n up to 7 there is a candidate with at most as many rounds and messages. */
+/* For n-way dissemination with any n up to 7, there is a candidate that needs no more rounds and no
+ * more messages. */
 TEST(no_better_dissemination)
 {
     for (uint32_t nodes = 2; nodes <= 300; ++nodes) {

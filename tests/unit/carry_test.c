@@ -5,14 +5,15 @@
  *
  * The test executes the plans for groups of all sizes up to 40 and some larger ones, with all
  * algorithms that consist of messages, and for random barriers. (collective_model_test.c executes
- * them by the engine, over a faulty wire.)
+ * them with the engine, over a faulty wire.)
  *
  * Invariants:
  *
  * - All nodes compute the same plan, whose sizes are determined by the longest message and the
  *   largest buffer.
  * - At the end, each node finds each node's block at the place that the plan defines.
- * - Schedules that are not barriers have no plan. If out of memory, there is no plan and no leak.
+ * - Schedules that are not barriers have no plan. If memory is exhausted, there is no plan and no
+ *   leak.
  * - In rooted schedules, only node 0 gets all blocks.
  */
 #include "coll_nicbarr/schedule.h"
@@ -296,7 +297,7 @@ static void add_wait(struct drawn_node *node, uint32_t peer, bool new_step)
     node->peers[node->npeers++] = peer;
 }
 
-/* Random messages one after the other, until all nodes depend on all others, and some more. */
+/* Draw messages one after the other until every node depends on all others, and then a few more. */
 static void draw_barrier(struct drawn *drawn, uint64_t *random)
 {
     uint32_t reached[MOST_DRAWN], more = crew_below(random, 5), complete = 0;
@@ -383,7 +384,7 @@ TEST(no_barrier)
         add_send(&drawn.node[n], 1 - n, true);
     }
     expect_no_plan();
-    draw_nothing(2); /* a barrier, but a node waits for another message */
+    draw_nothing(2); /* a barrier, after which a node waits for a message that is never sent */
     for (uint32_t n = 0; n < 2; ++n) {
         add_send(&drawn.node[n], 1 - n, false);
         add_wait(&drawn.node[n], 1 - n, false);

@@ -78,7 +78,7 @@ TEST(test_players)
     assert_int_equal(nodes.nics, 1 << FIRST);
     nicbarr_nodes_free(&nodes);
 
-    /* A process without the first NIC: the second one defines the nodes, unless these must match
+    /* A process lacks the first NIC, so the second one defines the nodes, unless these must match
      * the segments. */
     world.peer[3].nic[FIRST] = 0;
     assert_int_equal(count(&world, 3, 0, &nodes), NICBARR_COUNTED);
@@ -92,7 +92,6 @@ TEST(test_players)
     assert_int_equal(count(&world, 0, 0, &nodes), NICBARR_NO_COMMON_NIC);
 }
 
-/* Compare a rank's node with a naive pairwise count. */
 static void check_naively(const struct world *world, uint32_t rank,
                           const struct nicbarr_nodes *nodes)
 {

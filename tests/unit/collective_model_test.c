@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests barriers of NICs over a faulty wire, with random schedules, sizes, faults, times at which
- * hosts arrive, open and close groups, and numbers of outstanding barriers. A failure means that a
- * job whose network loses packets hangs, fails, or leaves a barrier early.
+ * Tests barriers between NICs over a faulty wire. Schedules, sizes and faults are random, as are
+ * the times at which hosts open groups, arrive and close groups, and the numbers of outstanding
+ * barriers. A failure means that a job whose network loses packets hangs, fails, or leaves a
+ * barrier early.
  *
  * Invariants, checked after each event:
  *
@@ -11,25 +12,25 @@
  * - A waiting group knows its missing peers, and has a deadline.
  * - Packets of correct NICs are never implausible, and corrupted ones are never accepted.
  *
- * At the end, all have completed within a bound of virtual time, the NICs have no groups left, and
- * the memory of closed groups is unchanged.
+ * At the end, all hosts have completed their barriers within a bound of virtual time, the NICs have
+ * no groups left, and the memory of closed groups is unchanged.
  *
- * Some groups carry data, with another length in each epoch. A host that completes an epoch finds
+ * Some groups carry data, whose length differs between epochs. A host that completes an epoch finds
  * all its blocks until it begins the next one. When a host leaves, its group sends a close message,
  * after which all hosts have received all data.
  *
- * One host may be late, and another one gives it up. Then all hosts detect this failure, whatever
- * packets are lost, including the late host when it arrives. A failed group completes no further
- * epochs. Each NIC counts one failure.
+ * In some trials a host is late, and another one gives it up. All hosts then detect this failure
+ * whatever packets are lost, including the late host when it arrives. A failed group completes no
+ * further epochs. Each NIC counts one failure.
  */
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
 #include "tests/unit/wire_fake.h"
 #include "tests/unit/wire_group.h"
 
-/* A run in which no host makes progress for so long is stuck. With 30 % packet loss, half of the
- * requests are answered. The backoff of close messages grows up to one minute, which is the
- * longest of all; the probability that none is answered in this time is 2^-60. */
+/* A trial in which no host makes progress for an hour is stuck. With 30 % packet loss, half of the
+ * requests are answered. The longest backoff, that of close messages, is one minute, so the
+ * probability that none of 60 requests is answered is 2^-60. */
 #define STUCK_NS (3600 * SECOND)
 
 enum {
@@ -47,7 +48,8 @@ struct host {
     struct mcp_group *group;
     size_t bytes;
     enum { NOT_OPEN, OPEN, LEAVING, CLOSED } state;
-    /* epochs in which the host has arrived, and which it knows to be complete */
+    /* the last epoch in which the host has arrived, and the last one that it knows to be
+     * complete */
     uint32_t started, seen;
     bool woken, coming; /* woken during this event; a call is scheduled */
     bool failed;        /* the host knows that its group has failed */
@@ -148,7 +150,7 @@ static void schedule_host(struct host *host, uint64_t most_ns)
 {
     if (!host->coming) {
         host->coming = true;
-        /* Half of them arrive immediately, so that several arrive at the same time. */
+        /* Half of the hosts continue immediately, so that several arrive at the same time. */
         const uint64_t after_ns =
             crew_below(&trial.random, 2) ? 0 : wire_between(&trial.wire, 0, most_ns);
         wire_after(&trial.wire, after_ns, host->nic, host_act, host);
@@ -366,7 +368,6 @@ static void check_nic(const struct wire_nic *nic)
     }
 }
 
-/* Check that each NIC has counted one failure. */
 static void check_failed(void)
 {
     for (uint32_t n = 0; n < trial.wire.nnics; ++n) {
@@ -428,7 +429,7 @@ static void draw_faults(void)
     faults->damage = crew_below(random, 2) ? crew_below(random, 100) : 0;
     faults->delay_least_ns = crew_below(random, 2) ? crew_below(random, 20000) : 0;
     faults->delay_most_ns = faults->delay_least_ns + crew_below(random, 20000);
-    /* Sometimes longer than the timeouts. */
+    /* Some detours take longer than the timeouts. */
     faults->detour_most_ns = crew_below(random, 4) ? 100 * MICROSECOND : 200 * MILLISECOND;
 }
 
@@ -451,7 +452,7 @@ static struct nicbarr_choice draw_choice(uint64_t *random, uint32_t size)
         NICBARR_PAIRWISE,      NICBARR_FLAGS,         NICBARR_COUNTER};
     const enum nicbarr_algorithm algorithm = algorithms[crew_below(random, 7)];
     const uint32_t most = nicbarr_parameter_max(algorithm, size);
-    /* Half of them small, as in practice. */
+    /* Half of the parameters are small, as in practice. */
     const uint32_t end = crew_below(random, 2) && most > 4 ? 4 : most;
     return (struct nicbarr_choice){algorithm, 0 == end ? 0 : 1 + crew_below(random, end), 0};
 }
@@ -506,7 +507,6 @@ static void trial_end(void)
     wire_end(&trial.wire);
 }
 
-/* Run the trial to its end. */
 static void trial_play(void)
 {
     trial.progress_ns = trial.wire.now_ns;
@@ -541,8 +541,8 @@ TEST(every_schedule)
     }
 }
 
-/* Several groups with different members on the same NICs, opened and closed at any time. On few
- * NICs there are many groups, of which several are in a bucket of the hash table. */
+/* Several groups with different members on the same NICs, opened and closed at any time. If there
+ * are few NICs, each has many groups, several of which share a bucket of its hash table. */
 TEST(several_groups)
 {
     const uint64_t seed = crew_seed() + (UINT64_C(1) << 32);

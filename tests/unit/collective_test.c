@@ -12,9 +12,8 @@
  *   no response.
  * - A waiting group requests exactly the missing messages, with exponential backoff.
  *
- * In groups that carry data, a peer gets missing data from any node that has them, also after that
- * node's hosts have left. If no node has them any more, the peer fails and accepts no other data
- * instead.
+ * In groups that carry data, a node retransmits data that a peer misses even after its own hosts
+ * have left. If the data are gone, the peer fails, and does not accept other data in their place.
  */
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"
@@ -30,7 +29,6 @@ enum {
 static const struct nicbarr_choice flags = {NICBARR_FLAGS, 4, 0},
                                    dissemination = {NICBARR_DISSEMINATION, 1, 0};
 
-/* The packets sent since the log was cleared. */
 struct logged {
     uint64_t at_ns;
     uint32_t from;
@@ -235,7 +233,7 @@ TEST(all_before_one)
             assert_int_equal(done(r), 0);
         }
         assert_int_equal(count_sent(MCP_ASK), 0);
-        for (uint32_t i = 0; i < MCP_EARLY; ++i) { /* they were removed from the record */
+        for (uint32_t i = 0; i < MCP_EARLY; ++i) { /* they are no longer stored as early messages */
             assert_int_equal(mcp(0)->collective.early[i].key, 0);
         }
         end();
@@ -323,8 +321,8 @@ static void inject_with_other_secret(uint8_t type, uint32_t bit)
     wire_inject(&wire, &wire.nics[1], &wire.nics[0], &forged, MCP_COLLECTIVE_BYTES);
 }
 
-/* Inject packets of all effective types from NIC 1 to NIC 0: with each single bit flipped, and with
- * each secret that differs in a bit. Returns the number of packets. */
+/* Inject packets of all types that have an effect from NIC 1 to NIC 0: with each single bit
+ * flipped, and sealed with each secret that differs in one bit. Returns the number of packets. */
 static uint32_t inject_forged(void)
 {
     uint32_t packets = 0;
@@ -507,14 +505,14 @@ TEST(closed_with_data)
         offer(0, 1);
         wire.faults.loss = 1000;
         settle();
-        offer(1, 1); /* lost, and so is what it would receive */
+        offer(1, 1); /* this block is lost */
         settle();
         wire.faults.loss = 0;
-        inject(0, 1, MCP_ARRIVE, team.key, 1, 0, 0); /* 1 is complete; its buffer is irrelevant */
+        inject(0, 1, MCP_ARRIVE, team.key, 1, 0, 0); /* node 1 certainly completes the epoch */
         settle();
         assert_int_equal(done(1), 1);
         wire.faults.loss = 1000;
-        if (0 != closes) { /* it is closed before all close messages were exchanged */
+        if (0 != closes) { /* the group is closed before all close messages were exchanged */
             assert_true(begin_closing(1));
         }
         wire_group_close(&wire.nics[1], member[1]);

@@ -32,7 +32,6 @@ enum {
 /* Returns the duration of one repetition of a candidate on a rank, in the current iteration. */
 typedef double (*cost_fn)(uint32_t rank, int candidate);
 
-/* What the test determines. */
 static struct {
     uint32_t ranks;
     int count;
@@ -159,7 +158,6 @@ static int run(void)
     return returned;
 }
 
-/* Measure candidates with these costs on two ranks. */
 static void measure(int count, const double *costs, double budget_us)
 {
     prepare(2, count, budget_us, 1);
