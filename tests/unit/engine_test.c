@@ -14,9 +14,10 @@
  * - Epochs may wrap around.
  * - The memory around a group is unchanged.
  *
- * In a group that carries data, each message is claimed once, and only after the previous one. Its
- * payload has its place in the buffer of its epoch. As long as a peer may miss a message, a request
- * for it is answered with the message of the requested epoch. Epochs begin one after the other.
+ * In a group that carries data, each message of a slot is claimed once, after its predecessor, and
+ * its payload has a fixed place in the buffer of the epoch. As long as a peer may miss a message, a
+ * request for it is answered with the message of the requested epoch. Epochs begin one after the
+ * other.
  *
  * A model predicts the result of each call, and the state of the group. Schedules and calls are
  * random, and include calls that no correct host or peer would make.
@@ -123,7 +124,8 @@ struct model {
     bool data;
     int64_t started, done, offered;
     uint32_t step, in_step, base_send, base_wait; /* the position within epoch done + 1 */
-    int64_t sent[MOST_PEERS];                     /* by message: the last epoch, */
+    int64_t sent[MOST_PEERS]; /* [message]: the last epoch in which it was sent */
+    /* [slot]: the last epochs recorded and claimed */
     int64_t come[MOST_PEERS], claimed[MOST_PEERS];
     uint32_t heard[MOST_PEERS]; /* time of the last message */
     uint32_t unit[2];
@@ -407,8 +409,8 @@ static void expect_missing(const struct model *model)
     assert_false(mcp_group_awaits(group, &awaited, &missing));
 }
 
-/* Check the response to a request. It is the message (with data: of that epoch, while a peer may
- * miss it), LATER, or FAIL, or there is none if the request is implausible. */
+/* Check the response to a request. It is the message itself, LATER or FAIL. There is none if the
+ * request is implausible, or asks for data that no peer can miss any more. */
 static void expect_answer(const struct model *model, uint32_t place, int64_t epoch)
 {
     struct mcp_message message;
@@ -445,7 +447,7 @@ static void expect_answers(const struct model *model, uint64_t *random)
     if (0 != model->nsends) {
         expect_answer(model, crew_below(random, model->nsends), any_epoch(model, random));
     }
-    const uint32_t epoch = (uint32_t)model->done; /* requests for other messages: */
+    const uint32_t epoch = (uint32_t)model->done; /* requests for messages that do not exist */
     assert_false(mcp_group_answer(group, TO_NODE, TO_SLOT + 1, epoch, &message));
     assert_false(mcp_group_answer(group, TO_NODE + 1, TO_SLOT, epoch, &message));
     assert_false(mcp_group_answer(group, FROM_NODE, TO_SLOT, epoch, &message));

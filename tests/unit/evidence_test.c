@@ -23,7 +23,7 @@ enum { NAMES = sizeof(names) / sizeof(names[0]) };
 static struct nicbarr_evidence evidence;
 static struct nicbarr_finding finding;
 
-/* Add a measurement. Candidates with 0 were not measured. */
+/* Add a measurement. A time of 0 means that the candidate was not measured. */
 static void add(int64_t age, double confidence, uint32_t rounds, const double us[NAMES])
 {
     struct nicbarr_measurement *m = &evidence.of[evidence.count++];
@@ -105,7 +105,7 @@ EVIDENCE_TEST(dropped_candidate)
 EVIDENCE_TEST(several_measurements)
 {
     const struct {
-        int first, times; /* without the previous ones; number of equal measurements */
+        int first, times; /* discards the previous ones; number of equal measurements */
         int64_t age;
         double confidence;
         uint32_t rounds;
@@ -124,8 +124,8 @@ EVIDENCE_TEST(several_measurements)
         {1, 1, 0, 0.875, 3, tree_best, "tree:4", false},
         {0, 1, 0, 0.875, 3, tree_best, "tree:4", true},
         {0, 1, 0, 0.875, 3, pairwise_best, "tree:4", false},
-        /* Old measurements: the agreement of two jobs stays certain for longer than one, that of
-         * eight for more than a year. Recent ones have more weight. */
+        /* Old measurements become uncertain: after three months a single one does, but not two that
+         * agree, and eight are still certain after nine months. Recent ones have more weight. */
         {1, 1, HALF / 2, 1, 9, tree_best, "tree:4", true},
         {1, 1, HALF, 1, 9, tree_best, "tree:4", false},
         {0, 1, HALF, 1, 9, tree_best, "tree:4", true},
@@ -146,8 +146,8 @@ EVIDENCE_TEST(several_measurements)
     }
 }
 
-/* The result depends neither on speeds nor on the order. (Ties are improbable with random
- * numbers.) */
+/* The result depends neither on the machines' speeds nor on the order. (Ties are improbable with
+ * random numbers.) */
 EVIDENCE_TEST(invariances)
 {
     uint64_t random = crew_seed();

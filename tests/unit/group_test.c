@@ -4,9 +4,9 @@
  * node returns before all processes have entered it, or hangs.
  *
  * Invariants: no process leaves a barrier, or finds a split-phase one complete, before all have
- * entered it, and after a barrier, all stores before it are visible. This holds for processes that
- * poll, yield, sleep, or each use another way to wait, for any number of outstanding split-phase
- * barriers, and when epochs wrap around.
+ * entered it. After a barrier, all stores before it are visible. This holds whether all processes
+ * poll, yield or sleep, or each of them waits in a different way, for any number of outstanding
+ * split-phase barriers, and when epochs wrap around.
  *
  * The ledger is plain memory. A member writes its entry before a barrier, and all members read all
  * entries after it, so that missing memory ordering is detected by ThreadSanitizer, or on CPUs that
@@ -31,7 +31,6 @@ enum {
 static const struct myr_wait_policy polling = {20000, -1, 1000}, yielding = {0, -1, 1000},
                                     sleeping = {0, 0, 1000}, by_default = {-1, 500, 1000};
 
-/* The parameters of a test, and its ledger. */
 struct plan_of_test {
     char dir[200];
     struct myr_segment *segment; /* of a crew of threads */
@@ -190,8 +189,8 @@ static void do_barriers(uint32_t rank, void *context)
     member_end(&member);
 }
 
-/* Arrive and test in random order, with blocking barriers in between, in the same rounds on all
- * members. */
+/* Enter and test split-phase barriers in random order. After every fiftieth entry, all members
+ * execute a blocking barrier. */
 static void do_arrivals(uint32_t rank, void *context)
 {
     struct member member;

@@ -18,7 +18,7 @@ static void fill_random(uint64_t *random, void *data, size_t bytes)
     }
 }
 
-/* Returns a random hello with this set of NICs, and `why` bytes of a reason. */
+/* Returns a random hello with this set of NICs, and a reason of `why` bytes. */
 static struct nicbarr_hello some_hello(uint64_t *random, uint32_t nics, size_t why)
 {
     struct nicbarr_hello hello;
@@ -83,7 +83,6 @@ TEST(reads_what_was_written)
     }
 }
 
-/* Each truncation of a hello, and one excess byte. */
 TEST(wrong_length)
 {
     uint64_t random = crew_seed();
@@ -122,7 +121,6 @@ TEST(lengths_beyond_the_bounds)
     }
 }
 
-/* A hello of another format, and one with the other byte order. */
 TEST(other_format_or_byte_order)
 {
     uint64_t random = crew_seed();

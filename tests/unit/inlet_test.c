@@ -145,9 +145,9 @@ TEST(late_sender)
 {
     struct myr_inlet *inlet = make(0);
     struct myr_outlet late = {inlet, 0, 0, KEY}, right = {inlet, 0, 0, KEY + 1};
-    assert_true(put(&late, 1)); /* and it is not received */
+    assert_true(put(&late, 1)); /* it is not received */
     myr_inlet_close(inlet);
-    assert_null(myr_outlet_take(&late)); /* before another port has opened */
+    assert_null(myr_outlet_take(&late)); /* before another port uses the inlet */
     assert_true(myr_inlet_open(inlet, KEY + 1));
     struct myr_intake intake = myr_intake_of(inlet);
     expect_nothing(&intake);

@@ -32,7 +32,7 @@
 enum { SKIPPED = 77, NICS = 4, STEPS = 40, TEXT = 8192 };
 
 static int program[MCP_WAYS]; /* no-ops */
-static int socket_filter;     /* likewise, of a type that cannot be attached to an interface */
+static int socket_filter;     /* a no-op of a type that cannot be attached to an interface */
 static uint32_t interface;
 static const char *const ways[MCP_WAYS] = {"ingress", "egress"};
 
@@ -63,7 +63,6 @@ static bool run(const char *command)
     return 0 == system(command);
 }
 
-/* List the filters of a direction. */
 static void list(enum mcp_way way, char text[TEXT])
 {
     char command[100];
@@ -74,7 +73,6 @@ static void list(enum mcp_way way, char text[TEXT])
     pclose(tc);
 }
 
-/* Count the filters with this name in a list. */
 static uint32_t count(const char *text, const char *name)
 {
     char word[80];
@@ -94,8 +92,8 @@ static bool have_filters(const char *const *names, const uint32_t *filters, uint
         list((enum mcp_way)way, text);
         for (uint32_t n = 0; n < several; ++n) {
             if (filters[n] != count(text, names[n])) {
-                print_message("%s has not %u filters %s:\n%s", ways[way], filters[n], names[n],
-                              text);
+                print_message("%s does not have %u filters %s:\n%s", ways[way], filters[n],
+                              names[n], text);
                 return false;
             }
         }
@@ -141,8 +139,8 @@ HOOKS_TEST(by_the_preferred_means)
     expect("one", 0);
 }
 
-/* If the second program cannot be attached, the first one is not attached once more by the other
- * mechanism. */
+/* If the second program cannot be attached, the first one is not attached a second time by the
+ * other mechanism (tcx or clsact). */
 HOOKS_TEST(only_one_program)
 {
     struct mcp_hooks hooks;
@@ -351,8 +349,8 @@ static pid_t only_child(void)
     return child;
 }
 
-/* A guard has CAP_NET_ADMIN, two descriptors, and ignores signals. It owns the filters, and removes
- * them on request. */
+/* A guard has no capability but CAP_NET_ADMIN, has only two descriptors, and ignores signals. It
+ * owns the filters, and removes them on request. */
 HOOKS_TEST(privileges_of_a_guard)
 {
     const uint64_t net_admin = UINT64_C(1) << 12;

@@ -76,9 +76,8 @@ static void expect_request(int visitor, enum myr_kernel_ask ask, uint64_t key,
     }
 }
 
-/* Run a daemon that responds to the hello, and to other requests only after the test has called
- * go_on(): then to all, beginning with those queued. At the end it checks that each opened group
- * was closed. */
+/* Run a daemon that responds only to the hello until the test calls go_on(), and from then on to
+ * all requests, including those queued. At the end it checks that each opened group was closed. */
 static void respond_late(uint32_t rank, void *context)
 {
     struct myr_kernel_question question;
@@ -99,8 +98,8 @@ static void respond_late(uint32_t rank, void *context)
     CREW_CHECK(opened <= closed, "%u groups opened, %u closed", opened, closed);
 }
 
-/* Run two daemons that die while they open a group, and a third one that succeeds. With
- * `recorded`, the next daemon has a record of this process. */
+/* Run two daemons that die while they open a group, and a third one that succeeds. If `recorded` is
+ * set, each next daemon has a record of this process. */
 static void die_twice(uint32_t recorded, void *context)
 {
     const int listening = listen_there();
@@ -185,7 +184,7 @@ TEST_NIC(late_responses_are_ignored)
     assert_int_equal(crew_descriptors(), before);
 }
 
-/* A group that is opened too late is closed again, and its page's descriptor too. */
+/* A group that is opened too late is closed again, and so is the descriptor of its page. */
 TEST_NIC(groups_opened_late_are_closed)
 {
     struct myr_kernel_missing missing;
@@ -203,7 +202,7 @@ TEST_NIC(groups_opened_late_are_closed)
 }
 
 /* If the process has no descriptors left for a group that the daemon has opened, the group is
- * closed again, and so is a descriptor that arrived alone. */
+ * closed again. If only one of two descriptors arrives, that one is closed as well. */
 TEST_NIC(groups_without_descriptors_are_closed)
 {
     struct myr_kernel_question question = {.key = 5};
@@ -229,8 +228,8 @@ TEST_NIC(groups_without_descriptors_are_closed)
     assert_int_equal(crew_descriptors(), before);
 }
 
-/* The daemon dies twice before it responds: the request is repeated until a daemon responds. The
- * next daemon may have a record of this process or not. */
+/* If the daemon dies before it responds, the request is repeated, whether the next daemon has a
+ * record of this process or not. */
 TEST(open_is_repeated_after_restarts)
 {
     for (uint32_t recorded = 0; recorded < 2; ++recorded) {

@@ -22,8 +22,8 @@
  * Timeouts are tested with simulated time. The tests that run the server in a thread wait for
  * events, never for time to pass.
  *
- * The headers kernel_server/questions.h (requests), groups.h and server.h declare the functions
- * that the tests share. The tests are in the other files of that directory. This file runs them.
+ * The tests are in the directory kernel_server/, whose headers questions.h (requests), groups.h and
+ * server.h declare the functions that they share. This file runs them.
  */
 #include "tests/unit/crew.h"
 #include "tests/unit/test.h"

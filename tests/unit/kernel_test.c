@@ -73,8 +73,8 @@ static int skip_all(const char *why)
     return SKIPPED;
 }
 
-/* Returns whether the kernel has all required features. In that case only the verifier can
- * refuse the program, which would be our defect. */
+/* Returns whether the kernel has all required features. If it has, a program that it refuses was
+ * rejected by the verifier, which is a defect of ours. */
 static bool has_all_required(void)
 {
     struct utsname system;

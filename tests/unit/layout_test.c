@@ -8,7 +8,7 @@
  *
  * - No process leaves a barrier before all have entered it, and all leave it in the end. (Words of
  *   slots only grow and have one writer each, and counters only count. What processes can do while
- *   one of them is late therefore does not depend on their order.)
+ *   one is late does therefore not depend on the order in which they run.)
  * - Each word of slots has one writer.
  * - All words are aligned to 4 bytes, and lie within the memory announced for the choice.
  * - Counters and slots never share memory, so that candidates can alternate in one record in any
@@ -79,7 +79,7 @@ struct team {
 
 static void no_progress(void) {}
 
-/* The record has memory for the largest of `count` choices, as in setup.c. */
+/* Create a communicator whose record has memory for each of `count` choices, as in setup.c. */
 static void team_begin(struct team *team, uint32_t size, uint32_t homes,
                        const struct nicbarr_choice *of, size_t count)
 {
@@ -310,7 +310,7 @@ TEST(alternating_choices)
     }
 }
 
-/* Bound processes share a counter with their neighbours, others are distributed. */
+/* Processes that are bound share a counter with their neighbours; others are distributed. */
 TEST(neighbours_share_a_counter)
 {
     const struct nicbarr_choice two = {NICBARR_COUNTER, 2, 0};

@@ -30,7 +30,6 @@ struct table {
     _Atomic uint32_t arrived[MOST]; /* epochs in which each member has arrived */
 };
 
-/* A member. */
 struct member {
     struct table *table;
     uint32_t rank, exchanges;
@@ -38,7 +37,7 @@ struct member {
     struct myr_barrier *barrier;
 };
 
-/* Two buffers suffice, because a member begins the next but one exchange only when all have read
+/* Two buffers suffice, because a member begins the next exchange but one only when all have read
  * the buffer of this one. */
 static bool exchange(void *context, const void *mine, void *all, size_t bytes)
 {
@@ -111,7 +110,7 @@ static uint32_t arrive(struct member *member)
     return myr_barrier_arrive(member->barrier);
 }
 
-/* Execute consecutive barriers, two outstanding ones, and tests instead of waits. */
+/* Execute pairs of outstanding barriers: poll for the first one, and wait for the second one. */
 static void run_barriers(uint32_t rank, void *context)
 {
     struct member member = {.table = context, .rank = rank};

@@ -135,9 +135,9 @@ LISTENER_TEST(clients_that_cannot_be_refused_are_not_polled)
     assert_true(myrd_listener_accept(&world.listener, &visitor, &why)); /* and stays connected */
     assert_non_null(why);
     assert_false(readable());
-    assert_in_range(myrd_listener_timeout(&world.listener, -1), 1, 1000); /* it retries, */
+    assert_in_range(myrd_listener_timeout(&world.listener, -1), 1, 1000); /* it will retry */
     assert_int_equal(myrd_listener_timeout(&world.listener, 0), 0);
-    assert_false(myrd_listener_accept(&world.listener, &visitor, &why)); /* ... without success */
+    assert_false(myrd_listener_accept(&world.listener, &visitor, &why)); /* in vain */
     assert_false(readable());
     allow_all();
     expect_accepted();
