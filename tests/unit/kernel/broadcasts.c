@@ -34,9 +34,9 @@ TEST(blocks_of_each_length)
     expect_nothing_more();
 }
 
-/* A group without a window drops all broadcast packets, whatever other data it carries. If a
- * root were not a node of the group, its tree could have a cycle of parents; therefore no ASK
- * may be sent for its blocks, and none answered. */
+/* A group without a window drops all broadcast packets, whatever other data it carries. The tree of
+ * a root that is not a node of the group could have a cycle of parents, so no ASK for its blocks is
+ * sent or answered. */
 TEST(broadcasts_of_nobody)
 {
     enum { NODES = 5, BYTES = 16 };

@@ -177,15 +177,15 @@ TEST(failing_elsewhere)
     event_late(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
 }
 
-/* If there is no memory for the state that peers may request, the group stays open and responds
- * to them itself. */
+/* If there is no memory to remember a closed group, it stays open, and continues to answer its
+ * peers. */
 TEST(without_room_a_group_stays_open)
 {
     uint64_t random = crew_seed() + 33;
     open_small(geteuid());
     start_epoch(1);
     event_packet(&pair, make_header(&pair, MCP_ARRIVE, 1, 0, 1), &random);
-    mcp_kernel_group_forget(kernel, pair.key); /* which an earlier test has closed */
+    mcp_kernel_group_forget(kernel, pair.key); /* of a group that an earlier test closed */
     fill_late(true);
     assert_false(mcp_kernel_group_close(kernel, pair.key, false));
     event_packet(&pair, make_header(&pair, MCP_ASK, 1, 0, 1), &random);

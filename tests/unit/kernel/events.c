@@ -100,8 +100,9 @@ static void event_bad_packet(struct pair *pair, uint64_t *random)
     inject_strange(pair, crew_below(random, MOST_NODES), &header, bytes);
 }
 
-/* Deliver a packet of another length than a collective packet has; it belongs to the system. If
- * groups carry data it may have the length of another valid packet, and counts as damaged. */
+/* Deliver a packet whose length is wrong for a collective packet; the program passes it to the
+ * system. If groups carry data, the length may be valid for another packet, and it counts as
+ * damaged. */
 static void event_wrong_length(struct pair *pair, uint64_t *random)
 {
     struct frame frame;

@@ -24,7 +24,6 @@ void event_packet(struct pair *pair, struct mcp_header header, uint64_t *random)
 void inject_strange(struct pair *pair, uint32_t from, const struct mcp_header *header,
                     uint32_t payload_bytes);
 
-/* Flip one bit. */
 void flip(void *bytes, uint32_t bit);
 
 /* Let the host arrive if the previous epoch is complete, and repeat its doorbell otherwise. */

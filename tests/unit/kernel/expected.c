@@ -64,7 +64,7 @@ void expect_message(const struct sent *expected)
     assert_int_equal(header.collective.node, message->header.collective.node);
     assert_memory_equal(frame.payload + MCP_COLLECTIVE_BYTES, expected->payload, message->bytes);
     assert_int_equal(header.check, message->header.check);
-    if (SIX) { /* the flow label is derived from the check */
+    if (SIX) { /* the flow label is derived from the hash in the header */
         const uint32_t flow = ntohl((uint32_t)header.check) & 0xfffff;
         assert_int_equal(ntohl(version_and_flow), 6U << 28 | flow);
     }

@@ -64,8 +64,8 @@ void seal_ip(struct frame *frame);
 /* Convert a frame for the wire. Returns its length there. */
 size_t go_to_wire(const struct frame *frame, size_t payload_bytes, union on_wire *on_wire);
 
-/* Deliver a frame: unchanged, through any tap; converted, through any tap; converted, to the
- * NIC; and a collective packet to the NIC. */
+/* Deliver a frame: unchanged through any tap, converted through any tap or to the NIC, or a
+ * collective packet to the NIC. */
 void inject_bytes(int tap, const struct sockaddr_ll *at, const void *frame, size_t bytes);
 void inject_at(int tap, const struct sockaddr_ll *at, struct frame *frame, size_t payload_bytes);
 void inject(struct frame *frame, size_t payload_bytes);
@@ -80,7 +80,6 @@ size_t make_collective(struct frame *frame, uint32_t node, const struct mcp_head
  * and there is none. */
 size_t take(int tap, struct frame *frame, bool wait);
 
-/* Discard all received packets. */
 void drain(int from);
 
 #endif

@@ -20,7 +20,7 @@ TEST(wrong_checks)
 {
     enum { BYTES = 64 };
     uint64_t random = crew_seed() + 23;
-    if (!SIX) { /* NICs send none over IPv4 */
+    if (!SIX) { /* over IPv4, NICs send no UDP checksum */
         skip();
     }
     open_small_with_data(BYTES);
@@ -70,8 +70,8 @@ static void forge(const struct mcp_header *good, uint32_t bytes)
     }
 }
 
-/* After the forged packets of each type that has an effect, the valid one has it. Arrivals carry
- * no payload, a short one, and the longest one. */
+/* For each type of packet that has an effect, forged ones have none, and a valid one that follows
+ * has it. Arrivals carry no payload, a short one, and the longest one. */
 TEST(forged_packets_are_dropped)
 {
     static const uint32_t payloads[] = {0, 16, MCP_PAYLOAD_MOST};

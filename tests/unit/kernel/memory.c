@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests that hosts can only read releases, pages and buffers, and that no user can access another
- * user's memory or exhaust it.
+ * Tests that hosts can only read pages and buffers, and that no user can access another user's
+ * memory or exhaust it.
  */
 #include <bpf/bpf.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/kernel/small.h"
 #include "tests/unit/test.h"
 
-/* Try to write this element of a map that this process has mapped. */
+/* Check that this process cannot write this map, neither by its mapping nor by a system call. */
 static void expect_read_only(void *mapped, size_t bytes, int map, uint32_t index,
                              const void *forged)
 {
@@ -48,7 +48,7 @@ static uint32_t map_number(int map)
     return about.id;
 }
 
-/* Each group that is opened gets a line with initial values that no other open group uses. */
+/* Each group that is opened gets a cache line of its own, with initial values. */
 TEST(lines_begin_empty)
 {
     enum { GROUPS = 100, ROUNDS = 3 };
@@ -109,8 +109,8 @@ TEST(pages_are_bounded)
     }
 }
 
-/* Groups can be opened until all places are in use, by one user or by many, and again after they
- * are closed. */
+/* One user or many can open groups until all indices are in use, and again after these groups are
+ * closed. */
 TEST(indices_are_reused)
 {
     char why[MCP_KERNEL_WHY];
@@ -144,7 +144,7 @@ static uint32_t account_of(uint32_t uid)
     return uid - FIRST_SUBORDINATE < SUBORDINATES ? FIRST_SUBORDINATE : uid;
 }
 
-/* However many subordinates have groups, no other user loses a page because of them. */
+/* However many subordinate user IDs open groups, no other user loses a page. */
 TEST(subordinates_share_pages)
 {
     enum { USERS = 2 * MCP_KERNEL_PAGES };
@@ -182,9 +182,9 @@ TEST(users_have_pages_of_their_own)
     close_pair(&pair);
 }
 
-/* Open groups of this user with data until no buffer is left. Returns the number of groups
- * opened, and a range that includes the buffers' numbers. The groups of FIRST_SUBORDINATE belong
- * to one subordinate each. */
+/* Open groups of this user with data until no buffer is left. Returns the number of groups opened,
+ * and a range that includes the buffers' numbers. For FIRST_SUBORDINATE, each group belongs to
+ * another subordinate user ID. */
 static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
 {
     const bool spread = FIRST_SUBORDINATE == uid;
@@ -210,8 +210,8 @@ static uint32_t open_all_buffers(uint32_t uid, uint32_t *first, uint32_t *last)
     return opened;
 }
 
-/* A buffer remains its user's after a close, so that there must be a quota. (This test is the
- * last one because it uses up the buffers.) */
+/* A buffer still belongs to its user when the group is closed, so each user has a quota. (This test
+ * is the last one because it uses up the buffers.) */
 TEST(buffers_have_a_quota)
 {
     enum { USERS = MCP_KERNEL_BUFFERS / MCP_KERNEL_BUFFERS_OF_ONE, FIRST = 200000 };

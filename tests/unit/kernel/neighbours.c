@@ -19,7 +19,7 @@
 
 enum { UNKNOWN_PEER = 200 /* its hardware address is not known */ };
 
-/* Plan one step, in which so many messages are sent, each to another node, and one is awaited. */
+/* Plan one step, in which this many messages are sent to different nodes, and one is awaited. */
 static void plan_sends(uint32_t sends)
 {
     memset(&pair.plan, 0, sizeof(pair.plan));
@@ -68,8 +68,8 @@ static void know_peer(uint32_t node, bool known)
     assert_int_equal(system(command), 0);
 }
 
-/* The system forgets all peers' hardware addresses, because a cable was pulled. The program
- * still receives doorbells, those of the owner as well as those of hosts. */
+/* The system forgets all peers' hardware addresses, as when a cable is pulled. The program still
+ * receives doorbells of the owner and of hosts. */
 TEST(doorbells_need_no_reachable_peer)
 {
     uint64_t random = crew_seed() + 31;
@@ -106,8 +106,8 @@ TEST(doorbells_need_no_reachable_peer)
     assert_int_equal(failed, pair.plan.node + 1);
 }
 
-/* Returns the address of a far host. There are as many of them as the NIC's table holds, besides
- * the peers: 10.78.16.0 to 10.78.31.255. */
+/* Returns the address of a far host. Besides the peers, there are as many of these as the NIC's
+ * table holds: 10.78.16.0 to 10.78.31.255. */
 static uint32_t far_ip(uint32_t number)
 {
     return ip_of(0x1000 + number);

@@ -50,7 +50,8 @@ void close_pair(struct pair *pair);
 /* Returns the last complete epoch of the reference. */
 uint32_t done(const struct pair *pair);
 
-/* Wait until hosts can read the state of the reference. */
+/* Wait until the kernel has published the epoch that the reference has completed, and check that
+ * buffers and slots are equal. */
 void expect_done(struct pair *pair);
 
 #endif

@@ -11,7 +11,6 @@
 #include "coll_nicbarr/schedule.h"
 #include "firmware/kernel/owner.h"
 
-/* Returns a peer: a node, and its slot. */
 struct mcp_kernel_peer peer_at(uint32_t node, uint32_t slot);
 
 /* Plan a rank's part of a random algorithm, with data if `carries` is set. */

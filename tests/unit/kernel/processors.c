@@ -73,8 +73,8 @@ static void meet_other(uint32_t meetings)
     }
 }
 
-/* Run two racers, of which the second one has an argument. Returns the last round or epoch in
- * which one of them detected an error, or 0. */
+/* Run two racers, the second of which gets an argument that is not NULL. Returns the last round or
+ * epoch in which one of them detected an error, or 0. */
 static uint32_t run_race(void *(*racer)(void *))
 {
     pthread_t racers[2];
@@ -184,7 +184,7 @@ static bool is_whole(uint32_t epoch)
 static void *race_with_data(void *second)
 {
     const uint32_t one = NULL != second;
-    uint32_t torn = 0; /* the last such epoch */
+    uint32_t torn = 0; /* the last epoch with an error */
     run_on(one);
     for (uint32_t epoch = 1; epoch <= RACES; ++epoch) {
         struct frame frame;
@@ -193,7 +193,7 @@ static void *race_with_data(void *second)
             ring_with(pair.bell, pair.key, MCP_RING_START, epoch, RACED);
         }
         meet_other(2 * epoch - 1);
-        for (uint32_t i = 0; i < 2; ++i) { /* in opposite order */
+        for (uint32_t i = 0; i < 2; ++i) { /* each CPU in the opposite order */
             make_raced_arrival(&frame, &bytes, epoch, i ^ one, one);
             receive_now(race.program, &frame, bytes);
             if (epoch == myr_load_acquire(&pair.line->done) && !is_whole(epoch)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the reference: the result of doorbells and packets in the engine of this process, with
- * which the result of the kernel's program must agree.
+ * Applies doorbells and packets to the engine in this process, the reference with whose results
+ * those of the kernel's program must agree.
  */
 #ifndef TESTS_UNIT_KERNEL_REFERENCE_H
 #define TESTS_UNIT_KERNEL_REFERENCE_H
@@ -19,7 +19,7 @@ extern uint32_t nsent;
 /* Append a message to `sent`. */
 void send_one(const struct pair *pair, const struct mcp_message *message);
 
-/* Send the messages that are ready, and request those that are missing. */
+/* Send the messages that are ready; request those that are missing. */
 void play_here(struct pair *pair);
 void ask_here(struct pair *pair);
 

@@ -41,7 +41,7 @@ TEST(missing_peers_are_named)
     close_pair(&pair);
 }
 
-/* Complete an epoch in the kernel's group without a change of the page. */
+/* Complete an epoch in the kernel's group without publishing it in the page. */
 static void complete_unpublished(uint32_t epoch)
 {
     const int map = find_map("groups", 0);
@@ -74,7 +74,6 @@ TEST(a_stale_page_is_renewed)
     }
 }
 
-/* Returns whether the timer is armed. */
 static bool is_armed(void)
 {
     const uint32_t zero = 0;
@@ -93,8 +92,8 @@ static void await_armed(bool armed)
     }
 }
 
-/* The reports so far, of which `taken` were processed. (A process that has had no CPU for a
- * while gets several at once.) */
+/* The reports so far, of which `taken` were processed. (A process that was descheduled for a while
+ * gets several at once.) */
 static struct {
     struct mcp_kernel_stuck stuck[64];
     uint32_t count, taken;
@@ -113,7 +112,6 @@ static void ignore_report(void *context, const struct mcp_kernel_stuck *stuck)
     (void)stuck;
 }
 
-/* Discard the reports so far. */
 static void forget_stuck(void)
 {
     mcp_kernel_consume(kernel, ignore_report, NULL);
@@ -202,7 +200,7 @@ TEST(scans_back_off_by_their_duration)
     uint64_t random = crew_seed() + 9, begin_ns;
     uint32_t epoch = 0;
     bool pretended;
-    skip_sent(); /* the test before had a group fail */
+    skip_sent(); /* packets of the group that failed in the previous test */
     open_small(geteuid());
     forget_stuck();
     do {

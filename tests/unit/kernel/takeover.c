@@ -81,7 +81,7 @@ TEST(the_next_owner_takes_over)
     expect_nothing_more();
 }
 
-/* Places, the owners of buffers, and the closed groups survive. */
+/* The indices of groups, the owners of buffers, and closed groups survive. */
 TEST(indices_and_owners_survive)
 {
     enum { BYTES = 64 };

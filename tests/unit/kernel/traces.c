@@ -64,8 +64,8 @@ static void plan_greatest(struct mcp_kernel_plan *plan, bool waits_first, uint64
     plan->steps[waits_first ? 0 : MCP_KERNEL_STEPS - 1].waits = MCP_KERNEL_MESSAGES;
 }
 
-/* One event can have at most this effect: all missing messages are requested, and two epochs are
- * completed at once, because the second one's messages imply the first one's. */
+/* The largest effects of single events: all messages are requested, and two epochs are completed at
+ * once, because messages of the second epoch imply those of the first one. */
 TEST(all_at_once)
 {
     uint64_t random = crew_seed() + 4;

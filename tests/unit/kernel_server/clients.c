@@ -155,7 +155,7 @@ static void join_and_wait(uint32_t rank, void *context)
     close(orphan->leash[1]);
     open_group(connect_client(), 7, &page);
     if (0 != fork()) {
-        CREW_CHECK(1 == write(orphan->ready[1], "", 1), "cannot say so");
+        CREW_CHECK(1 == write(orphan->ready[1], "", 1), "cannot write to the pipe");
         pause();
     }
     (void)!read(orphan->leash[0], &word, 1);

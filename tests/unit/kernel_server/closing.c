@@ -66,7 +66,8 @@ GROUPS(groups_with_data_linger)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* The doorbell for the closing epoch may be lost, and a peer may never arrive in its epoch. */
+/* If the doorbell for the closing epoch is lost, it is repeated. If a peer never arrives in this
+ * epoch, the group is closed after a timeout. */
 GROUPS(closing_epochs_begin_and_end)
 {
     struct myrd_groups *groups = *state;

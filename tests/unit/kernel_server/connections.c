@@ -26,7 +26,7 @@ static void connect_from_other_network(uint32_t rank, void *context)
         *(bool *)context = true;
         return;
     }
-    CREW_CHECK(MYR_OK != myr_kernel_nic_open(false, &nic, &error), "it was admitted");
+    CREW_CHECK(MYR_OK != myr_kernel_nic_open(false, &nic, &error), "the client was admitted");
     CREW_CHECK(NULL != strstr(error.text, "another network namespace"), "%s", error.text);
 }
 
@@ -61,14 +61,14 @@ SERVER(one_server_at_a_path)
     myr_kernel_nic_close(connect_client()); /* the first one still serves */
 }
 
-/* Set this thread's effective user ID, which the server gets. Only root can. */
+/* Set this thread's effective user ID, by which the server identifies clients. Only root can. */
 static void set_user(uid_t uid)
 {
     assert_int_equal(syscall(SYS_setresuid, -1, uid, -1), 0);
 }
 
-/* Returns whether this connection was closed without a response. A response that was not read
- * shows that it was not. */
+/* Wait for a response or for the end of this connection, without reading. Returns whether the
+ * connection was closed without a response. */
 static bool is_closed_silently(int raw)
 {
     char word;
@@ -77,7 +77,6 @@ static bool is_closed_silently(int raw)
     return 0 == recv(raw, &word, sizeof(word), MSG_PEEK);
 }
 
-/* Returns the number of connections that the server has refused. */
 static uint64_t refused(struct myr_kernel_nic *nic)
 {
     struct myr_kernel_report *report = calloc(1, sizeof(*report));
@@ -135,9 +134,8 @@ static void connect_user_after_user(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* Connect as this user from another network, until a connection is closed without a refusal or
- * `most` have got one. Returns the number of connections that get a refusal with its reason. No
- * refusal is read. */
+/* Connect as this user from another network until a connection is closed without a response, or
+ * `most` have got a refusal. Returns the number of refusals, none of which is read. */
 static uint32_t be_refused_often(uid_t uid, uint32_t most, int raw[])
 {
     uint32_t count = 0;
@@ -182,8 +180,8 @@ static void be_refused_and_read_nothing(uint32_t rank, void *context)
     assert_int_equal(end_server(context), 0);
 }
 
-/* A refusal that is not read takes memory of the server. Therefore it counts as a connection of
- * its user, and when its quota is used up, connections are closed without a response. */
+/* An unread refusal occupies memory of the server, so it counts as a connection of its user. Once
+ * the user's quota is used up, further connections are closed without a response. */
 TEST(refusals_are_bounded)
 {
     if (0 != geteuid()) {

@@ -49,7 +49,7 @@ GROUPS(equal_groups_are_shared)
     plan.peers[1].node = 2;
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, &other_tables), MYR_ERR_SYSTEM);
     assert_int_equal(none.page, -1);
-    /* so that it learns nothing about the group */
+    /* another user does not learn from the message whether the tables are equal */
     assert_string_equal(another.text, other_tables.text);
     plan = plan_with_window(7, ALICE);
     assert_int_equal(myrd_groups_open(groups, &plan, 3, &none, NULL), MYR_ERR_SYSTEM);
@@ -155,8 +155,8 @@ GROUPS(a_lost_failure_is_repeated)
     assert_int_equal(myrd_groups_timeout(groups, NOW + 3000), -1);
 }
 
-/* If a process dies while the interface is down and there is no open group to ring for, the
- * closed group answers ASKs with FAIL. */
+/* If the last member dies while the interface is down, the group is closed as failed, so that it
+ * answers ASKs with FAIL. */
 GROUPS(a_lost_failure_is_kept)
 {
     struct myrd_groups *groups = *state;
@@ -234,7 +234,7 @@ GROUPS(users_see_their_own_groups)
     assert_int_equal(report.group[1].missing, 0);
     myrd_groups_report(groups, ALICE, &report);
     assert_int_equal(report.groups, 1);
-    /* the failed process belongs to its own node */
+    /* the process that has died belonged to this node */
     assert_int_equal(report.group[0].failed, report.group[0].node + 1);
     assert_int_equal(report.group[0].lost.node, report.group[0].node);
     myrd_groups_report(groups, 0, &report);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests that the daemon's table of groups lets users share a group only with their own processes,
- * and fails the group when one of these dies.
+ * Sets up the daemon's table of groups for tests. The tests in groups.c check that users share a
+ * group only with their own processes, and that it fails when one of these dies.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_GROUPS_H
 #define TESTS_UNIT_KERNEL_SERVER_GROUPS_H

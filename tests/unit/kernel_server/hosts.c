@@ -16,7 +16,7 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/test.h"
 
-/* The daemon responds at once to valid queries from the right port, with their number. */
+/* The daemon answers valid queries from the right port at once, and repeats their number. */
 SERVER(the_server_answers_queries)
 {
     const struct sockaddr_in server = {

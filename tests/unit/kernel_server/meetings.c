@@ -22,8 +22,8 @@ static struct myrd_meeting *join(struct myrd_meetings *meetings, uint64_t key, u
     return meeting;
 }
 
-/* Continue all meetings that are due, as the server does. Counts those that end, and returns the
- * number of those that were continued. */
+/* Continue all meetings that are due, as the server does. Counts in `absent` and `full` those that
+ * fail, and returns the number of those that were continued. */
 static uint32_t go_on(struct myrd_meetings *meetings, const struct myrd_hosts *hosts, uint64_t now,
                       uint32_t *absent, uint32_t *full)
 {
@@ -100,7 +100,7 @@ TEST(equal_groups_share_a_meeting)
     assert_null(meetings.first);
 }
 
-/* The meetings of a user whose time is used up wait for the next round. */
+/* The meetings of a user whose time is used up wait for the next iteration of the server's loop. */
 TEST(meetings_share_time_between_users)
 {
     static struct myrd_users users;

@@ -12,9 +12,9 @@
 #include "tests/unit/kernel_server/server.h"
 #include "tests/unit/test.h"
 
-/* A client that sends requests without reading the responses is disconnected, because these take
- * memory of the server. MYR_KERNEL_CLOSE has no response, and may be sent before a response is
- * read. */
+/* A client that sends requests without reading the responses is disconnected, because unread
+ * responses occupy memory of the server. MYR_KERNEL_CLOSE has no response, and may be sent before a
+ * response is read. */
 SERVER(clients_that_read_nothing_are_disconnected)
 {
     const struct myr_kernel_question closing = {
@@ -66,8 +66,8 @@ SERVER(invalid_requests_end_the_connection)
     myr_kernel_nic_close(nic);
 }
 
-/* Responses that a client does not read take memory of the daemon, so that a report must not be
- * longer than its groups. */
+/* Unread responses occupy memory of the server, so a report contains no entries beyond the existing
+ * groups. */
 SERVER(a_report_has_no_unused_entries)
 {
     static struct myr_kernel_report report;

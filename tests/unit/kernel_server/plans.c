@@ -110,7 +110,7 @@ TEST(data_without_room_are_refused)
         {UINT32_MAX, 16, 1, 1, false},
         {1, UINT32_MAX - 7, 0, 0, false},
         {MCP_KERNEL_BUFFER, UINT32_C(1) << 31, 0, 0, false}, /* the product of both is 0 */
-        {2, 16, 1, 2, false},                                /* beyond the places */
+        {2, 16, 1, 2, false},                                /* beyond the end of the buffer */
         {2, 16, 2, 1, false},
         {2, 16, 0, 2, true},
         {2, 16, 65535, 65535, false},
@@ -122,7 +122,7 @@ TEST(data_without_room_are_refused)
         {0, 0, 0, 1, false},
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
-        for (int p = 0; p < 2; ++p) { /* the data sent begin at the start of the buffer */
+        for (int p = 0; p < 2; ++p) { /* the message that is sent, then the one that arrives */
             struct myr_kernel_question question = question_of_two(1, "127.0.0.2");
             question.buffer_blocks = cases[c].buffer_blocks;
             question.unit_most = cases[c].unit_most;

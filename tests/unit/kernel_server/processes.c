@@ -82,8 +82,9 @@ static enum myr_status join(struct myr_nic_group *group, const struct myr_nic_me
                                  NULL);
 }
 
-/* Of two processes of a node one joins and leaves. The other one has no memory to join, or is
- * refused by the daemon. No record of the group stays in the segment. */
+/* One of two processes of a node joins a group, while the other one runs out of memory or is
+ * refused by the daemon. When the first one has left, no record of the group remains in the
+ * segment. */
 NODE(a_failed_join_leaves_nothing)
 {
     const struct myr_nic_name absent = {.key = 1, .count = 0};
@@ -148,8 +149,8 @@ static void expect_bell(enum mcp_ring ring, uint32_t epoch, uint32_t root)
     assert_int_equal(bell.root, root);
 }
 
-/* A process is the root of a broadcast, then receives one from the other node. Finally it
- * arrives, leaves before the epoch is complete, and repeats the doorbell. */
+/* A process is the root of a broadcast, then receives one from the other node. Finally it arrives
+ * in an epoch. As it leaves before this epoch is complete, it repeats the doorbell. */
 NODE(a_process_broadcasts)
 {
     enum { BYTES = 61 };

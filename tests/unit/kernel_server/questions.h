@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests of clients, the plans that the daemon computes for them, and the state of the groups in
- * the fake of the kernel NIC.
+ * Makes clients' requests and the plans that the daemon derives from them, and reads the state of
+ * groups in the fake of the kernel NIC.
  */
 #ifndef TESTS_UNIT_KERNEL_SERVER_QUESTIONS_H
 #define TESTS_UNIT_KERNEL_SERVER_QUESTIONS_H

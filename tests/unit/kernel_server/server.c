@@ -38,8 +38,8 @@ void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_
                "%s", strerror(errno));
 }
 
-/* Returns a socket that receives doorbells. Doorbells that are repeated are sent to a multicast
- * address, others to a peer. */
+/* Returns a socket that receives doorbells. Repeated doorbells are sent to a multicast address,
+ * others to a peer. */
 static int receive_doorbells(uint16_t port)
 {
     const struct mcp_ip own = mcp_ip_of_4(ip4_of("127.0.0.1"));

@@ -34,7 +34,6 @@ extern bool fake_watch_next; /* the next server's fake NIC reports stuck groups 
 /* Returns a UDP socket bound to this address and port, or -1 if it is in use. */
 int bind_at(const char *address, uint16_t port);
 
-/* Send the message of a host to another one. */
 void send_words(int from, const struct sockaddr_in *to, const struct myrd_hosts_words *words);
 
 /* Start and stop a server before and after a test. */
@@ -42,7 +41,6 @@ int begin_server(void **state);
 int end_server(void **state);
 #define SERVER(name) TEST_IN(name, begin_server, end_server)
 
-/* Connect as a client. */
 struct myr_kernel_nic *connect_client(void);
 
 /* Open group `key` as this client, and return its page. If `page` is NULL, the descriptor is

@@ -64,12 +64,13 @@ TEST(quotas_shrink_with_the_number_of_users)
         assert_int_equal(take_all(all, taken, 0), all - taken); /* reserved for root */
     }
     assert_int_equal(take_all(1024, 0, ALICE), 248);
-    assert_true(take_all(1024, 4 * 248, ALICE) == 0); /* if there were four; but: */
+    /* Four such quotas would leave nothing, so the second one is smaller. */
+    assert_true(take_all(1024, 4 * 248, ALICE) == 0);
     assert_int_equal(take_all(1024, 248, BOB), 186);
 }
 
-/* Users use up their quotas one after the other. There is always capacity for others, at last
- * for root, and no open group is lost. */
+/* Users use up their quotas one after the other. Each leaves capacity for others, at least for
+ * root, and no open group is closed. */
 GROUPS(groups_have_a_quota)
 {
     enum { USERS = 40 };

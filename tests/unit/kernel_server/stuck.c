@@ -9,8 +9,8 @@
 #include "tests/unit/kernel_server/questions.h"
 #include "tests/unit/test.h"
 
-/* Run the daemon's checks so often that nothing due is missed, and record the times at which
- * ASKs were requested for group 7. */
+/* Poll every millisecond from `*now` to `until`, and record the times at which ASKs were requested
+ * for group 7. */
 static uint32_t times_asked(struct myrd_groups *groups, uint64_t *now, uint64_t until,
                             uint64_t *times)
 {
@@ -150,7 +150,7 @@ static void report_stuck(uint64_t first, uint32_t count, uint32_t reports)
     }
 }
 
-/* Open a group in which each step may miss all messages that a group can have. */
+/* Open a group that may miss as many messages at a time as any group can. */
 static enum myr_status open_wide(struct myrd_groups *groups, uint64_t key, uint32_t uid)
 {
     struct mcp_kernel_plan plan = plan_of(key, uid);
@@ -169,9 +169,9 @@ static uint32_t all_asked(uint64_t first, uint32_t count)
     return sum;
 }
 
-/* All groups of one user are stuck for a long time with all messages missing. The daemon
- * requests a limited number of messages per second, and serves all groups alternately. ASKs for
- * another user's groups are requested at once. */
+/* All groups of one user are stuck for a long time with all messages missing. The daemon requests a
+ * limited number of messages per second, and serves the groups in turn. ASKs for another user's
+ * groups are requested at once. */
 GROUPS(asks_have_a_quota)
 {
     enum {
@@ -215,9 +215,9 @@ GROUPS(asks_have_a_quota)
         least = asked(1 + g) < least ? asked(1 + g) : least;
         most = asked(1 + g) > most ? asked(1 + g) : most;
     }
-    /* The order of the groups of one report changes. */
+    /* All groups get about equally many requests. */
     assert_true(least > 0 && most - least <= 2);
-    /* When they are no longer stuck, no more work is due. */
+    /* When no group is reported any more, no more work is due. */
     for (uint64_t now = NOW + FOR_MS; myrd_groups_timeout(groups, now) >= 0; ++now) {
         myrd_groups_poll(groups, now);
     }

@@ -102,7 +102,7 @@ GROUPS(groups_without_a_holder_are_closed)
     assert_int_equal(mcp_kernel_group_open(NULL, &silent, &seen, why), 0);
     groups = take_over(state);
     myrd_groups_close_unheld(groups);
-    assert_true(is_open(7)); /* with a closing epoch */
+    assert_true(is_open(7)); /* in its closing epoch */
     assert_int_equal(started(7), 1);
     assert_true(is_kept(8));
     groups = take_over(state); /* which continues the closing epoch */
@@ -114,8 +114,8 @@ GROUPS(groups_without_a_holder_are_closed)
     assert_true(is_kept(7));
 }
 
-/* The daemon was killed while it opened a group that broadcasts. The client that requests it
- * again gets the group, held once. No epoch is started before. */
+/* The daemon was killed while it opened a group that broadcasts. When its client repeats the
+ * request, it gets the same group and holds it once, and no closing epoch has begun. */
 GROUPS(a_group_is_opened_again)
 {
     struct myrd_groups *groups = *state;
@@ -136,7 +136,7 @@ GROUPS(a_group_is_opened_again)
     assert_false(myrd_groups_leave(groups, 7, one_holder()));
 }
 
-/* A holder was recorded, but the group was not opened any more. */
+/* The daemon was killed between recording a holder and opening the group. */
 GROUPS(holders_without_groups_are_forgotten)
 {
     struct myrd_groups *groups = *state;
