@@ -34,7 +34,6 @@ enum {
     PACKETS = (LONGEST + PAYLOAD - 1) / PAYLOAD,
 };
 
-/* Identifies a message and its contents. */
 struct content {
     uint32_t from_key, to_key; /* keys of the ports */
     uint32_t index;            /* number of earlier messages between these ports */
@@ -144,7 +143,7 @@ static void close_port(struct host *host)
 {
     mcp_port_close(host->nic->mcp, &host->nic->board, host->number);
     host->key = 0;
-    for (int i = 0; i < SENDS; ++i) { /* no longer accessed */
+    for (int i = 0; i < SENDS; ++i) { /* the NIC no longer accesses them */
         memset(host->out[i], 0xee, 64);
     }
 }
@@ -256,7 +255,7 @@ static uint32_t sender_of(const struct world *w, const struct mcp_event *event)
             return w->hosts[h].key;
         }
     }
-    fail_msg("a message of an unknown port");
+    fail_msg("a message from an unknown port");
     return 0;
 }
 
@@ -296,14 +295,13 @@ static void take_message(struct world *w, struct host *host, const struct mcp_ev
     assert_int_equal(content.to_key, host->key); /* for this instance of the port */
     assert_int_equal(content.bytes, event->bytes);
     assert_true(holds(in, &content));
-    /* Of the messages in flight when their sender was closed, any may be missing. */
+    /* If the sender's port was closed, any messages that were in flight may be missing. */
     assert_true(content.index == pair->received ||
                 (content.index > pair->received && !is_open(w, content.from_key)));
     pair->received = content.index + 1;
     ++host->received;
 }
 
-/* Process all events. */
 static void process_events(struct world *w, struct host *host)
 {
     for (;;) {
@@ -370,8 +368,8 @@ static void check_idle(struct world *w)
 
 /* ---- single cases ---- */
 
-/* A message and its reply take one packet each. A message without a reply is acknowledged a bit
- * later. */
+/* A reply also acknowledges the message, so that both take one packet each. A message without a
+ * reply is acknowledged a bit later. */
 TEST(answers_acknowledge)
 {
     struct world w;
@@ -422,9 +420,9 @@ TEST(receiver_without_tokens)
     struct world w;
     begin(&w, 2, 6, crew_seed()); /* 0, 2, 4 on one NIC, 1, 3, 5 on the other */
     for (uint32_t i = 0; i < 4; ++i) {
-        assert_true(send(&w, 0, 1, 3000 + i)); /* 1 will have no tokens for a long time */
+        assert_true(send(&w, 0, 1, 3000 + i)); /* host 1 has no tokens for a long time */
         assert_true(send(&w, 2, 1, 10 + i));
-        assert_true(send(&w, 0, 2, 100 + i)); /* host 2, on the same NIC, will have none either */
+        assert_true(send(&w, 0, 2, 100 + i)); /* nor has host 2, on the NIC of 0 */
     }
     for (uint32_t i = 0; i < 100; ++i) { /* others are not delayed, in either direction */
         provide(&w.hosts[3], LONGEST);
@@ -440,7 +438,7 @@ TEST(receiver_without_tokens)
     assert_true(w.wire.tally.sent - before < 1000); /* only occasional retries */
     assert_int_equal(w.hosts[1].received + w.hosts[2].received, 0);
     assert_int_equal(w.hosts[0].under_way, 8);
-    for (uint32_t i = 0; i < 8; ++i) { /* it is notified immediately when there is a token */
+    for (uint32_t i = 0; i < 8; ++i) { /* host 0 is notified of a token at once */
         assert_true(provide(&w.hosts[1], LONGEST));
         pass(&w, 100 * MICROSECOND);
         assert_int_equal(w.hosts[1].received, i + 1);
@@ -485,8 +483,8 @@ TEST(closed_during_a_transfer)
 struct victim {
     uint8_t type, flags;
     uint32_t sequence; /* 0: any */
-    uint32_t most;     /* of these packets, the first ones */
-    uint32_t dropped;  /* number of packets */
+    uint32_t most;     /* maximum number of packets to drop */
+    uint32_t dropped;  /* number of packets dropped so far */
 };
 
 static bool drop_victim(void *context, const struct wire_nic *from, mcp_link to,
@@ -576,15 +574,15 @@ static bool reports(struct world *w, uint32_t h, uint32_t asker, uint32_t least_
     return is;
 }
 
-/* An unreachable NIC is reported once to each caller that has messages for it, which remain
- * queued. The silence is measured while packets are retransmitted, not by time alone. */
+/* An unreachable NIC is reported once to each caller that has messages for it, which remain queued.
+ * Only time in which packets were retransmitted counts as silence. */
 TEST(unresponsive_nics)
 {
     struct world w;
     begin(&w, 3, 6, crew_seed());
     assert_true(provide(&w.hosts[1], LONGEST) && provide(&w.hosts[1], LONGEST));
     assert_true(send(&w, 0, 1, 100000));
-    assert_true(send(&w, 0, 4, 100)); /* it has no token: it refuses, which counts as a response */
+    assert_true(send(&w, 0, 4, 100)); /* host 4 has no token, and its NIC refuses: a response */
     pass(&w, 5 * SECOND);
     assert_false(reports(&w, 0, 1, 1));
     assert_int_equal(w.hosts[0].under_way, 1);
@@ -595,15 +593,15 @@ TEST(unresponsive_nics)
     assert_false(reports(&w, 0, 1, 10));
     pass(&w, 2 * SECOND);
     assert_true(reports(&w, 0, 1, 10));
-    assert_true(reports(&w, 0, 2, 10));  /* another job */
+    assert_true(reports(&w, 0, 2, 10));  /* another caller */
     assert_false(reports(&w, 0, 1, 10)); /* already reported */
-    assert_false(reports(&w, 3, 3, 10)); /* another port without messages */
+    assert_false(reports(&w, 3, 3, 10)); /* a port that has no messages for it */
     assert_true(send(&w, 0, 1, 1));
     pass(&w, 60 * SECOND);
     assert_false(reports(&w, 0, 1, 10));
     assert_int_equal(w.hosts[0].failed, 0);
 
-    w.wire.nics[1].unplugged = false; /* they were not lost */
+    w.wire.nics[1].unplugged = false; /* the queued messages were not lost */
     while (provide(&w.hosts[1], LONGEST)) {
     }
     assert_true(provide(&w.hosts[4], LONGEST));
@@ -718,13 +716,13 @@ static bool random_step(struct world *w, enum manner manner, bool may_send)
     while ((LAZY != manner || 0 == crew_below(&w->random, 50)) && post(host, LONGEST) &&
            0 != crew_below(&w->random, 4)) {
     }
-    if (0 != crew_below(&w->random, 4)) { /* else messages may arrive before the notification */
+    if (0 != crew_below(&w->random, 4)) { /* else messages may arrive before the NIC is notified */
         notify(host);
     }
     return false;
 }
 
-/* Messages to closed ports stay in flight, and all others have arrived. */
+/* Returns whether all messages between open ports have arrived. */
 static bool all_arrived(const struct world *w)
 {
     for (uint32_t h = 0; h < w->nhosts; ++h) {
@@ -816,7 +814,7 @@ TEST(strangers)
     assert_int_equal(connect_nics(nic, &w.wire.nics[1]), 1);
     assert_true(mcp_is_connected(nic->mcp, w.wire.nics[1].mcp->key));
     assert_int_equal(myr_load_acquire(&messages->knocked), 0);
-    pass(&w, 10 * MICROSECOND); /* it is notified, and does not wait for its timeout */
+    pass(&w, 10 * MICROSECOND); /* the sender is notified before its timeout */
     assert_int_equal(w.hosts[0].received, 1);
     pass(&w, SECOND);
     check_idle(&w);
@@ -934,7 +932,7 @@ TEST(nics_come_and_go)
         meet(&w, 0, next);
         assert_int_equal(table->connections, ROOM);
         assert_int_equal(table->peers, ROOM);
-        /* The handle is not taken for the new one, which uses the entry. */
+        /* The new connection uses the same table entry, but has another handle. */
         assert_int_not_equal(host->connection[next], old);
         assert_int_equal(mcp_index_of(host->connection[next]), mcp_index_of(old));
         assert_true(is_undeliverable(&w, 0, one, old));
@@ -944,7 +942,7 @@ TEST(nics_come_and_go)
         for (uint32_t n = 1; n <= OTHERS; ++n) {
             assert_int_equal(host->nic->held[n], n != one);
         }
-        /* Closing the port returns the tokens of these messages. */
+        /* The tokens of the stranded messages are returned when the port is closed. */
         for (uint32_t other = 1; other <= OTHERS; ++other) {
             if (other != one) {
                 await_sent(&w, &w.hosts[other]);
@@ -957,8 +955,8 @@ TEST(nics_come_and_go)
     end(&w);
 }
 
-/* While no NIC has left, the table is full. The one that left first is replaced first, so that late
- * packets of the others are recognized as long as possible. */
+/* A full table has room for a new NIC only if another one has left. The one that left first is
+ * replaced, so that late packets of the others are recognized as long as possible. */
 TEST(the_first_that_left_is_replaced)
 {
     struct world w;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests how the network of a host is identified for the tuning cache
- * (coll_nicbarr/files/network.c). A failure means that the cache is used on hosts with another
- * network than that of the measurements. The networks are read from directories that resemble the
+ * (coll_nicbarr/files/network.c). A failure means that the cache is used on hosts whose network
+ * differs from that of the measurements. The networks are read from directories that resemble the
  * kernel's.
  *
  * Invariants: the fastest physical interface that is up is named, and a virtual one only if there
@@ -106,8 +106,8 @@ TEST(this_machine)
     assert_string_not_equal(text, "");
 }
 
-/* MPI may be called in threads with 16 KiB of stack, and this runs deep in such a call. Untouched
- * memory keeps its pattern, and the stack grows downwards. */
+/* MPI may be called by threads with a stack of 16 KiB, and nicbarr_network_name() runs deep in such
+ * a call.  */
 enum { STACK_BYTES = 256 * 1024, STACK_MOST = 10 * 1024, PATTERN = 0x5a };
 
 static void *call_in_thread(void *top)

@@ -3,10 +3,10 @@
  * A fake NIC for tests, as a kind (nic_kind.h). It is the minimum that a kind of NIC must implement
  * for the whole component to execute barriers on it.
  *
- * Each process has a separate NIC. Its groups are in a file that the others map, in the directory
- * NICBARR_FAKE, which simulates remote memory. An arrival is a store there, not a packet. The
- * blob exchanged between prepare and connect is the offset of the arrival records in that file.
- * A waiting process advances its own groups.
+ * Each process has a separate NIC. Its groups are in a file in the directory NICBARR_FAKE, which
+ * the other processes map as if it were remote memory. An arrival is a store there instead of a
+ * packet. The blob exchanged between prepare and connect is the offset of the arrival records in
+ * that file. A waiting process advances its own groups.
  *
  * NICBARR_FAKE_REFUSALS is the number of groups for which each process reports lack of memory
  * before it succeeds.

@@ -39,6 +39,6 @@
 int main(void)
 {
     crew_watchdog();
-    /* The others need processes, as the lock's owner is a PID. */
+    /* All other tests need processes, because the NIC's lock contains its owner's PID. */
     return test_run(crew_of_threads() ? "threads_poll" : NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests systems that refuse futexes on shared memory, as a seccomp filter may: the C library aborts
- * a process whose mutex cannot block. A failure means that jobs crash or hang there.
+ * Tests the node's shared memory on systems that refuse futexes on such memory, for example by a
+ * seccomp filter. There the C library aborts a process that has to block on a mutex. A failure
+ * means that jobs crash or hang on such systems.
  *
  * Invariants: the processes of a node still share a segment and its lock; a wait for a word falls
  * back to short sleeps, and ends.
@@ -124,8 +125,8 @@ static void wait_for(myr_word *word, struct myr_segment *segment, uint32_t epoch
     myr_wait(&watch, word, epoch);
 }
 
-/* The wait ends shortly after the word is published, although no process wakes the waiting one,
- * and not at the end of the timeout. */
+/* The wait ends shortly after the word is published rather than at the end of the timeout, although
+ * no process wakes the waiting one. */
 IN_A_DIR(waits_by_sleeping)
 {
     struct myr_segment *segment = NULL;

@@ -6,7 +6,7 @@
  * Invariants:
  *
  * - Each sent message has one callback, when its buffer is free again.
- * - All tokens are returned, and no more.
+ * - Each token is returned exactly once.
  * - A port's registered memory is freed when the port is closed, whichever process closes it.
  * - Errors are reported with a message.
  *
@@ -277,8 +277,8 @@ static void expect_undeliverable(struct pair *p, const struct myr_remote *remote
     assert_int_equal(myr_port_undeliverable(p->a, remote, 600), undeliverable);
 }
 
-/* Messages can be delivered as long as their port is open and its node responds, whether or not the
- * port has buffers. */
+/* Messages can be delivered as long as the receiving port is open and its node responds, whether or
+ * not the port has buffers. */
 TEST(undeliverable_messages)
 {
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
@@ -315,8 +315,8 @@ static void open_and_die(uint32_t rank, void *context)
     }
 }
 
-/* The port of a process that has been killed is closed to messages, although no process has closed
- * it. */
+/* Messages to a port of a killed process are undeliverable, although no process has closed the
+ * port. */
 TEST(messages_to_a_dead_process)
 {
     for (int to = 0; to < NICS; ++to) { /* on the same NIC, and on the other one */
@@ -376,7 +376,7 @@ TEST(signed_packets)
         name.public.byte[0] = 0;
         assert_int_equal(myr_port_connect(a, &name, &other, &error), MYR_OK);
         assert_false(other.is_signed);
-    } else { /* built without libsodium: cannot use a NIC that signs packets */
+    } else { /* a build without libsodium cannot use a NIC that signs packets */
         const struct myr_port_options options = {.number = MYR_ANY_PORT};
         struct myr_port *none;
         struct myr_error error;
@@ -538,8 +538,8 @@ TEST(inlets)
     nics_end(w);
 }
 
-/* If a port is closed while a sender writes a message, the memory of that message is not reused,
- * neither for other allocations nor as the next port's inlet. */
+/* If a port is closed while a sender writes a message, the memory of that message is reused neither
+ * for other allocations nor as the next port's inlet. */
 TEST(an_inlet_is_closed_under_a_sender)
 {
     struct nics_fake *w = nics_begin(crew_seed());
@@ -620,7 +620,7 @@ static void send_one(struct member *member)
                "message %u", member->sent - 1);
 }
 
-/* Send the next message with the buffer of the one that is complete. */
+/* Send the next message from the buffer of the completed one. */
 static void send_next(struct myr_port *port, void *context, void *buffer, enum myr_status status)
 {
     struct member *member = context;
@@ -647,8 +647,8 @@ static void receive_one(struct member *member)
     CREW_CHECK(MYR_OK == myr_port_provide(member->port, received.buffer, LENGTH), "no token");
 }
 
-/* Run a ring in which each member sends to the next one as fast as it gets tokens, of which
- * there are too few. Callbacks send. */
+/* Send messages around a ring of members. The callback of each completed message sends the next
+ * one, so that members send as fast as they get tokens, of which there are too few. */
 static void take_part(uint32_t rank, void *context)
 {
     struct setup *setup = context;

@@ -6,9 +6,9 @@
  * The test sets up a communicator of 65,536 processes on 1,024 nodes with the component's own code
  * (peers.c, members.c, sharing.c, across.c, groups.c, known.c, files/), but without a job. All
  * processes publish their hello. Some are simulated completely, one after the other, and the test
- * counts and prints their reads, messages and allocations. Of Open MPI the test uses headers, the
- * hash table, and a communicator built by hand. This file replaces the modex and the collectives
- * below the component.
+ * counts and prints their reads, messages and allocations. The test uses Open MPI's headers and
+ * hash table, and a communicator built by hand. It replaces the modex and the collectives of the
+ * underlying components.
  *
  * Only numbers of operations and bytes decide the result, on 1,024 nodes, and on 16 for costs that
  * must not grow. Times are only printed.
@@ -545,8 +545,8 @@ static void print_modex(void)
     assert_true(most <= 256);
 }
 
-/* All ranks compute the same nodes; the data are those of one process, viewed by a rank of each
- * node. */
+/* All ranks compute the same nodes. To save time, a rank of each node uses the hellos that rank 0
+ * has read. */
 static void check_census(void)
 {
     uint64_t first = 0;

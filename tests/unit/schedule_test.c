@@ -11,7 +11,7 @@
  * - The k-th message from p to q is the k-th for which q waits from p.
  * - No rank sends to itself, or twice to the same peer.
  * - Steps and messages do not exceed the number that the algorithm needs.
- * - Each name that is written can be read again, and no other.
+ * - Each name that is printed can be parsed again, and no other name can.
  *
  * The schedule of the ping-pong is tested, too.
  */
@@ -120,8 +120,8 @@ static bool advance(uint32_t rank)
     return moved;
 }
 
-/* Check the schedule's size, and that no two of its steps could be one: each step but the last
- * waits for something, and each but the first then sends something. */
+/* Check the schedule's size, and that no two consecutive steps could be merged: each step but the
+ * last waits for something, and each but the first sends something. */
 static void check_steps(const struct myr_schedule *schedule)
 {
     const struct myr_lengths lengths = myr_schedule_lengths(schedule);
@@ -244,7 +244,7 @@ TEST(every_size)
             for (size_t i = 0; i < (matters ? sizeof(any) / sizeof(any[0]) : 1); ++i) {
                 play((struct nicbarr_choice){algorithm, any[i], 0}, size);
             }
-            /* around P, beyond which nothing changes */
+            /* parameters around P, beyond which nothing changes */
             for (uint32_t n = size > 2 ? size - 2 : 1; matters && n <= size + 1; ++n) {
                 play((struct nicbarr_choice){algorithm, n, 0}, size);
             }

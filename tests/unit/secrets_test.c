@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests the codes that authenticate packets. A failure means that these are predictable or differ
- * between nodes, so that forged packets are accepted, or correct ones dropped.
+ * Tests the message authentication codes of packets. A failure means that they are predictable or
+ * differ between nodes, so that forged packets are accepted or correct ones dropped.
  *
- * SipHash-2-4 is checked with its authors' test vectors. The paper has the vector of 15 bytes; the
- * others are from the reference implementation. The words derived from a communicator's secret are
- * checked as well.
+ * SipHash-2-4 is checked with its authors' test vectors. The vector of 15 bytes is in their paper;
+ * the others are from the reference implementation. The words derived from a communicator's secret
+ * are checked as well.
  */
 #include "firmware/siphash.h"
 #include "libmyr/groups/secrets.h"

@@ -7,11 +7,11 @@
  *
  * - All processes that use the same directory at the same time share one segment, and each has a
  *   unique number.
- * - A marker file that points to anything else is replaced, but the segment of another version is
- *   rejected with an error message.
+ * - A marker file that does not point to a segment of this directory is replaced. A segment of
+ *   another version is rejected with an error message.
  * - A record is the same for all processes that use the same key; the last one that leaves it frees
  *   it, and it is reused.
- * - Once a record could not be created, no other can be.
+ * - Once the creation of a record has failed, all later ones fail, too.
  * - A process killed at any time does not block the others.
  */
 #include <errno.h>
@@ -69,7 +69,6 @@ static struct myr_segment *join(const char *where, uint32_t limit)
     return segment;
 }
 
-/* Join as a member of a crew. */
 static struct myr_segment *join_in_crew(uint32_t limit)
 {
     struct myr_segment *segment = NULL;
@@ -174,8 +173,8 @@ IN_A_DIR(many_processes)
     }
 }
 
-/* Processes join and leave at random, with up to three parts each (copies of this library), are
- * bound to other CPUs, and sometimes the marker file is deleted. Some join by a descriptor of
+/* Processes, each with up to three parts (copies of this library), join, leave and are bound to
+ * other CPUs at random, and sometimes the marker file is deleted. Some join by a descriptor of
  * another process's segment, whether or not the marker file points to it. A model predicts the
  * segment, entry and number of each part, whether there is a marker file, and which processes are
  * oversubscribed. */
@@ -228,7 +227,7 @@ static struct entry *entry_in(struct actor *actor, uint64_t identity)
     return NULL;
 }
 
-/* Bind a process to one of a few CPUs, of all words of the mask, or to several. */
+/* Bind a process to one or several of a few CPUs, which lie in several words of the mask. */
 static void bind_to_some(struct actor *actor, uint64_t *random)
 {
     static const int processors[] = {0, 1, 63, 64, 500, 1023};
@@ -386,7 +385,6 @@ static void compare_processors(struct actor *actor, struct myr_segment *segment)
     assert_int_equal(myr_segment_processors(segment), CPU_COUNT(&all));
 }
 
-/* Returns the size of this process's address space (bytes). */
 static rlim_t address_space(void)
 {
     unsigned long pages = 0;
@@ -496,7 +494,6 @@ IN_A_DIR(reaped)
     (void)dead; /* its process counts as dead */
 }
 
-/* Returns a resource's soft limit. */
 static rlim_t limit_of(int resource)
 {
     struct rlimit limits;
@@ -552,8 +549,8 @@ IN_A_DIR(limits)
     }
 }
 
-/* The kernel kills a process that exceeds RLIMIT_FSIZE (SIGXFSZ): the segment is as large as
- * permitted, or there is none. Processes with a lower limit can join. */
+/* The kernel kills a process that exceeds RLIMIT_FSIZE (SIGXFSZ). Therefore a segment is as large
+ * as that limit permits, or is not created. Processes with a lower limit can join it. */
 IN_A_DIR(larger_than_a_file_may_be)
 {
     struct myr_segment *segment = join(crew_dir, SMALL), *other = NULL;
@@ -646,11 +643,11 @@ static void expect_replaced_sign(const char *target, const char *what)
     if (myr_segment_identity(one) != myr_segment_identity(other) ||
         0 != strncmp(read_sign(), "/proc/", 6) ||
         (NULL != target && 0 == strcmp(read_sign(), target))) {
-        fail_msg("%s: the sign was not replaced", what);
+        fail_msg("%s: the marker file was not replaced", what);
     }
     myr_segment_leave(one);
     myr_segment_leave(other);
-    assert_int_equal(access(the_sign, F_OK), -1); /* deleted with its creator */
+    assert_int_equal(access(the_sign, F_OK), -1); /* deleted when its creator leaves */
 }
 
 IN_A_DIR(signs_of_other_files)
@@ -680,14 +677,14 @@ IN_A_DIR(signs_of_other_files)
 
     /* There are other files in place of the marker file. */
     assert_int_equal(symlink("/proc/self/fd/0", the_sign), 0);
-    expect_replaced_sign(NULL, "a symbolic link instead of the sign");
+    expect_replaced_sign(NULL, "a symbolic link instead of the marker file");
     assert_int_equal(mkfifo(the_sign, 0600), 0);
-    expect_replaced_sign(NULL, "a pipe instead of the sign");
+    expect_replaced_sign(NULL, "a pipe instead of the marker file");
     fd = open(the_sign, O_RDWR | O_CREAT, 0600);
-    expect_replaced_sign(NULL, "an empty sign of a killed process");
+    expect_replaced_sign(NULL, "an empty marker file of a killed process");
     close(fd);
     assert_int_equal(mkdir(the_sign, 0700), 0);
-    expect_refused(crew_dir, MYR_ERR_SYSTEM, "a directory instead of the sign");
+    expect_refused(crew_dir, MYR_ERR_SYSTEM, "a directory instead of the marker file");
     assert_int_equal(rmdir(the_sign), 0);
 }
 
@@ -820,7 +817,7 @@ IN_A_DIR(another_jobs)
     for (size_t i = 0; i < 2; ++i) {
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), myr_segment_fd(theirs[i]));
         expect_replaced_sign(path, "another job's segment");
-        /* Its own processes still find it, unless it has no directory. */
+        /* The other job's processes still find that segment, unless it has no directory. */
         struct myr_segment *more = join(0 == i ? elsewhere : NULL, LIMIT);
         assert_int_equal(myr_segment_identity(more) == myr_segment_identity(theirs[i]), 0 == i);
         myr_segment_leave(more);
@@ -1090,7 +1087,7 @@ IN_A_DIR(too_large)
     }
 }
 
-/* If the system lacks memory, the allocation fails, so that a later access does not. */
+/* If the system lacks memory, the allocation fails, and not a later access (SIGBUS). */
 IN_A_DIR(system_out_of_memory)
 {
     memory_left = 0;
@@ -1179,7 +1176,7 @@ IN_A_DIR(concurrent_use)
     myr_segment_leave(shared);
 }
 
-/* Without memory, existing values remain, can be changed, and the writer gets a failure. */
+/* When the memory is used up, values remain and can be changed, but new keys are refused. */
 IN_A_DIR(keys_without_memory)
 {
     struct myr_segment *segment = join(NULL, LIMIT);

@@ -7,8 +7,8 @@
  * - Each part of a block's path takes the time that machine.h defines (timelines computed by hand,
  *   to the picosecond).
  * - Each node receives each broadcast once, in order, and all finish.
- * - If broadcasts are answered, the root waits for each response, and otherwise it is ahead by at
- *   most the window.
+ * - If broadcasts are answered, the root waits for each response. Otherwise it is ahead by at most
+ *   the window.
  * - A simulation run is deterministic.
  */
 #include "bench/nicsim/play_bcast.h"
@@ -112,8 +112,8 @@ TEST(two_nics)
     assert_int_equal(expect_ends(one(&machine, 2, true), copied_ns).tally.dmas, 2);
 }
 
-/* The cost of checking one node is charged once, whatever the number of nodes: here 2 cycles for
- * each wait for the loop, which happens twice until a leaf has the block. */
+/* Each wait for the loop takes 2 cycles more, whatever the number of nodes. A leaf has the block
+ * after two such waits. */
 TEST(cost_of_checking_a_node)
 {
     static const uint64_t ends_ns[] = {154, 340};

@@ -10,7 +10,7 @@
  * - All nodes finish, received data equal the sent data, and messages without a receive stay in the
  *   queue.
  * - The time of a table lookup depends neither on the number of nodes nor on the number of queued
- *   messages, while a list takes one check for each.
+ *   messages, while the search of a list takes one check per message.
  * - A simulation run is deterministic.
  */
 #include "bench/nicsim/play_messages.h"
@@ -132,8 +132,9 @@ TEST(long_messages)
     assert_true(sim_ps(half_us) < 1000 * (ns + last + HOST + NOTIFY + 100));
 }
 
-/* ---- receives of queued messages (with a window of 3 there would be a message with credits
- * between) ---- */
+/* ---- receives of queued messages ----
+ *
+ * With fewer than 4 messages per sender, a message that returns credits would arrive in between. */
 
 TEST(table_lookup_takes_constant_time)
 {

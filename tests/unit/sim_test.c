@@ -310,7 +310,8 @@ TEST(computed_by_hand)
     }
 }
 
-/* Barriers follow immediately. The warm-up does not count, but work does. */
+/* Each barrier follows the previous one immediately. The result excludes the warm-up, but includes
+ * the work. */
 TEST(several_barriers)
 {
     const double work_us[] = {1, 3};
@@ -392,8 +393,8 @@ static uint64_t messages_of(const struct nicsim_game *game)
     return messages;
 }
 
-/* Check the property of a barrier: a node that leaves it depends on the last one that entered
- * it, which takes at least the time of a packet on the network, and each host's call. */
+/* Check the property of a barrier: each node leaves it after the last node has entered it, later by
+ * at least the time of a packet on the network and of both hosts' calls. */
 static void expect_barriers(const struct nicsim_game *game)
 {
     const struct sim_parameters *p = &game->machine->nic;
@@ -411,7 +412,7 @@ static void expect_barriers(const struct nicsim_game *game)
     }
 }
 
-/* Check a run with barriers on NICs, with `messages` in all of them. */
+/* Check a run in which NICs executed the barriers and sent `messages` messages in total. */
 static void expect_of_nics(const struct nicsim_game *game, const struct nicsim_outcome *o,
                            uint64_t messages)
 {
@@ -554,7 +555,8 @@ TEST(lossy_games)
     }
 }
 
-/* A barrier with a loss takes as long as the backoff, which must not grow by that. */
+/* If a packet is lost, the duration of the barrier includes the backoff, and the backoff is derived
+ * from measured durations. It must not grow without bound. */
 TEST(backoff_does_not_grow)
 {
     struct nicsim_game game = one_barrier(&sim_primes, &pairwise, 16, true, NICSIM_MPI);

@@ -214,8 +214,8 @@ static void play_round(struct member *member, uint32_t writer, uint32_t bytes, b
     }
 }
 
-/* Rounds with bytes in slots, or in chunks, which each member requests at another time. The writer
- * is random, or it is always rank 0, which may run ahead of the last rank. */
+/* Play rounds whose bytes are in slots, or in chunks, which each member requests at a different
+ * time. The writer is random, or it is always rank 0, which may run ahead of the last rank. */
 static void ring(uint32_t rank, void *context)
 {
     struct member member;
@@ -223,7 +223,7 @@ static void ring(uint32_t rank, void *context)
     const struct crew *crew = member.crew;
     uint64_t random = crew->seed; /* the same sequence on all members */
     const bool one_writer = 0 == crew_below(&random, 2);
-    /* run() presets the word that stands for the chunks, too. */
+    /* If the start is not 0, run() has also overwritten the reference to the chunks. */
     const uint32_t chunks_from =
         0 == crew->start ? 1 + crew_below(&random, crew->rounds) : UINT32_MAX;
     for (uint32_t r = 0; r < crew->rounds; ++r) {
@@ -265,7 +265,7 @@ static void run(crew_fn fn, int way, uint32_t size, uint32_t rounds, uint32_t st
     for (uint32_t r = 0; r < size; ++r) {
         crew.ledger->of[r].round = start;
     }
-    /* All previous rounds are complete. */
+    /* Pretend that all previous rounds are complete. */
     struct myr_slot *lines = (struct myr_slot *)crew.record->slots;
     for (size_t l = 0; l < bytes / sizeof(*lines); ++l) {
         lines[l].round = lines[l].info = start;

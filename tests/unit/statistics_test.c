@@ -4,8 +4,8 @@
  * and that reports show wrong medians.
  *
  * Invariants: the q-quantile of n samples is the value at position q (n - 1) of the sorted samples,
- * interpolated between its neighbours. The rank test returns the fraction of all assignments of
- * signs to the differences that are at least as extreme.
+ * interpolated between its neighbours. The rank test returns which fraction of all assignments of
+ * signs to the differences is at least as extreme as the actual one.
  */
 #include <math.h>
 
@@ -147,8 +147,8 @@ TEST(factor)
     assert_true(1 == nicbarr_rank_test(left, left, NICBARR_PAIRS, 1));
 }
 
-/* If there is no difference, the test reports p or less with at most that probability, and with
- * many pairs with almost that probability. */
+/* If the two sides do not differ, the result is at most p with a probability of at most p, and of
+ * almost p if there are many pairs. */
 TEST(false_alarms)
 {
     enum { TRIALS = 4000 };

@@ -9,8 +9,8 @@
  * - Each send and each receive completes once.
  * - A message that is too long fills its buffer and not more.
  * - A synchronous send completes only after its receive is matched.
- * - A receive completes only when the sender needs no further answer from the receiver's process,
- *   which may make no calls afterwards (MPI_Comm_disconnect).
+ * - A receive completes only when the sender needs no further answer, because the receiving process
+ *   may make no calls afterwards (MPI_Comm_disconnect).
  * - Nothing is lost when there is no memory, and all memory is free again at the end.
  *
  * The NICs are fakes (nics_fake.h). Malformed messages are in tests/fuzz/tagged_fuzz.c.
@@ -136,8 +136,8 @@ static void done_sending(struct sending *sending)
     memset(sending->data, 0xee, sending->bytes); /* the buffer may be reused */
 }
 
-/* Find a message by its number in its first bytes. A message too short for a number may be any
- * equal one. */
+/* Find a message by the number in its first bytes. A message too short for a number can be any that
+ * looks the same. */
 static struct sending *find_sending(const struct game *g, const struct receiving *receiving)
 {
     const struct myr_tagged_request *request = &receiving->request;
@@ -159,7 +159,7 @@ static struct sending *find_sending(const struct game *g, const struct receiving
     return NULL;
 }
 
-/* Check that the answer with which the send completes has left. */
+/* Check that the answer that completes the send has been sent. */
 static void check_answered(const struct game *g, const struct sending *sending)
 {
     const struct tagged_out *out = g->peer[sending->to][sending->from]->answers.first;
@@ -425,7 +425,6 @@ static void random_operation(struct game *g, uint64_t most)
     }
 }
 
-/* Receive all remaining messages. */
 static void receive_rest(struct game *g, uint64_t most)
 {
     for (uint32_t rounds = 0; rounds < 100000 && !all_complete(g); ++rounds) {

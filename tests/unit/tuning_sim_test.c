@@ -3,8 +3,8 @@
  * Tests the complete tuning on simulated machines with noise and other disturbances: all batches of
  * a tuning run (coll_nicbarr/choice/contest.c), and the re-evaluation of a choice
  * (coll_nicbarr/choice/comparison.c; remeasure.c for collectives that carry data). A failure means
- * that tuning chooses slow algorithms, keeps a wrong choice, or exceeds its budget. The real
- * machine has no influence, and each seed determines one sequence of events.
+ * that tuning chooses slow algorithms, keeps a wrong choice, or exceeds its budget. The result
+ * depends only on the seed, and not on the real machine.
  *
  * A simulated machine defines how long an iteration takes each rank: the candidate's real cost,
  * times noise, and disturbances. As all ranks start together, the machine's clock advances by the
@@ -41,12 +41,11 @@ static const double budget_us = 50000, pause_us = 200000;
 
 /* ---- machines ---- */
 
-/* What disturbs a machine, besides noise and a few spikes. 0: that does not. */
+/* What disturbs a machine, besides noise and a few spikes. Fields that are 0 have no effect. */
 struct disturbance {
     const char *name;
     double spikes_per_us, spike_us; /* spikes of one rank, of unbounded size */
-    double speed_period_us; /* period in which, for half of the time, everything takes twice as
-                               long */
+    double speed_period_us; /* in half of each such period, everything takes twice as long */
     double slow_rank;       /* factor by which one rank is slower */
     double load_us;         /* mean duration of a load, and of its absence */
     bool close;             /* the two best candidates differ by less than 2 % */
@@ -86,13 +85,12 @@ static double exponential(uint64_t *random, double mean)
     return -mean * log(uniform(random));
 }
 
-static double normal(uint64_t *random) /* Returns a normally distributed number with mean 0 and
-                                          standard deviation 1. */
+/* Returns a number of the standard normal distribution. */
+static double normal(uint64_t *random)
 {
     return sqrt(exponential(random, 2)) * cos(2 * M_PI * uniform(random));
 }
 
-/* Returns the best candidate. */
 static int best_of(const struct machine *machine)
 {
     int best = 0;
@@ -115,8 +113,7 @@ static void close_candidates(struct machine *machine)
     machine->costs[other] = best_us * (1 + 0.02 * uniform(&machine->random));
 }
 
-/* Make a machine with random costs of 1 to 10 times that of the best candidate, and with at most so
- * many candidates. */
+/* Make a machine with at most `most` candidates, whose costs are 1 to 10 times that of the best. */
 static struct machine make_machine(uint64_t seed, const struct disturbance *by, int most)
 {
     struct machine machine = {.random = seed, .by = by};
@@ -260,7 +257,6 @@ static double regret_of(const struct machine *machine, int chosen)
     return machine->costs[chosen] / machine->costs[best_of(machine)] - 1;
 }
 
-/* Run a batch on all ranks. */
 static void batch(struct machine *machine, struct nicbarr_contest contests[RANKS],
                   double allowed_us, struct outcome *outcome)
 {
@@ -462,7 +458,7 @@ static void make_calls(struct machine *machine, struct data_watch *watch, uint32
     watch->calls += calls;
 }
 
-/* Make calls until this time is affordable. */
+/* Make calls until measurements of this duration are within the budget. */
 static void afford(struct machine *machine, struct data_watch *watch, uint32_t *pause, double us)
 {
     while (nicbarr_excess_us(us, watch->spent_us, machine->clock_us - watch->began_us,
@@ -472,7 +468,7 @@ static void afford(struct machine *machine, struct data_watch *watch, uint32_t *
     }
 }
 
-/* Make calls until all candidates were measured again. */
+/* Make calls until all candidates have been measured again. */
 static void play_data_watch(struct machine *machine, struct data_watch *watch)
 {
     static struct nicbarr_contest contests[RANKS];
@@ -511,9 +507,9 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Check that the final choice is at most 3 % slower than the best in the median. In 99 of 100
- * cases it is at most 5 % slower (with few seeds, one more may be slower). With small batches,
- * this holds in 97 of 100 cases, because each batch may coincide with a load. */
+/* Check that the final choice is at most 3 % slower than the best candidate in the median, and
+ * rarely more than 5 % slower. This may happen more often with small batches, each of which may
+ * coincide with a load. */
 static void tune_all(const struct disturbance *by, bool limited)
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);
@@ -566,10 +562,9 @@ static int find_bad(struct machine *machine)
     return -1;
 }
 
-/* Check that a bad choice is replaced: one from the cache, within 2,000 barriers, and measured
- * again; or (`changed`) one that was in use for a long time until the machine changed. If the
- * machine's speed changes as fast as the candidates of a comparison alternate, another comparison
- * may be necessary. */
+/* Check that a bad choice is replaced soon: one from the cache, or (`changed`) one that was in use
+ * for a long time until the machine changed. If the machine's speed changes as fast as the
+ * candidates of a comparison alternate, another comparison may be necessary. */
 static void check_recovery(const struct disturbance *by, bool changed)
 {
     const int count = (int)integer_variable("NICBARR_SEEDS", SEEDS);

@@ -145,7 +145,6 @@ static void with_all_wires(void (*test)(struct ends *ends))
     }
 }
 
-/* Define a test that runs with all wires. */
 #define WITH_ALL_WIRES(name)                                                                       \
     static void name##_there(struct ends *ends);                                                   \
     TEST(name)                                                                                     \
@@ -202,7 +201,7 @@ WITH_ALL_WIRES(chains_arrive)
     expect_chains(ends, true);
 }
 
-/* Errors of a destination, or temporary ones, do not affect later packets. */
+/* Temporary errors, and errors of one destination, do not affect later packets. */
 WITH_ALL_WIRES(a_destination_refuses)
 {
     static const int errors[] = {EHOSTUNREACH, ENETUNREACH,  EPERM,  EACCES,  EMSGSIZE,

@@ -130,7 +130,7 @@ TALK(unsafe_dirs)
     expect_refused(path, "is not a directory");
 }
 
-/* Connect as nobody. Some daemons may be root's, others not. */
+/* Connect as user nobody: root's daemon is accepted only if the caller permits that. */
 static void connect_as_nobody(uint32_t rank, void *context)
 {
     int connection;
@@ -155,7 +155,7 @@ TALK(a_dir_of_root)
     assert_false(accepts_one());
 }
 
-/* The daemon's user is checked, too, not only that of its directory. */
+/* Besides the owner of the directory, the daemon's own user is checked. */
 static void serve_as_nobody(uint32_t rank, void *context)
 {
     (void)rank;

@@ -7,8 +7,8 @@
  *
  * - No node is released before all have arrived, regardless of the order in which the network
  *   executes and completes writes, and all are released in the end.
- * - In groups that carry data, all nodes get exactly all blocks of their epoch, and in a broadcast
- *   the root's block.
+ * - In groups that carry data, all nodes get exactly the blocks of their epoch; in a broadcast,
+ *   they get the root's block.
  * - Memory is freed when no card accesses it any more, and not before.
  *
  * Invariants of connections and devices:
@@ -16,8 +16,8 @@
  * - Groups share queue pairs.
  * - When a card is removed, all nodes' groups fail and name a node.
  * - What cannot be set up fails with an error message, and without leaks.
- * - Of several ports, the requested one is used, with its best address, and equally good ports are
- *   distributed.
+ * - Of several ports, the requested one is used, with its best address. Equally good ports are
+ *   distributed among the processes.
  *
  * All this holds with librdmacm, without it, and if only some nodes have it: both ends of a
  * connection always use the same MTU. If librdmacm resolves a route, packets take it.
@@ -54,7 +54,7 @@ enum {
     SEGMENT = 16 << 20
 };
 
-/* Active ports: of RoCE; with this speed and GID; of InfiniBand, with this LID and GID. */
+/* Active ports: RoCE; RoCE with this GID, fast or slow; InfiniBand with this LID and GID. */
 #define ROCE .active = true, .ethernet = true
 #define FAST(gid) ROCE, .mtu = IBV_MTU_4096, .speed = 32, .gids = {"v1", gid}
 #define SLOW(gid) ROCE, .mtu = IBV_MTU_4096, .speed = 1, .gids = {"v1", gid}
@@ -135,7 +135,6 @@ static struct world *world_new(uint32_t nodes, uint32_t locals, uint64_t seed)
     return world_of(one_card, nodes, locals, seed);
 }
 
-/* The number of processes. */
 static uint32_t size_of(const struct world *world)
 {
     return world->nodes * world->locals;
@@ -192,8 +191,8 @@ static void leave(struct world *world, uint32_t g)
     }
 }
 
-/* Execute both phases of joining. Returns false if a member has no memory; then no member has
- * joined. */
+/* Execute both phases of joining. Returns false if a member lacks memory, in which case no member
+ * has joined. */
 static bool join(struct world *world, uint32_t g, struct nicbarr_choice choice)
 {
     const struct group_context group_context = {choice, world->nodes};
@@ -376,7 +375,6 @@ static bool has_finished(const struct world *world, const struct member *member,
            (world->broadcasts ? CALLS == member->ended[g] : epochs == *member->group[g].done);
 }
 
-/* Let a process make a step in a group. */
 static void move_in(struct world *world, struct member *member, uint32_t g, uint32_t epochs)
 {
     struct myr_nic_group *group = &member->group[g];
@@ -646,9 +644,9 @@ TEST(test_root_is_late_or_gone)
     }
 }
 
-/* A node completes the last barrier and leaves, while another one still waits in it, and gives up.
- * Its failure message finds no group any more, but must not break the connection, which other
- * groups need. */
+/* One node has completed the last barrier and left the group, when another node that still waits in
+ * that barrier gives up. The failure message finds no group, but must not break the connection,
+ * which other groups need. */
 TEST(test_failure_after_leaving)
 {
     uint64_t random = crew_seed() + 6;

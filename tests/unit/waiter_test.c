@@ -7,13 +7,13 @@
  *
  * - A wait ends when its word reaches the epoch, and not before, in each phase (poll, yield,
  *   sleep).
- * - Progress is called in all phases, but not at first.
+ * - The progress function is called in all phases, but not immediately.
  * - Publishing wakes sleeping processes, which use no CPU time.
  * - A process that shares its core does not poll, and detects when that changes.
  *
  * The test intercepts both ways to give up the core: it overrides syscall(), for the futex, and
  * traps sched_yield, which the waiter may call without the C library, with a seccomp filter. Both
- * count calls, and can change the word exactly when a process waits. Therefore nothing depends on
+ * count calls, and can change the word exactly when a process waits, so that nothing depends on
  * time.
  */
 #include <dlfcn.h>
@@ -276,7 +276,7 @@ TEST(phases)
         {{INT32_MAX, 0, 1000}, TIME_REAL, 0, 3, 3, 0, 0, 0}, /* progress while polling */
         {{10, -1, 1000}, TIME_REAL, 2, 0, 0, 2, 2, 0},       /* no progress at the first yields */
         {{0, -1, 1000}, TIME_REAL, 0, 1000, 1000, 1000, UINT32_MAX, 0}, /* -1: never sleeps */
-        {{-1, -1, 1000}, TIME_REAL, 0, 1000, 1000, 0, 0, 0}, /* a core of its own is kept */
+        {{-1, -1, 1000}, TIME_REAL, 0, 1000, 1000, 0, 0, 0}, /* no yields on an own core */
         /* Endless traffic, or a machine so slow that it resembles that, does not delay the
          * detection of the word. */
         {{0, 0, 50}, TIME_PER_PROGRESS, 0, 100, 100, 0, UINT32_MAX, 1},
@@ -326,7 +326,7 @@ TEST(sleeps_in_slices)
     }
 }
 
-/* A word that advances, but has not reached the epoch, ends no phase, also when epochs wrap
+/* A wait does not end while its word advances but has not reached the epoch, also when epochs wrap
  * around. */
 static myr_word *slow_word;
 
@@ -444,7 +444,7 @@ TEST(detects_neighbours)
     assert_true(bench.watch.polls > 0);
     for (int round = 0; round < 3; ++round) {
         neighbour = join_neighbour(dir);
-        struct myr_waiter second; /* also a new waiter */
+        struct myr_waiter second; /* oversubscribed from the start */
         myr_waiter_init(&second, bench.segment, progress, &bench.waiter.policy);
         assert_true(myr_waiter_oversubscribed(&second));
         assert_true(myr_waiter_oversubscribed(&bench.waiter));
@@ -528,8 +528,8 @@ TEST(reports_long_waits)
     myr_wait(&bench.watch, bench.word, 1);
     assert_true(os_now_us() - start_us >= 2 * MYR_LONG_WAIT_US);
     assert_int_equal(reported.begun, 2);
-    assert_int_equal(atomic_load(&reported.shown.since_ms), 0); /* hidden after its end */
-    myr_wait(&bench.watch, bench.word, 1);                      /* short */
+    assert_int_equal(atomic_load(&reported.shown.since_ms), 0); /* hidden after the wait */
+    myr_wait(&bench.watch, bench.word, 1);                      /* a short wait */
     assert_int_equal(reported.begun, 2);
     bench_end();
 }
@@ -544,7 +544,7 @@ static bool abandons(const struct myr_watch *watch)
     return 0 == checks || 0 == --checks;
 }
 
-/* In each phase, the wait ends although the word is never published, and so do later ones, at
+/* In each phase, an abandoned wait ends although the word is never published. Later waits end at
  * once. */
 TEST(abandons_waits)
 {

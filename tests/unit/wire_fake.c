@@ -272,7 +272,7 @@ void wire_end(struct wire *wire)
 
 /* ---- processing events ---- */
 
-/* Find the NIC with the next deadline. Returns NULL if none has a deadline. */
+/* Returns NULL if no NIC has a deadline. */
 static struct wire_nic *next_timer(struct wire *wire, uint64_t *at_ns)
 {
     struct wire_nic *next = NULL;

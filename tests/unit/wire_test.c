@@ -18,7 +18,7 @@ enum { LONGEST = 65507 }; /* maximum size of a UDP packet's payload */
 
 static const struct mcp_secret secret = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
 
-/* ---- another implementation of the check ---- */
+/* ---- another implementation of the authentication code ---- */
 
 static void sip_rounds(uint64_t v[4], int rounds)
 {
@@ -35,7 +35,7 @@ static void sip_rounds(uint64_t v[4], int rounds)
     }
 }
 
-/* Returns SipHash-c-d, as in the paper, of words, the last of which has the number of bytes. */
+/* Returns SipHash-c-d, as in the paper. The last word contains the number of bytes. */
 static uint64_t sum_of(int c, int d, const uint64_t *words, size_t count)
 {
     static const char *const begin[] = {"somepseu", "dorandom", "lygenera", "tedbytes"};
@@ -153,7 +153,7 @@ static void make(const struct mcp_header *header, size_t payload_bytes)
     memcpy(packet.byte, &sealed, packet.head);
 }
 
-/* Make the length and the check valid for the rest of the packet. */
+/* Set the length and the authentication code to match the rest of the packet. */
 static void make_valid(void)
 {
     const uint32_t payload_bytes = (uint32_t)(packet.bytes - packet.head);
@@ -316,7 +316,7 @@ static void expect_other_lengths_rejected(const struct mcp_header *sample, size_
         assert_false(mcp_parse(packet.byte, bytes, &header));
     }
     for (size_t bytes = whole + 1; bytes < whole + 70; ++bytes) {
-        packet.byte[bytes - 1] = 0; /* a weak check ignores appended zeros */
+        packet.byte[bytes - 1] = 0; /* a weak code would ignore appended zeros */
         assert_false(accepted(bytes, &header));
     }
 }
@@ -326,8 +326,8 @@ TEST(other_lengths)
     for_all(expect_other_lengths_rejected, 1500);
 }
 
-/* Check that flipped bits are rejected, except in the key, because the receiver has no secret
- * for another key. */
+/* Check that flipped bits are rejected, except in the key: a receiver has no secret with which to
+ * verify packets of an unknown key. */
 static void expect_flips_rejected(const struct mcp_header *sample, size_t payload_bytes)
 {
     (void)sample, (void)payload_bytes;
