@@ -625,8 +625,9 @@ static void send_next(struct myr_port *port, void *context, void *buffer, enum m
 {
     struct member *member = context;
     CREW_CHECK(MYR_OK == status, "message %u: %d", member->completed, (int)status);
-    CREW_CHECK(member->out + member->completed % TOKENS * (LENGTH / 4) == buffer, "another buffer");
-    CREW_CHECK(0 != myr_port_send_tokens(port), "its token is in use");
+    CREW_CHECK(member->out + member->completed % TOKENS * (LENGTH / 4) == buffer,
+               "the callback gets another buffer");
+    CREW_CHECK(0 != myr_port_send_tokens(port), "the token was not returned");
     ++member->completed;
     if (member->sent < MESSAGES) {
         send_one(member);

@@ -532,8 +532,8 @@ static void tune_all(const struct disturbance *by, bool limited)
     qsort(regrets, (size_t)count, sizeof(*regrets), ascending);
     print_message(
         "%s%s: median regret %.1f %%, maximum %.1f %%; above 5 %%: %d of %d (%d "
-        "after the first portion); %.1f portions; %d provisional; budget exceeded by %.0f us\n",
-        by->name, limited ? ", small portions" : "", 100 * regrets[count / 2],
+        "after the first batch); %.1f batches; %d provisional; budget exceeded by %.0f us\n",
+        by->name, limited ? ", small batches" : "", 100 * regrets[count / 2],
         100 * regrets[count - 1], bad, count, first_bad, batches / count, provisional, over_us);
     assert_true(regrets[count / 2] <= 0.03);
     assert_true(bad <= (count < 1000 ? 1 : 0) + count * (limited ? 3 : 1) / 100);

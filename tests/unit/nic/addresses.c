@@ -83,7 +83,7 @@ TEST(routes)
                *const routed[] = {"10.1.0.5", "10.8.0.1"}, *const here[] = {"10.1.0.5", "10.2.0.5"},
                *const six_first[] = {"fd00::6", "10.8.0.1"}, *const six[] = {"fd00::6"};
     expect_route(&it, 2, second, 1);
-    expect_route(&it, 2, far, 0);    /* none is on this NIC's networks: the first */
+    expect_route(&it, 2, far, 0);    /* none is on this NIC's networks: the first one */
     expect_route(&it, 2, wide, 1);   /* by the NIC's own prefix */
     expect_route(&it, 2, both, 1);   /* both are on this NIC's networks: by its first one */
     expect_route(&it, 2, bridge, 1); /* not by an address that this NIC has itself */
@@ -98,7 +98,8 @@ TEST(routes)
     close_machine(&it);
 }
 
-/* The driver of a card that was just switched on reports it as not running for a second. */
+/* For about a second after a card was switched on, its driver reports an interface that is up as
+ * not running. It is used nevertheless. */
 TEST(no_interface_runs)
 {
     static const struct pretended none[] = {
@@ -184,7 +185,7 @@ TEST(routes_of_ipv6)
     pretended = NULL;
 }
 
-/* Each group has peers that no earlier group had, more in total than the table can hold. */
+/* No two groups have a peer in common, and there are more peers than the table can hold. */
 TEST(peers_come_and_go)
 {
     enum { PEERS = 15, GROUPS = 600, AT_ONCE = 4 };

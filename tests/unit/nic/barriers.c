@@ -98,7 +98,7 @@ TEST(one_is_stopped)
         assert_int_equal(waitpid(pids[victim], &status, WUNTRACED), pids[victim]);
         assert_true(WIFSTOPPED(status));
         const uint32_t there = atomic_load(&world->ledger[victim]);
-        usleep(20000); /* others may reach their next barrier meanwhile, or not */
+        usleep(20000); /* others may reach their next barrier meanwhile */
         for (uint32_t r = 0; r < size_of(world); ++r) {
             assert_true(atomic_load(&world->ledger[r]) <= there + 1);
         }

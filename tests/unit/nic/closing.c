@@ -115,7 +115,7 @@ TEST(one_long_closing_epoch)
     end_pair(&pair);
 }
 
-/* A NIC that is created again has none of the groups that lingered in the earlier one. */
+/* A NIC that is created anew has none of the groups that lingered in the previous one. */
 TEST(a_new_nic_keeps_no_groups)
 {
     struct myr_nic_group group[2];

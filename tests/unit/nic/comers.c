@@ -79,8 +79,7 @@ static void after_the_creator(uint32_t rank, void *context)
     end(&member, 1);
 }
 
-/* Opens the NIC after its creator has exited, so that it must get the socket from another
- * process. */
+/* Open the NIC after its creator has exited, so that another process must provide the socket. */
 static void latecomer(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -135,7 +134,7 @@ TEST(the_creator_is_killed)
     the_creator_exits(false);
 }
 
-/* Rank 0 and rank 1 are a node each; one generation of processes after the other. */
+/* A process of one generation. Ranks 0 and 1 are on different nodes. */
 static void one_generation(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -184,7 +183,7 @@ TEST(the_next_generation_creates_it_again)
     end_world(world);
 }
 
-/* Many processes open the NIC one after the other; all but the last one leave again. */
+/* Many processes open the NIC one after the other, and all but the last one close it again. */
 enum { MANY = 20 };
 
 static void one_of_many(uint32_t rank, void *context)

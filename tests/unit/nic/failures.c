@@ -125,7 +125,8 @@ TEST(the_second_of_two_fails)
     fail_as_the_second(UNIT_MOST);
 }
 
-/* The other node never arrives. The waiting process gets its number, and makes the group fail. */
+/* The other node never arrives. The waiting process learns which node is missing, and makes the
+ * group fail. */
 TEST(a_missing_node)
 {
     struct myr_nic_group group;

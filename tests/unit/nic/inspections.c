@@ -66,7 +66,7 @@ TEST(corrupted_memory_is_viewed)
         }
         myr_soft_view_free(&view);
     }
-    assert_true(seen > ROUNDS / 4); /* views were made, and not only refused */
+    assert_true(seen > ROUNDS / 4); /* not all views were refused */
     for (int local = 0; local < 2; ++local) {
         myr_nic_group_leave(&group[local]);
     }
@@ -76,8 +76,7 @@ TEST(corrupted_memory_is_viewed)
     free(corrupted);
 }
 
-/* The view of a group that is its own successor ends, in a file of 1 TiB of which only a few
- * pages are allocated. */
+/* The view of a group that is its own successor ends, even in a sparse file of 1 TiB. */
 TEST(a_view_of_a_cycle_ends)
 {
     enum { BYTES = 1 << 20 };

@@ -216,7 +216,7 @@ TEST(a_dead_holder_is_a_zombie)
     killed_but_seems_alive(true);
 }
 
-/* The process that has the NIC's thread gets an error as well. */
+/* Run the NIC by a thread until the process is killed. */
 static void has_a_thread(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -326,7 +326,7 @@ TEST(a_broken_nic_is_left_alone)
 
 /* ---- a process is stopped while it holds the lock ---- */
 
-/* Rank 1 is stopped while it holds the lock. After it was continued, the NIC must be usable. */
+/* Rank 1 is stopped while it holds the lock. After it has been continued, it can use the NIC. */
 static void stopped_inside(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -337,8 +337,8 @@ static void stopped_inside(uint32_t rank, void *context)
     CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it is broken");
     raise(SIGSTOP);
     myr_soft_leave(member.nic);
-    CREW_CHECK(!myr_soft_broken(member.nic), "it was usable before");
-    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "it was usable before");
+    CREW_CHECK(!myr_soft_broken(member.nic), "the NIC is broken");
+    CREW_CHECK(NULL != myr_soft_enter(member.nic, &board), "cannot run the NIC");
     myr_soft_leave(member.nic);
     myr_nic_group_leave(&member.group);
     close_nic(&member);
@@ -353,8 +353,7 @@ static void add_stopped_line(const char *line)
     ++stopped_lines;
 }
 
-/* Check that the error message names the stopped process, and that no operation waits for it for
- * ever. */
+/* Check that messages name the stopped process, and that no operation waits for it for ever. */
 static void expect_refusals(struct member *member, pid_t stopped)
 {
     struct myr_error error = {0};
@@ -362,10 +361,11 @@ static void expect_refusals(struct member *member, pid_t stopped)
     const struct myr_port_options any = {.number = MYR_ANY_PORT};
     char pid[40];
     snprintf(pid, sizeof(pid), "process %d ", (int)stopped);
-    CREW_CHECK((uint32_t)stopped == myr_soft_given_up(member->nic), "another one is given up");
+    CREW_CHECK((uint32_t)stopped == myr_soft_given_up(member->nic), "another process was given up");
     CREW_CHECK(1 == stopped_lines && NULL != strstr(stopped_line, pid), "%u lines: %s",
                stopped_lines, stopped_line);
-    CREW_CHECK(MYR_ERR_GONE == myr_port_open(member->nic, &any, &port, &error), "a port");
+    CREW_CHECK(MYR_ERR_GONE == myr_port_open(member->nic, &any, &port, &error),
+               "a port was opened");
     CREW_CHECK(NULL != strstr(error.text, pid), "%s", error.text);
     myr_soft_groups_reap(member->nic, (uint32_t)stopped);
     (void)myr_ports_reap(member->nic, (uint32_t)stopped);
@@ -393,8 +393,9 @@ static void waits_beside_stopped(uint32_t rank, void *context)
     struct mcp_missing missing;
     (void)rank;
     begin_beside_stopped(&member, world);
-    CREW_CHECK(0 == myr_nic_group_missing(&member.group, &missing, 1), "a node");
-    CREW_CHECK(0 == myr_soft_given_up(member.nic), "looking waited for the lock");
+    CREW_CHECK(0 == myr_nic_group_missing(&member.group, &missing, 1), "a node is missing");
+    CREW_CHECK(0 == myr_soft_given_up(member.nic),
+               "myr_nic_group_missing() has waited for the lock");
     CREW_CHECK(!myr_nic_group_wait(&member.group, myr_nic_group_arrive(&member.group), 0),
                "a barrier without all members");
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
@@ -415,7 +416,7 @@ static void enters_beside_stopped(uint32_t rank, void *context)
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
 
-/* Have a thread that runs the NIC, and call nothing else. */
+/* Run the NIC by a thread, and call nothing else. */
 static void runs_beside_stopped(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -429,7 +430,7 @@ static void runs_beside_stopped(uint32_t rank, void *context)
     while (0 == myr_soft_given_up(member.nic)) {
         usleep(1000);
     }
-    CREW_CHECK(myr_soft_broken(member.nic), "it is given up");
+    CREW_CHECK(myr_soft_broken(member.nic), "the NIC is not broken");
     myr_soft_thread_stop(thread);
     expect_refusals(&member, (pid_t)atomic_load(&world->pid[1]));
 }
@@ -462,7 +463,7 @@ TEST(stopped_with_the_lock)
     }
 }
 
-/* Rank 1 dies as a member of a group; the process that watches over the NIC reaps it. */
+/* Rank 1 dies as a member of a group. The test reaps it, as myrd does. */
 static void as_a_member(uint32_t rank, void *context)
 {
     struct world *world = context;

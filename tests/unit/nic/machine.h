@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replaces the C library's information about the machine: its interfaces, whether a process is
- * alive, how long a watch sleeps, and whether there is memory. It also skips tests that need
- * features which this machine lacks.
+ * Replaces functions of the C library, so that tests can simulate network interfaces, the death of
+ * a process, the sleep of a watch, and lack of memory. It also skips tests of features that this
+ * machine lacks.
  */
 #ifndef TESTS_UNIT_NIC_MACHINE_H
 #define TESTS_UNIT_NIC_MACHINE_H
@@ -21,7 +21,7 @@ extern void (*before_kill)(void *context); /* called once, before the next kill(
 extern void *before_kill_context;
 
 extern struct watch_time {
-    bool held;        /* the watch sleeps until it is woken by the test */
+    bool held;        /* the watch sleeps until the test wakes it */
     sem_t asleep, go; /* the watch is about to sleep; the test wakes it up */
 } watch_time;
 

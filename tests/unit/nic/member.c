@@ -136,7 +136,7 @@ void one_barrier(struct member *member)
     struct world *world = member->world;
     const uint32_t epoch = member->group.epoch + 1;
     atomic_store_explicit(&world->ledger[member->rank], epoch, memory_order_relaxed);
-    CREW_CHECK(epoch == myr_nic_group_arrive(&member->group), "another epoch");
+    CREW_CHECK(epoch == myr_nic_group_arrive(&member->group), "arrived in another epoch");
     if (0 == crew_below(&member->random, 3)) { /* test for it until it completes */
         crew_dawdle(&member->random);
         while (!myr_nic_group_test(&member->group, epoch)) {

@@ -64,7 +64,7 @@ void expect_blocks(const struct member *member, uint32_t epoch)
         uint8_t part[UNIT_MOST];
         make_part(member, r, epoch, part);
         CREW_CHECK(0 == memcmp(part, block + r % world->locals * bytes, bytes),
-                   "the part of rank %u in epoch %u", r, epoch);
+                   "the part of rank %u in epoch %u is wrong", r, epoch);
     }
 }
 
@@ -74,7 +74,7 @@ uint32_t arrive_with_data(struct member *member)
     make_part(member, member->rank, epoch, myr_nic_data_part(&member->group));
     CREW_CHECK(
         epoch == myr_nic_data_arrive(&member->group, member->world->locals * bytes, build, member),
-        "another epoch");
+        "arrived in another epoch");
     return epoch;
 }
 

@@ -11,7 +11,6 @@
 #include "libmyr/node/segment.h"
 #include "tests/unit/nic/member.h"
 
-/* Returns the number of groups in a segment. */
 uint32_t groups_in(struct myr_segment *segment);
 
 /* Returns the size of a process's contribution to an epoch; 0 for some epochs. */
@@ -23,9 +22,9 @@ void expect_blocks(const struct member *member, uint32_t epoch);
 /* Arrive in the next epoch with data. */
 uint32_t arrive_with_data(struct member *member);
 
-/* Number of polls between two groups that a process joins and leaves, so that completed groups
- * are closed. With fewer polls, the groups would follow each other so fast that the NIC would
- * forget closed groups, of which it keeps MCP_LATE. */
+/* Number of polls between two groups that a process joins and leaves so that completed groups are
+ * closed. With fewer polls, groups would follow each other so fast that the NIC, which remembers
+ * MCP_LATE closed groups, would forget some too early. */
 enum { POLLS = 16 };
 
 /* Join a group of this process alone, and leave it. */

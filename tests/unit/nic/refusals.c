@@ -144,6 +144,6 @@ TEST(a_refused_socket_stays_open)
     assert_int_equal(status, MYR_OK);
     assert_true(refusals >= 2);
     myr_soft_close(second);
-    assert_int_equal(fcntl(given, F_GETFD), -1); /* now it belonged to the NIC */
+    assert_int_equal(fcntl(given, F_GETFD), -1); /* the NIC owned it this time */
     close_nic(&member);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests that a user gets a message with the reason why there is no NIC, the same in all processes
- * of the node.
+ * Tests that users get a message with the reason why there is no NIC, and that it is the same in
+ * all processes of a node.
  */
 #ifndef TESTS_UNIT_NIC_REFUSALS_H
 #define TESTS_UNIT_NIC_REFUSALS_H

@@ -81,7 +81,7 @@ TEST(strange_packets)
     close_nic(&member);
 }
 
-/* A process floods all NICs with such packets while barriers are executed. */
+/* A process sends random bytes to all NICs while barriers are executed. */
 static void flooder(uint32_t rank, void *context)
 {
     struct world *world = context;

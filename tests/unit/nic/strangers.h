@@ -10,7 +10,6 @@
 
 #include "libmyr/soft/nic.h"
 
-/* Send these bytes to a NIC. */
 void send_to(int socket, const struct myr_nic_name *name, const void *packet, size_t bytes);
 
 /* Send an ASK that is sealed with a wrong secret. */

@@ -138,7 +138,7 @@ TEST(a_flood_does_not_end_a_poll)
     one_poll_takes(send_ask, 5000);
 }
 
-/* A candidate that stays ready becomes the watch without making a call. */
+/* A process that keeps a thread in reserve becomes the watch although it makes no call. */
 TEST(a_watch_that_stays_takes_over)
 {
     struct world *world = make_world(1, 1, 0);
@@ -167,7 +167,7 @@ TEST(a_watch_that_stays_takes_over)
     end_world(world);
 }
 
-/* Have the watch until the test permits to go on, or the process is killed. */
+/* Be the watch until the test permits to go on, or the process is killed. */
 static void has_a_watch(uint32_t rank, void *context)
 {
     struct world *world = context;
@@ -175,7 +175,7 @@ static void has_a_watch(uint32_t rank, void *context)
     struct myr_soft_watch *watch;
     open_nic(&member, world, rank);
     CREW_CHECK(MYR_OK == myr_soft_watch_start(member.nic, 1000000, &watch, NULL), "no watch");
-    CREW_CHECK(myr_soft_watch_is_here(watch), "it is another's");
+    CREW_CHECK(myr_soft_watch_is_here(watch), "another process has the watch");
     atomic_store(&world->come[10], 1);
     await_go(world, 1);
     myr_soft_watch_stop(watch);

@@ -44,7 +44,6 @@ struct world {
     _Atomic uint32_t go; /* stages that the test has permitted */
 };
 
-/* Returns the number of processes. */
 uint32_t size_of(const struct world *world);
 
 struct world *make_world(uint32_t nodes, uint32_t locals, uint32_t epochs);
