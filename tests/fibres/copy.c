@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See copy.h. It is part of the component's copies. */
+/* See copy.h. Each copy of the component contains this file. */
 #include "tests/fibres/copy.h"
 
 #include "coll_nicbarr/choice/known.h"
@@ -31,7 +31,7 @@ static uint32_t read_shape(struct nicbarr_shape *shape)
 
 /* ---- what earlier jobs and communicators have left ---- */
 
-/* Add a contest that the choice has won to the cache. */
+/* Add to the cache a tuning run that the choice has won. */
 static void cache(const struct nicbarr_shape *shape, const char *what, const struct fake_past *past,
                   char *path)
 {

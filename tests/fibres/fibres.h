@@ -33,8 +33,8 @@ uint32_t fibres_rank(void);
 /* Schedule another rank while the running one waits. Has no effect outside of fibres_run(). */
 void fibres_yield(void);
 
-/* Let `rank` end at any basic block from now on, as if its process were killed: after this many
- * basic blocks, as soon as `may_die` permits. */
+/* End `rank` as if its process were killed: after this many further basic blocks, as soon as
+ * `may_die` permits. */
 void fibres_doom(uint32_t rank, uint64_t blocks, bool (*may_die)(uint32_t rank));
 
 /* Returns the number of programs to run: NICBARR_PROGRAMS, in which case this process has no

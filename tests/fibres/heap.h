@@ -10,8 +10,8 @@
 /* Count the calls of this thread from now on. */
 void heap_watch(void);
 
-/* Returns the number of objects that were allocated and not freed since heap_watch(). It is
- * negative if older ones were freed. */
+/* Returns the number of objects that were allocated and not freed since heap_watch(). Negative if
+ * older ones were freed. */
 int64_t heap_objects(void);
 
 #endif

@@ -11,13 +11,14 @@
  *   of size classes;
  * - reductions that each rank starts from within progress at random times, as MPI_Comm_idup does.
  *
- * The conditions are random as well: a rank without the component or with another parameter, little
- * memory, components above and below that forward calls, forced choices, members that compare their
- * calls, and durations, so that the component makes and revises every choice. Earlier jobs have
- * left a tuning cache, which takes any time to read, or earlier communicators have stored choices
- * in the segment, any that these files and tables can contain; in some programs no further choice
- * can be stored. Ranks are bound to any processors. In some programs a rank dies (mpirun --with-ft
- * ulfm) at any basic block, which the others detect at random times.
+ * The conditions are random as well. A rank may lack the component or have another parameter,
+ * memory may be scarce, components above and below may forward calls, choices may be forced, and
+ * members may compare their calls. Durations are random, so that the component makes and revises
+ * every choice. Earlier jobs may have left a tuning cache, which takes any time to read, and
+ * earlier communicators may have stored choices in the segment; both contain arbitrary choices, and
+ * in some programs no further one can be stored. Ranks are bound to arbitrary processors. In some
+ * programs a rank dies (mpirun --with-ft ulfm) at any basic block, which the others detect at
+ * random times.
  *
  * Invariants:
  *
@@ -514,7 +515,7 @@ static void draw_plan(uint64_t *random)
             program.usual[c][0] = (struct op){.collective = BARRIER};
         }
     }
-    const uint32_t calls = 1 + crew_below(random, 4); /* calls between two other operations */
+    const uint32_t calls = 1 + crew_below(random, 4); /* average between other operations */
     program.burst = 1 + crew_below(random, FLIGHTS);
     while (program.ops < OPS) {
         const uint32_t comm = crew_below(random, COMMS);
@@ -542,7 +543,6 @@ static void set(struct fake_job *job, uint32_t ranks, const char *name, const ch
     job->setting[job->settings++] = (struct fake_setting){ranks, name, text};
 }
 
-/* Returns one of these words. */
 #define ONE_OF(random, ...) one_of(random, (const char *const[]){__VA_ARGS__, NULL})
 static const char *one_of(uint64_t *random, const char *const *words)
 {
@@ -556,8 +556,8 @@ static const char *one_of(uint64_t *random, const char *const *words)
 /* ---- what earlier jobs and communicators have left ---- */
 
 /* Returns any choice that can be named, whether or not it is a candidate. On one node, counters
- * with several leaves are frequent: they are candidates only with the number of leaves that fits
- * the binding, so that a record that was set up without them may have no room for them. */
+ * with several leaves are frequent: only those with the number of leaves that fits the binding are
+ * candidates, so the record may lack space for others. */
 static struct nicbarr_choice draw_choice(uint64_t *random, bool barrier)
 {
     static const uint32_t greatest[] = {1, 4, 8, 200, 4096};
@@ -607,8 +607,8 @@ static enum nicbarr_source draw_source(uint64_t *random, const struct fake_past 
     }
 }
 
-/* Record that a choice from the table counts as proven, because then no communicator of this
- * program needs to have measured it. */
+/* Record that a choice from the table counts as proven, so that check_source() does not require a
+ * communicator of this program that has measured it. */
 static void note_proven(const struct fake_past *past)
 {
     const uint32_t size = bits(past->ranks);
@@ -712,7 +712,7 @@ static void draw_notes(uint64_t *random, struct fake_job *job)
     }
 }
 
-/* Bind the ranks: none, each to a processor of its own, all to the same, or any. */
+/* Bind no rank, each rank to a processor of its own, all ranks to the same ones, or each to any. */
 static void draw_processors(uint64_t *random, struct fake_job *job)
 {
     const uint32_t all = (UINT32_C(1) << FAKE_PROCESSORS) - 1;
@@ -1196,7 +1196,8 @@ static void start(struct side *side)
     for (uint32_t p = 0; p < side->persistents; ++p) {
         struct flight *flight = &side->persistent[(first + p) % side->persistents];
         load(flight);
-        CHECK(MPI_SUCCESS == flight->request->req_start(1, &flight->request), "it does not start");
+        CHECK(MPI_SUCCESS == flight->request->req_start(1, &flight->request),
+              "a persistent request does not start");
         flight->active = true;
     }
 }
@@ -1399,8 +1400,8 @@ static size_t bytes_in_use(void)
     return bytes;
 }
 
-/* Check that a node's communicators have left neither records nor other memory in the segment,
- * which keeps the texts of tuning caches and a larger key-value table. */
+/* Check that a node's communicators have left neither records nor other memory in the segment. Only
+ * texts of tuning caches and an enlarged key-value table remain. */
 static void check_segment(size_t bytes_before)
 {
     enum { KEPT_MOST = 1 << 16 /* less than the chunks of one ring */ };
@@ -1477,7 +1478,7 @@ static void compose_all(void *from, void *to, int *count, MPI_Datatype *type)
     }
 }
 
-/* The program that the child process runs, in memory shared with the child, which may crash. */
+/* The seed of the program that the child process runs, in shared memory, as the child may crash. */
 static uint64_t *playing;
 
 static void play_programs(uint32_t rank, void *context)

@@ -114,9 +114,10 @@ time_t time(time_t *copy)
     return START + (time_t)(world.now_ns / second);
 }
 
-/* Only fibres may run, so a thread of the component does not start here, but runs to its end when
- * its rank later calls progress or sleeps. This is impossible for threads of NICs, which run until
- * the NIC is closed. NICs create them while the component is opened, when this function fails. */
+/* Only fibres may run. Therefore a thread of the component does not start here, but runs to its end
+ * when its rank later calls progress or sleeps. This is impossible for threads of NICs, which run
+ * until the NIC is closed; NICs create them while the component is opened, so this function fails
+ * then. */
 int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *context)
 {
@@ -425,7 +426,7 @@ char *nicbarr_node_dir(void)
                                                                                          : dir;
 }
 
-/* ---- collectives below: calls that members join ---- */
+/* ---- the underlying collectives: calls that members join ---- */
 
 enum kind { BARRIER, ALLREDUCE, REDUCE, BCAST, ALLGATHER, GATHER, SCATTER };
 
@@ -519,13 +520,13 @@ static struct call *join(fake_comm_t *comm, uint32_t channel, uint32_t number,
         call->joined = 0;
         call->stray = false;
     }
-    CREW_CHECK(
-        call->kind == arguments->kind && call->root == arguments->root &&
-            call->block == arguments->block,
-        "NICBARR_SEED=0x%llx: call %u below (channel %u) of communicator %u is collective %d, root "
-        "%d, %zu bytes on one rank, and %d, %d, %zu on rank %u",
-        (unsigned long long)world.job.seed, number, channel, comm->id, (int)call->kind, call->root,
-        call->block, (int)arguments->kind, arguments->root, arguments->block, comm->rank);
+    CREW_CHECK(call->kind == arguments->kind && call->root == arguments->root &&
+                   call->block == arguments->block,
+               "NICBARR_SEED=0x%llx: underlying call %u (channel %u) of communicator %u is "
+               "collective %d, root %d, %zu bytes on one rank, and %d, %d, %zu on rank %u",
+               (unsigned long long)world.job.seed, number, channel, comm->id, (int)call->kind,
+               call->root, call->block, (int)arguments->kind, arguments->root, arguments->block,
+               comm->rank);
     CREW_CHECK(0 == (call->joined & bit), "rank %u joins twice", comm->rank);
     call->joined |= bit;
     const bool roots = BCAST == arguments->kind || SCATTER == arguments->kind;
@@ -668,7 +669,7 @@ void nicbarr_exits_watch(const opal_process_name_t *name, uint32_t number)
     (void)number;
 }
 
-/* ---- calls below ---- */
+/* ---- blocking calls ---- */
 
 static int call_blocking(ompi_communicator_t *base, const struct arguments *arguments)
 {
@@ -764,12 +765,12 @@ static int new_request(ompi_communicator_t *base, const struct arguments *argume
     request->comm = comm;
     request->arguments = *arguments;
     request->channel = persistent ? PERSISTENT + comm->persistent++ : NONBLOCKING;
-    CREW_CHECK(request->channel < CHANNELS, "too many persistent requests below");
+    CREW_CHECK(request->channel < CHANNELS, "too many underlying persistent requests");
     *handle = &request->super;
     return persistent ? OMPI_SUCCESS : start_one(request);
 }
 
-/* ---- the functions below, in MPI's three forms ---- */
+/* ---- the underlying functions, in MPI's three forms ---- */
 
 static size_t bytes_of(int count, ompi_datatype_t *type)
 {
@@ -923,13 +924,14 @@ static void leave_all(const forwarder_t *forwarder, const ompi_communicator_t *c
     FORWARDED(LEAVE)
 }
 
-/* Check that a function that has replaced itself is not called any more. Nicbarr and the program
- * may each call it once. */
+/* Check that a function that replaces itself is called at most twice: once by nicbarr, and once by
+ * the program. */
 static void check_left(const ompi_communicator_t *comm, const char *name, uint32_t count)
 {
-    CREW_CHECK(count <= 2,
-               "NICBARR_SEED=0x%llx: %s of communicator %u has left, but is called again and again",
-               (unsigned long long)world.job.seed, name, ((const fake_comm_t *)comm)->id);
+    CREW_CHECK(
+        count <= 2,
+        "NICBARR_SEED=0x%llx: %s of communicator %u has replaced itself, but is still called",
+        (unsigned long long)world.job.seed, name, ((const fake_comm_t *)comm)->id);
 }
 
 /* Returns whether the component of higher priority calls a function of this component directly,
@@ -938,8 +940,7 @@ static void check_left(const ompi_communicator_t *comm, const char *name, uint32
     (NULL != ((fake_comm_t *)comm)->above &&                                                       \
      module == ((forwarder_t *)((fake_comm_t *)comm)->above)->saved.coll_##name##_module)
 
-/* `settles`: whether the component examines the communicator in this call, and replaces functions.
- */
+/* `settles`: whether this call may replace functions. */
 #define FORWARD(name, settles, parameters, arguments)                                              \
     static int forward_##name(UNPACK parameters ompi_communicator_t *comm,                         \
                               mca_coll_base_module_t *module)                                      \
@@ -1271,7 +1272,7 @@ void fake_close(void)
     }
     for (size_t b = 0; b < BUCKETS; ++b) {
         CREW_CHECK(NULL == calls[b],
-                   "NICBARR_SEED=0x%llx: a call below of communicator %u was not completed",
+                   "NICBARR_SEED=0x%llx: an underlying call of communicator %u was not completed",
                    (unsigned long long)world.job.seed, calls[b]->comm);
     }
     for (uint32_t r = 0; r < world.job.ranks; ++r) {

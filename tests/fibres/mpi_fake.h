@@ -6,8 +6,8 @@
  * are those of Open MPI, in which the test is a singleton. This file implements communicators, the
  * modex, parameters, the progress engine, the clock, the ranks' processors, and the collectives of
  * the underlying components. Each time slice and each reading of the clock takes a random time, so
- * that the seed determines the results of tuning runs. Threads run to their end within a later call
- * of their rank's progress engine, or after the component is closed.
+ * that the seed determines the results of tuning runs. A thread runs to its end within a later call
+ * of its rank's progress engine, or after the component is closed.
  *
  * The underlying collectives check that the members of a communicator agree: the n-th call must be
  * the same collective with the same root and length on all of its ranks.
@@ -85,7 +85,7 @@ void fake_die(uint32_t rank);
 uint64_t fake_stored_choice(const mca_coll_nicbarr_module_t *module,
                             enum nicbarr_collective collective, uint32_t size_class);
 
-/* Leave no space for further choices on any node. */
+/* Make it impossible to store further choices on any node. */
 void fake_fill_table(void);
 
 /* Advance the clock. */
