@@ -24,7 +24,7 @@ void collectives_close(void)
 
 /* ---- the words of a step ---- */
 
-/* Compare a name with a word of a step, which has dashes in place of the blanks. */
+/* Compare a name with a word of a step, in which dashes replace the blanks. */
 static bool same_name(const char *name, const char *word)
 {
     while (*name && *word && (*name == *word || (*name == ' ' && *word == '-'))) {
@@ -166,7 +166,7 @@ static void fill_send(struct call *call)
         put(call, &values, call->place.rank, first_of(call, block), &call->send, NULL, block);
 }
 
-/* Fill the receive buffer before the call: with the input if the call is in place. */
+/* Fill the receive buffer before the call; if the call is in place, with the input. */
 static void fill_receive(struct call *call)
 {
     layout_clear(&call->receive);
@@ -369,8 +369,7 @@ static struct arguments joined(const struct call *call)
         a.send_count = a.receive_count;
         a.send_type = a.receive_type;
     }
-    if (a.send_type == MPI_DATATYPE_NULL) /* on processes other than the root in the root's group of
-                                             an intercommunicator */
+    if (a.send_type == MPI_DATATYPE_NULL) /* in the group of the root of an intercommunicator */
         a.send_type = call->values.type->mpi;
     if (call->what == BCAST && call->send.memory)
         a.receive = call->send.buffer;

@@ -2,8 +2,8 @@
 /*
  * Makes one call of a collective with generated data, and checks its result. player.c uses it.
  *
- * Data and expected result depend only on the step, the iteration and the communicator, so that
- * each process computes what the others send. The processes communicate only by the call itself.
+ * Data and expected results depend only on the step, the iteration and the communicator, so that
+ * each process can compute what the others send. The processes communicate only by the call itself.
  *
  * A call exists until call_close; between the call and call_check its buffers belong to MPI.
  *

@@ -85,7 +85,7 @@ struct record {
     SINGLE(type, DATA_SIGNED, ARITHMETIC | LOGICALS | BITWISE, ctype, false)
 #define C_UNSIGNED(type, ctype)                                                                    \
     SINGLE(type, DATA_UNSIGNED, ARITHMETIC | LOGICALS | BITWISE, ctype, false)
-/* Integers of Fortran and of all languages have no logical operations. */
+/* Fortran integers and multi-language types have no logical operations. */
 #define INTEGER(type, ctype) SINGLE(type, DATA_SIGNED, ARITHMETIC | BITWISE, ctype, false)
 #define REAL(type, ctype) SINGLE(type, DATA_REAL, ARITHMETIC, ctype, true)
 #define COMPLEX(type, ctype) TWO(type, DATA_COMPLEX, SUM_PROD, ctype, true)
@@ -358,7 +358,7 @@ static uint64_t bits(enum data_op op, uint64_t lot)
  * undefined. */
 static uint64_t signed_value(enum data_op op, size_t size, uint64_t lot, int rank)
 {
-    if (op == DATA_SUM) /* DATA_RANKS of them fit, and one bit is the sign */
+    if (op == DATA_SUM) /* the sum of DATA_RANKS values fits */
         return (uint64_t)((int64_t)lot >> (64 - (8 * (int)size - 6)));
     if (op == DATA_PROD) { /* limit^6 fits */
         unsigned limit = size == 1 ? 2 : size == 2 ? 5 : size == 4 ? 35 : 1000;
@@ -404,8 +404,9 @@ static int largest_exponent(size_t size)
                                     : LDBL_MAX_EXP;
 }
 
-/* Returns a rough value. An element is of one sort on all ranks: usually of very different
- * magnitudes, sometimes subnormal, so large that sums overflow, or mostly zeros of both signs. */
+/* Returns a rough value. The values of an element on all ranks are of the same sort: usually of
+ * very different magnitudes, but sometimes subnormal, so large that sums overflow, or mostly zeros
+ * of both signs. */
 static long double rough_value(enum data_op op, size_t size, uint64_t lot, uint64_t of_element)
 {
     uint64_t other = data_hash(lot, 5, 6);
@@ -432,8 +433,8 @@ static long double exact_value(enum data_op op, uint64_t lot)
     return (long double)((lot >> 8) % 1024) - 511.5L; /* never 0 */
 }
 
-/* Write a factor of a complex product. Powers of 1 + 2i have no part that is 0, so that no sign of
- * a zero depends on the order. 16 of them are exact as float. */
+/* Write a factor of a complex product. No power of 1 + 2i has a part that is 0, whose sign could
+ * depend on the order. The first 16 powers are exact as float. */
 static void put_complex_factor(const struct data_type *type, uint64_t lot, int rank,
                                unsigned char *to)
 {
@@ -526,7 +527,7 @@ static void add_unsigned(const struct data_type *type, size_t elements, const un
         put_integer(field, get_integer(field, left + i) + get_integer(field, right + i), right + i);
 }
 
-/* Replaces the right block's result by left op right. */
+/* Replaces the right block by left op right. */
 static void combine(const struct data_values *values, size_t elements, unsigned char **left,
                     unsigned char *right)
 {

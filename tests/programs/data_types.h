@@ -88,7 +88,6 @@ const char *data_op_name(enum data_op op);
 /* Returns whether this type and operation have rough values. */
 bool data_can_be_rough(const struct data_type *type, enum data_op op);
 
-/* Returns a hash of three numbers. */
 uint64_t data_hash(uint64_t a, uint64_t b, uint64_t c);
 
 /* The parameters that determine an operation's values. */
@@ -102,9 +101,9 @@ struct data_values {
 /* Writes the fields of one element of a rank, and leaves its gaps unchanged. */
 void data_put(const struct data_values *values, int rank, size_t element, unsigned char *to);
 
-/* Computes the reduction of `elements` elements over the ranks 0..n_ranks-1. tree: in the order
- * described above; otherwise from rank 0 on, one after the other. Only the fields of the result
- * are significant. */
+/* Computes the reduction of `elements` elements over the ranks 0..n_ranks-1: in the order described
+ * above if `tree` is set, otherwise one rank after the other. Only the fields of the result are
+ * significant. */
 void data_reduce(const struct data_values *values, int n_ranks, size_t elements, bool tree,
                  unsigned char *result);
 

@@ -34,7 +34,7 @@ static uint64_t key_of(const struct round *round, int rank)
     return data_hash(round->lot, (uint64_t)rank, test.seed);
 }
 
-/* Returns the elements that this rank sends in the round. */
+/* Returns the number of elements that a rank sends in the round. */
 static size_t elements_of(const struct round *round, int rank)
 {
     uint64_t lot = round->replace ? round->lot >> 20 : key_of(round, rank) >> 20;

@@ -7,8 +7,8 @@
  *   how=b            MPI_Sendrecv; how=r: MPI_Sendrecv_replace
  *   send=x recv=P    layouts (layout.h)
  *
- * In a round some of the processes form a cycle, which may be open, and the others call with
- * MPI_PROC_NULL. A process that is behind waits for none that are ahead, so there is no deadlock.
+ * In each round some of the processes form a cycle or a chain, and the others call with
+ * MPI_PROC_NULL. A process never waits for one that is in a later round, so there is no deadlock.
  *
  * Threads: those that run at the same time use different communicators.
  */
@@ -17,7 +17,7 @@
 
 #include "places.h"
 
-/* Executes one round, and checks what it has received. Every process executes all in one order. */
+/* Executes a round, and checks the received data. Every process executes all rounds in order. */
 void exchange_play(const struct step *step, int round);
 
 #endif

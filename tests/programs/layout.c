@@ -9,9 +9,9 @@
 
 enum { GUARD = 64, PATTERN = 0xa5 };
 
-/* The properties of a type that an operation needs unless the type is plain. MPI may keep a type
- * after MPI_Type_free, but not its attributes; therefore the handle identifies it until another
- * type gets this handle. */
+/* The properties that an operation needs of a type, unless the type is plain. After MPI_Type_free
+ * MPI may keep the type, but not its attributes. Therefore the handle identifies the type, until
+ * another type gets this handle. */
 static struct hint {
     MPI_Datatype type;
     enum layout_kind kind;
@@ -275,7 +275,8 @@ unsigned char *layout_at(const struct layout *layout, size_t block, size_t eleme
 
 void layout_clear(struct layout *layout)
 {
-    /* Each process has another pattern, so that bytes from other processes' gaps are detected. */
+    /* Each process has a different pattern, so that bytes from gaps of other processes are
+     * detected. */
     memset(layout->memory, PATTERN + test.rank, layout->bytes + (size_t)2 * GUARD);
 }
 

@@ -5,7 +5,6 @@
 
 enum { KEPT = 4711 /* not an error class */ };
 
-/* The ways to complete requests. */
 enum { BY_WAITSOME, BY_WAITANY, BY_TESTSOME, BY_TESTANY, BY_TEST, BY_GET_STATUS };
 
 /* (Open MPI 4.1 loses statuses in calls that complete several requests if one has failed.) */

@@ -31,7 +31,7 @@ struct messages {
     bool *is_active;
     int *indices;
     MPI_Status *statuses;
-    /* A receive that is cancelled. */
+    /* A receive that is cancelled, and its buffer. */
     MPI_Request cancelled;
     unsigned char nothing;
     void *attached;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which messages a step `messages` sends, by the processes' numbers alone, so that the receiver
- * knows what must arrive. messages.c and its parts use it; nothing here communicates.
+ * Determines which messages a step `messages` sends. They depend only on the step and on the
+ * processes' numbers, so that the receiver knows what must arrive. messages.c and its parts use it;
+ * nothing here communicates.
  */
 #ifndef NICBARR_TESTS_MESSAGES_PLAN_H
 #define NICBARR_TESTS_MESSAGES_PLAN_H
@@ -9,8 +10,8 @@
 #include "data_types.h"
 #include "places.h"
 
-/* Bits that exclude a message from matching further receives: a receive was posted for it, or a
- * receive has received it. */
+/* Bits that exclude a message from matching further receives: a receive was posted for it, or it
+ * was received. */
 enum { POSTED = 1, RECEIVED = 2 };
 
 struct message {
@@ -53,7 +54,7 @@ bool plan_away(const struct step *step, int process);
  * there is none. */
 struct message *plan_first_fitting(const struct messages_plan *plan, int source, int tag,
                                    unsigned passed);
-/* Returns the elements of the largest message that a receive with this tag may get. */
+/* Returns the number of elements of the largest message that a receive with this tag may get. */
 size_t plan_largest(const struct messages_plan *plan, int tag);
 
 #endif

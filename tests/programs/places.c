@@ -52,7 +52,8 @@ static int numbers_of(MPI_Group group, unsigned char *numbers)
         own[i] = i;
     MPI_Group_translate_ranks(group, size, own, known.group, ranks);
     for (int i = 0; i < size; i++) {
-        TEST_CHECK(ranks[i] != MPI_UNDEFINED, "group", "its rank %d was never met", i);
+        TEST_CHECK(ranks[i] != MPI_UNDEFINED, "group", "rank %d of a group is an unknown process",
+                   i);
         numbers[i] = (unsigned char)known.numbers[ranks[i]];
     }
     MPI_Group_free(&group);
@@ -79,8 +80,8 @@ void place_set(struct place *place, MPI_Comm comm)
 
 /* ---- creating them ---- */
 
-/* A copy callback may communicate on the old communicator, which MPI permits. The attribute
- * counts the callbacks, so that each has other data. */
+/* MPI permits this copy callback to communicate on the old communicator. The attribute counts the
+ * callbacks, so that each uses other data. */
 static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copied)
 {
     (void)key;
@@ -104,8 +105,8 @@ static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *o
     return MPI_SUCCESS;
 }
 
-/* Duplicate a communicator with an info object, which contains among others the key by which a
- * user selects components of Open MPI. */
+/* Duplicate a communicator with an info object that contains one of these keys, for example the key
+ * that selects components of Open MPI. */
 static void duplicate_with_info(MPI_Comm comm, const struct step *step, MPI_Comm *result)
 {
     static const char *const keys[][2] = {{"mpi_assert_allow_overtaking", "true"},
@@ -158,8 +159,8 @@ static MPI_Group group_of(const struct place *from, const struct step *step, boo
     return some;
 }
 
-/* Create a communicator of a group. The members call `cgroup`, and all processes call `create`:
- * the others get no communicator, or one of their own (both=1). */
+/* Create a communicator of a group. Only its members take part in `cgroup`. All processes take part
+ * in `create`, where the others get no communicator, or one of their own (both=1). */
 static void create_group(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     bool by_members = strcmp(step->kind, "cgroup") == 0;
@@ -178,8 +179,8 @@ static void create_group(const struct place *from, const struct step *step, MPI_
         MPI_Group_free(&some);
 }
 
-/* Create a grid of two rows if the size permits; of an odd number of processes one is excluded.
- * rows=1: each row is a communicator. */
+/* Create a grid of two rows if the size permits. If the number of processes is odd, one is
+ * excluded. rows=1: each row is a communicator. */
 static void create_cartesian(const struct place *from, const struct step *step, MPI_Comm *result)
 {
     int dims[] = {from->size > 1 ? 2 : 1, from->size > 1 ? from->size / 2 : 1};
@@ -209,7 +210,7 @@ static void create_graph(const struct place *from, const struct step *step, MPI_
         MPI_Graph_create(from->comm, n, index, edges, 0, result);
 }
 
-/* The first of the accepting processes, rank 0, sends its port to the first of the others. */
+/* Rank 0, the first of the accepting processes, sends its port name to the first of the others. */
 static void connect_parts(const struct place *from, int left, int tag, MPI_Comm local,
                           MPI_Comm *result)
 {
@@ -369,7 +370,7 @@ static void board_open(void)
     if (board == MAP_FAILED)
         test_fail("board", "%s cannot be mapped", origin->board);
     close(fd);
-    for (int t = 0; t < BOARD_THREADS; t++) /* there may be one of an earlier job */
+    for (int t = 0; t < BOARD_THREADS; t++) /* the file may be that of an earlier job */
         board[test.rank * BOARD_THREADS + t] = 0;
 }
 

@@ -41,7 +41,7 @@ struct origin {
 
 /* Returns the place that the word `key` of a step names. */
 struct place *place_of(const struct step *step, const char *key);
-/* Stores a new communicator in the place. */
+
 void place_set(struct place *place, MPI_Comm comm);
 
 /* Executes a step that creates or frees communicators. Collective. Returns false for other

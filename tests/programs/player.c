@@ -5,10 +5,10 @@
  *
  *   player --program FILE [--board FILE] [--until FILE] [--line N --parents NUMBERS]
  *
- * mpirun starts it for machine/playing.py and scripts (tests/component/drawn_common.sh), and so
- * does the step `spawn`. The board (places.h) shows the progress of each process. A wrong result
- * ends the job by MPI_Abort, with the step and the expected bytes. With --until the player repeats
- * the program with other data until that file exists; the program must not spawn processes.
+ * It is started by mpirun (for machine/playing.py and tests/component/drawn_common.sh), and by the
+ * step `spawn`. The board (places.h) shows the progress of each process. A wrong result ends the
+ * job by MPI_Abort, with the step and the expected bytes. With --until the player repeats the
+ * program with other data until that file exists; the program must not spawn processes.
  *
  * Requests have numbered places as well. A place holds the requests of one step, which may be many
  * calls, with their buffers.
@@ -117,8 +117,8 @@ static void check_message(const struct held *slot)
     }
 }
 
-/* Complete the requests. by=any, by=some: in the order of completion; otherwise in an order of
- * this process. */
+/* Complete the requests. by=any, by=some: in the order of completion; otherwise in an order that
+ * depends on the process. */
 static void wait_for(struct held *slot, const struct step *step)
 {
     uint64_t lot = data_hash(step->id, (uint64_t)test.rank, 41);
@@ -170,8 +170,8 @@ static void complete_all(const struct step *step)
     int order[HELD];
     struct rng rng = {data_hash(step->id, (uint64_t)test.rank, 51)};
     rng_permutation(&rng, order, HELD);
-    for (int i = 0; i < HELD;
-         i++) /* in one order, as some of these receives are yet to be posted */
+    for (int i = 0; i < HELD; i++) /* in the same order on all processes, as some of these receives
+                                      are yet to be posted */
         if (held[i].messages)
             complete(&held[i], step);
     for (int i = 0; i < HELD; i++)
@@ -227,8 +227,8 @@ static void check_inactive(const struct step *step, MPI_Request *request)
                step->line, flag, count, status.MPI_SOURCE, status.MPI_TAG);
 }
 
-/* Start a request. locked=1: the program holds the lock that its operations take, long enough
- * that other threads wait for it. */
+/* Start a request. locked=1: the program meanwhile holds the lock that its operations take, long
+ * enough that other threads wait for it. */
 static void start(struct held *slot, int k)
 {
     bool locked = step_number(slot->step, "locked", 0);
@@ -289,7 +289,7 @@ static void play_collective(const struct step *step, int thread)
         play_started(step, thread);
 }
 
-/* Each process starts the persistent requests in an order of its own, or all at once. */
+/* Start the persistent requests in an order that depends on the process, or all at once. */
 static void play_start(const struct step *step, int thread)
 {
     struct held *slot = held_of(step_number(step, "r", 0));

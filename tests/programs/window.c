@@ -19,7 +19,7 @@ struct window {
     MPI_Aint *bases;       /* of all ranks, added to displacements */
     size_t bytes;
     char sync;         /* of the current epoch */
-    struct epoch plan; /* the same */
+    struct epoch plan; /* the current epoch */
     struct access *accesses;
     int n_accesses;
 };

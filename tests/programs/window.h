@@ -12,9 +12,9 @@
  *
  * In an epoch each part is the target of one kind of operation: a put, a replacement or a
  * get-accumulate by one process; or gets, accumulations, fetch-and-ops or compare-and-swaps by
- * several, whose sum does not depend on their order. A compare-and-swap either has one origin, or
- * is repeated until a process has added its own number. After the epoch each process compares its
- * window with the result, byte by byte.
+ * several processes, with a result that does not depend on their order. A compare-and-swap either
+ * has one origin, or is repeated until a process has added its own number. After the epoch each
+ * process compares its window with the result, byte by byte.
  */
 #ifndef NICBARR_TESTS_WINDOW_H
 #define NICBARR_TESTS_WINDOW_H

@@ -127,8 +127,8 @@ static uint64_t word_of(int origin)
     return UINT64_C(1) << origin % SHARED_BITS;
 }
 
-/* Returns whether a swap, which then has only one origin, compares with a wrong value, so that it
- * must not change the word. */
+/* Returns whether a swap (which then has only one origin) compares with a wrong value, and must not
+ * change the word. */
 static bool is_refused(const struct epoch *epoch, const struct part *part)
 {
     return !epoch->passive && part->lot >> 10 & 1;
