@@ -114,10 +114,12 @@ programs() {
 }
 
 read -ra built_sources < <(listed BUILT_SOURCES) # `make TARGET` would not build these before TARGET
+# A directory that an earlier version of this script configured with other flags is configured again.
 build_with() { # FLAGS DIRECTORY TARGETS...
     mkdir -p "$2" && cd "$2" &&
-        { [ -e config.status ] || ../configure --quiet --disable-man --enable-werror --prefix="$PWD/../_install-${2#_build-}" \
-            CFLAGS="-g -fno-omit-frame-pointer $1" CXXFLAGS="-g -fno-omit-frame-pointer $1"; } &&
+        { grep -qsF "CFLAGS='-g -fno-omit-frame-pointer $1'" config.status ||
+            ../configure --quiet --disable-man --enable-werror --prefix="$PWD/../_install-${2#_build-}" \
+                CFLAGS="-g -fno-omit-frame-pointer $1" CXXFLAGS="-g -fno-omit-frame-pointer $1"; } &&
         quiet_make "${built_sources[@]}" && quiet_make "${@:3}"
 }
 
