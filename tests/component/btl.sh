@@ -97,12 +97,13 @@ acknowledged() { # PROGRAM-OPTION...
     over_myr 1 "$programs/late_receiver" $acknowledges "$@"
 }
 check "a process that disconnects sends thousands of acknowledgements" acknowledged --messages 5000
-# Some of these messages wait for a fragment when the process is spawned.
+# Some of these messages wait for a fragment when the process is spawned. (From Open MPI 5.0 on, MPI_Comm_disconnect makes
+# no progress, so the same hangs with Open MPI's own BTLs.)
 sent_before() {
     rm -f "$scratch/go"
     over_myr 2 --mca btl_myr_inlet 0 "$programs/late_receiver" --before --file "$scratch/go" --messages 300 --bytes 4
 }
-check "messages arrive that were sent before the first contact with another job" sent_before
+! is_open_mpi 4 || check "messages arrive that were sent before the first contact with another job" sent_before
 
 if there_are_hosts; then
     messages_on_hosts
