@@ -199,7 +199,8 @@ static void replay_early(struct mcp_collective *c, struct mcp_counters *counters
     c->early[index].key = 0;
     if (!mcp_genuine(&header, &group->secret, NULL)) {
         ++counters->dropped_forged;
-    } else if (MCP_IMPLAUSIBLE == record_arrival(group, &header.collective, NULL, 0)) {
+    } else if (MCP_ACTION_RECORD != mcp_action_on(group, &header, false) ||
+               MCP_IMPLAUSIBLE == record_arrival(group, &header.collective, NULL, 0)) {
         ++counters->dropped_implausible;
     }
 }
@@ -410,7 +411,7 @@ void mcp_collective_receive(struct mcp_collective *c, struct mcp_board *board,
         ++counters->dropped_forged;
         return;
     }
-    const enum mcp_action action = mcp_action_on(group, header->type, 0 != group->closing);
+    const enum mcp_action action = mcp_action_on(group, header, 0 != group->closing);
     const enum mcp_recorded recorded =
         perform_action(c, board, counters, group, action, header, payload);
     mcp_count(counters, group, action, recorded);

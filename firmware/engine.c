@@ -184,6 +184,7 @@ MCP_ENGINE void mcp_group_message(struct mcp_group *group, uint32_t index, uint3
 {
     const struct mcp_peer *to = peer_at(group, index);
     address_message(group, message, index, MCP_ARRIVE, to->slot, epoch);
+    message->header.collective.node = to->node;
     message->bytes = to->blocks * group->unit[epoch % 2];
 }
 

@@ -29,20 +29,28 @@ enum mcp_action {
     MCP_ACTION_ANSWER_BCAST, /* BCAST_ASK: mcp_bcast_answer() */
     MCP_ACTION_HEAR_BCAST,   /* BCAST_LATER: mcp_bcast_hear() */
     MCP_ACTION_PASS_OVER,    /* ignore the packet, and count it as a duplicate */
-    MCP_ACTION_REJECT,       /* drop the packet: such a group has no packets of its type */
+    MCP_ACTION_REJECT, /* drop the packet: such a group has no packets of its type, or the packet is
+                          for another member of the group */
 };
 
-/* Returns the action for a packet of this type. `leaves` means that the hosts have left the group,
- * which now runs one more epoch for the benefit of its peers (mcp_group_owes()). A FAIL is then
- * ignored: there is no host to be informed, and another peer may still miss data of this node. */
-MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group, uint8_t type, bool leaves)
+/* Returns the action for a packet. `leaves` means that the hosts have left the group, which now
+ * runs one more epoch for the benefit of its peers (mcp_group_owes()). A FAIL is then ignored:
+ * there is no host to be informed, and another peer may still miss data of this node.
+ *
+ * All members of a group have the same secret, so an attacker may record an ARRIVE and send it to
+ * another member, whose slot of this number belongs to a message of another sender. Such a packet
+ * is authentic, but it names the member for which it is meant. (The slots of a schedule do not
+ * suffice to detect it, even together with the sender, because a sender may have messages for the
+ * same slot of several members.) */
+MCP_POLICY enum mcp_action mcp_action_on(const struct mcp_group *group,
+                                         const struct mcp_header *header, bool leaves)
 {
-    if (mcp_is_bcast(type) && 0 == group->window) {
+    if (mcp_is_bcast(header->type) && 0 == group->window) {
         return MCP_ACTION_REJECT;
     }
-    switch (type) {
+    switch (header->type) {
     case MCP_ARRIVE:
-        return MCP_ACTION_RECORD;
+        return group->node == header->collective.node ? MCP_ACTION_RECORD : MCP_ACTION_REJECT;
     case MCP_DONE:
         return MCP_ACTION_RELEASE;
     case MCP_ASK:

@@ -21,7 +21,7 @@
 #include "firmware/nh.h"
 #include "firmware/siphash.h"
 
-enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 6 };
+enum { MCP_MAGIC = 0x4d59, MCP_WIRE_VERSION = 7 };
 
 enum mcp_type {
     /* Collectives: idempotent, hence not acknowledged. */
@@ -68,7 +68,8 @@ enum mcp_flag {
 struct mcp_collective_part {
     uint32_t epoch;
     uint16_t slot; /* ASK: the sender's own; else the receiver's (for broadcasts see above) */
-    uint16_t node; /* the sender's number in the group; FAIL: the missing node's */
+    uint16_t node; /* a number in the group: the sender's; ARRIVE and DONE: the receiver's; FAIL:
+                      the missing node's */
 };
 
 /* A packet of a message, an acknowledgement or a refusal. */

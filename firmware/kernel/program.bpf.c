@@ -286,7 +286,7 @@ int mcp_receive(struct __sk_buff *packet)
         COUNT(dropped_forged);
         return DROP;
     }
-    const enum mcp_action action = mcp_action_on(&group->group, header.type, 0 != group->leaves);
+    const enum mcp_action action = mcp_action_on(&group->group, &header, 0 != group->leaves);
     switch (action) {
     case MCP_ACTION_RECORD:
     case MCP_ACTION_RELEASE:

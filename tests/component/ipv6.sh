@@ -129,7 +129,7 @@ while True:
         time.sleep(0.01)
 while True:
     for host in 1, 2:
-        head = struct.pack("=HBBIQ", 0x4d59, 6, random.randint(1, 8), 0, random.getrandbits(64))
+        head = struct.pack("=HBBIQ", 0x4d59, 7, random.randint(1, 8), 0, random.getrandbits(64))
         out.sendto(random.choice((b"", head)).ljust(32, b"%c" % random.getrandbits(8)), ("fd77::%d" % host, 7077))
 PYTHON
 cat > "$scratch/stranger.sh" << 'EOS'

@@ -268,7 +268,8 @@ static void send_packet(struct mcp_board *of, mcp_link to, const struct mcp_head
     }
     ++current.to_peers;
     CHECK(to <= shape.nodes && to - 1 != shape.node && MCP_DONE != header->type);
-    CHECK(MCP_FAIL == header->type || shape.node == header->collective.node);
+    CHECK(MCP_FAIL == header->type ||
+          (MCP_ARRIVE == header->type ? to - 1 : shape.node) == header->collective.node);
     if (mcp_is_bcast(header->type) || current.bcast) {
         record_sent(to, header, payload, payload_bytes);
     }
@@ -651,13 +652,14 @@ static void receive_nearly(struct input *in, uint8_t argument)
     const uint32_t near = mcp_is_bcast(type)
                               ? number_near(kind / 16)
                               : tested_groups[CAST == g ? CAST : PLAIN].done + 1 + kind / 128;
+    const uint32_t node = MCP_ARRIVE == type ? shape.node : ids / 16 % shape.nodes;
     uint8_t bytes[MCP_COLLECTIVE_BYTES + PACKET];
     struct mcp_header header = {
         .type = type,
         .key = key_of(g),
         .collective = {near + (off & 1 ? take_step(in) : 0),
                        (uint16_t)(ids % shape.nodes + (off & 2 ? take_step(in) : 0)),
-                       (uint16_t)(ids / 16 % shape.nodes + (off & 4 ? take_step(in) : 0))},
+                       (uint16_t)(node + (off & 4 ? take_step(in) : 0))},
     };
     const size_t payload = MCP_BCAST != type ? 0 : off & 8 ? take_byte(in) : take_length(in);
     const struct mcp_secret secret = secret_of(header.key);

@@ -444,12 +444,14 @@ static void receive_nearly(struct input *in, uint8_t argument)
     const uint8_t kind = take_byte(in), off = take_byte(in);
     const struct tested_group *tested_group = &tested_groups[argument % GROUPS];
     const bool data = NULL != tested_group->group && 0 != tested_group->group->buffer_blocks;
+    const uint8_t type = MCP_ARRIVE + kind % MCP_FAIL;
+    const uint32_t node = MCP_ARRIVE == type ? 0 : 1 + kind / 32 % PEERS; /* this node is 0 */
     struct mcp_header header = {
-        .type = (uint8_t)(MCP_ARRIVE + kind % MCP_FAIL),
+        .type = type,
         .key = key_of(argument % (GROUPS + 1)),
         .collective = {tested_group->done + 1 + (off & 1 ? take_step(in) : 0),
                        (uint16_t)(kind / 8 % PEERS + (off & 2 ? take_step(in) : 0)),
-                       (uint16_t)(1 + kind / 32 % PEERS + (off & 4 ? take_step(in) : 0))},
+                       (uint16_t)(node + (off & 4 ? take_step(in) : 0))},
     };
     const struct mcp_secret secret = secret_of(header.type, header.key);
     const size_t payload = data && MCP_ARRIVE == header.type ? take_byte(in) : 0;
@@ -462,7 +464,8 @@ static void receive_nearly(struct input *in, uint8_t argument)
     copy_buffers();
     mcp_receive(nic, &board, packet, MCP_COLLECTIVE_BYTES + payload);
     const int of = argument % (GROUPS + 1); /* sometimes another group, or none */
-    check_buffers(MCP_ARRIVE == header.type && of < GROUPS ? of : -1, header.collective.slot,
+    const bool arrives = MCP_ARRIVE == type && 0 == header.collective.node;
+    check_buffers(arrives && of < GROUPS ? of : -1, header.collective.slot,
                   header.collective.epoch);
     free(packet);
 }

@@ -95,12 +95,13 @@ static struct mcp_counters *counters(uint32_t number)
     return &mcp(number)->counters;
 }
 
-/* Inject a packet that no control program has sent. */
+/* Inject a packet that no control program has sent. (An ARRIVE names its receiver, not `node`.) */
 static void inject(uint32_t from, uint32_t to, uint8_t type, uint64_t key, uint32_t epoch,
                    uint32_t slot, uint32_t node)
 {
     struct mcp_header header = {.type = type, .key = key};
-    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
+    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot,
+                                                     (uint16_t)(MCP_ARRIVE == type ? to : node)};
     mcp_seal(&header, &team.secret, NULL, 0);
     wire_inject(&wire, &wire.nics[from], &wire.nics[to], &header, MCP_COLLECTIVE_BYTES);
 }
@@ -314,7 +315,8 @@ TEST(many_closed)
 /* Inject a packet that is sealed with a secret of which one bit differs. */
 static void inject_with_other_secret(uint8_t type, uint32_t bit)
 {
-    struct mcp_header forged = {.type = type, .key = team.key, .collective = {1, 0, 1}};
+    struct mcp_header forged = {
+        .type = type, .key = team.key, .collective = {1, 0, MCP_ARRIVE != type}};
     struct mcp_secret other = team.secret;
     other.word[bit / 64] ^= UINT64_C(1) << bit % 64;
     mcp_seal(&forged, &other, NULL, 0);
@@ -327,7 +329,8 @@ static uint32_t inject_forged(void)
 {
     uint32_t packets = 0;
     for (uint8_t type = MCP_ARRIVE; type <= MCP_FAIL; ++type) {
-        struct mcp_header good = {.type = type, .key = team.key, .collective = {1, 0, 1}};
+        struct mcp_header good = {
+            .type = type, .key = team.key, .collective = {1, 0, MCP_ARRIVE != type}};
         mcp_seal(&good, &team.secret, NULL, 0);
         for (uint32_t bit = 0; bit < 8 * MCP_COLLECTIVE_BYTES; ++bit, ++packets) {
             uint8_t packet[MCP_COLLECTIVE_BYTES];
@@ -391,6 +394,36 @@ TEST(early_packets_are_authenticated_later)
     assert_int_equal(counters(0)->dropped_forged, MCP_EARLY);
     assert_int_equal(done(0), 0);
     end();
+}
+
+/* All members have the same secret, so an attacker could send the ARRIVE of one member to another
+ * one, which misses the message of a third member in that slot. */
+TEST(arrivals_for_other_members_are_dropped)
+{
+    for (uint32_t early = 0; early < 2; ++early) { /* also before the group is open */
+        begin(3, dissemination);
+        for (uint32_t r = early; r < 3; ++r) {
+            member[r] = wire_group_open(&team, r, 0);
+        }
+        start(1, 1);
+        settle();
+        assert_int_equal(logged, 1); /* for slot 0 of node 2 */
+        wire_inject(&wire, &wire.nics[1], &wire.nics[0], &log_of[0].header, MCP_COLLECTIVE_BYTES);
+        settle();
+        if (0 != early) {
+            member[0] = wire_group_open(&team, 0, 0);
+        }
+        start(0, 1);
+        settle();
+        assert_int_equal(done(0), 0); /* slot 0 is for a message of node 2, which has not arrived */
+        assert_int_equal(counters(0)->dropped_implausible, 1);
+        start(2, 1);
+        settle();
+        for (uint32_t r = 0; r < 3; ++r) {
+            assert_int_equal(done(r), 1);
+        }
+        end();
+    }
 }
 
 /* ---- requests and responses ---- */

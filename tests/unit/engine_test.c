@@ -365,7 +365,8 @@ static void expect_message(const struct mcp_message *message, uint8_t type, mcp_
     assert_int_equal(message->header.key, KEY);
     assert_int_equal(message->header.collective.epoch, (uint32_t)epoch);
     assert_int_equal(message->header.collective.slot, slot);
-    assert_int_equal(message->header.collective.node, MY_NODE);
+    assert_int_equal(message->header.collective.node,
+                     MCP_ARRIVE == type ? TO_NODE + slot - TO_SLOT : MY_NODE);
 }
 
 static uint32_t payload_of(const struct model *model, uint32_t place, int64_t epoch)

@@ -294,7 +294,7 @@ TEST(layout)
     assert_int_equal(offsetof(struct mcp_header, message.detail), 55);
     assert_int_equal(sizeof(struct mcp_header), 56);
     assert_int_equal(MCP_MAGIC, 0x4d59);
-    assert_int_equal(MCP_WIRE_VERSION, 6);
+    assert_int_equal(MCP_WIRE_VERSION, 7);
     static const uint8_t types[] = {MCP_ARRIVE, MCP_ASK,   MCP_DONE,      MCP_LATER,
                                     MCP_FAIL,   MCP_BCAST, MCP_BCAST_ASK, MCP_BCAST_LATER,
                                     MCP_DATA,   MCP_ACK,   MCP_REFUSE};

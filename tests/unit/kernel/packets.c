@@ -37,8 +37,9 @@ void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch)
 struct mcp_header make_header(const struct pair *pair, uint8_t type, uint32_t epoch, uint32_t slot,
                               uint32_t node)
 {
+    const uint32_t named = MCP_ARRIVE == type ? pair->plan.node : node;
     struct mcp_header header = {.type = type, .key = pair->key};
-    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)node};
+    header.collective = (struct mcp_collective_part){epoch, (uint16_t)slot, (uint16_t)named};
     mcp_seal(&header, &pair->plan.secret, NULL, 0);
     return header;
 }
@@ -55,18 +56,19 @@ uint32_t some_bytes(uint64_t *random)
     return MCP_BLOCK_UNIT * crew_below(random, MCP_PAYLOAD_MOST / MCP_BLOCK_UNIT + 1);
 }
 
-/* Add data to an arrival if the group carries data: usually as many blocks as the slot expects,
- * of this epoch's length. */
-static struct mcp_header load(const struct pair *pair, struct mcp_header header, uint64_t *random)
+/* Returns an arrival for this node or, if `wrong` is 1, for another one. If the group carries data,
+ * it has data: usually as many blocks as the slot expects, of this epoch's length. */
+static struct mcp_header make_arrival(const struct pair *pair, uint32_t epoch, uint32_t slot,
+                                      uint32_t wrong, uint64_t *random)
 {
-    const uint32_t slot = header.collective.slot, nwaits = pair->plan.nwaits;
-    const bool usual = slot < nwaits && 0 != crew_below(random, 8);
-    if (0 == pair->plan.buffer_blocks) {
-        return header;
-    }
-    const uint32_t bytes = usual ? pair->plan.peers[pair->plan.nsends + slot].blocks *
-                                       pair->group->unit[header.collective.epoch % 2]
-                                 : some_bytes(random);
+    const bool data = 0 != pair->plan.buffer_blocks;
+    const bool usual = slot < pair->plan.nwaits && 0 != crew_below(random, 8);
+    const uint32_t bytes =
+        !data   ? 0
+        : usual ? pair->plan.peers[pair->plan.nsends + slot].blocks * pair->group->unit[epoch % 2]
+                : some_bytes(random);
+    struct mcp_header header = make_header(pair, MCP_ARRIVE, epoch, slot, 0);
+    header.collective.node = (uint16_t)(header.collective.node + wrong);
     fill_carried(bytes, random);
     mcp_seal(&header, &pair->plan.secret, carried, bytes);
     return header;
@@ -83,8 +85,7 @@ struct mcp_header some_arrival(const struct pair *pair, uint64_t *random)
     const bool likely = 0 != crew_below(random, 4);
     const uint32_t slot = crew_below(random, nwaits + (likely ? 0 : 2));
     const uint32_t epoch = likely ? done(pair) + 1 : some_epoch(pair, random);
-    return load(pair, make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES)),
-                random);
+    return make_arrival(pair, epoch, slot, 0 == crew_below(random, 16), random);
 }
 
 struct mcp_header missing_arrival(const struct pair *pair, uint64_t *random)
@@ -94,8 +95,7 @@ struct mcp_header missing_arrival(const struct pair *pair, uint64_t *random)
     while (slot + 1 < pair->plan.nwaits && myr_epoch_reached(arrivals[slot], epoch)) {
         ++slot;
     }
-    return load(pair, make_header(pair, MCP_ARRIVE, epoch, slot, crew_below(random, MOST_NODES)),
-                random);
+    return make_arrival(pair, epoch, slot, 0, random);
 }
 
 struct mcp_header some_ask(const struct pair *pair, uint64_t *random)

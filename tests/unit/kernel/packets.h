@@ -19,7 +19,7 @@ void ring_with(int bell, uint64_t key, uint8_t what, uint32_t epoch, uint32_t by
 
 void ring(int bell, uint64_t key, uint8_t what, uint32_t epoch);
 
-/* Make a sealed packet of the group, without data. */
+/* Make a sealed packet of the group, without data. (An ARRIVE names its receiver, not `node`.) */
 struct mcp_header make_header(const struct pair *pair, uint8_t type, uint32_t epoch, uint32_t slot,
                               uint32_t node);
 
@@ -31,6 +31,7 @@ uint32_t some_bytes(uint64_t *random);
 /* Returns an epoch near the present one: complete, outstanding, next, or impossible. */
 uint32_t some_epoch(const struct pair *pair, uint64_t *random);
 
+/* Returns an arrival, sometimes for another node. */
 struct mcp_header some_arrival(const struct pair *pair, uint64_t *random);
 
 /* Returns the first arrival that is missing, so that epochs are completed. */

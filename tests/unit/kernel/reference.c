@@ -45,11 +45,14 @@ void ask_here(struct pair *pair)
     }
 }
 
-/* Process the payload of a message that has arrived, as collective.c does. */
+/* Process an arrival and its payload, as collective.c does. */
 static enum mcp_recorded take_here(struct pair *pair, const struct mcp_header *header)
 {
     const struct mcp_collective_part *part = &header->collective;
     uint32_t bytes = header->payload_bytes, offset;
+    if (pair->plan.node != part->node) {
+        return MCP_IMPLAUSIBLE;
+    }
     if (0 != pair->plan.buffer_blocks) {
         const enum mcp_recorded claimed =
             mcp_group_claim(pair->group, part->slot, part->epoch, &bytes, &offset);
