@@ -26,8 +26,13 @@ static void grow_window(struct mcp_connection *c, uint32_t packets)
     }
 }
 
-/* Updates the estimate of the round-trip time, and sets the retransmission timeout to four times
- * this estimate, within limits. */
+/* If the RTT was measured, updates its estimate, and sets the retransmission timeout to four times
+ * this estimate, within limits.
+ *
+ * Until then, a timeout that has expired stays doubled, although packets were acknowledged (Karn
+ * and Partridge). If it was shorter than the RTT and were reset now, it would expire for the next
+ * packet as well, whose RTT could then not be measured either, so each packet would be
+ * retransmitted. */
 static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now_ns)
 {
     if (0 != c->timed_ns && c->timed != expected && mcp_not_after(c->timed, expected)) {
@@ -36,10 +41,10 @@ static void update_rto(struct mcp_connection *c, uint32_t expected, uint64_t now
                                ? sample_ns
                                : c->round_trip_ns - c->round_trip_ns / 8 + sample_ns / 8;
         c->timed_ns = 0;
+        c->rto_ns = 4 * c->round_trip_ns;
+        c->rto_ns = c->rto_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->rto_ns;
+        c->rto_ns = c->rto_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->rto_ns;
     }
-    c->rto_ns = 4 * c->round_trip_ns;
-    c->rto_ns = c->rto_ns < MCP_RETRY_NS ? MCP_RETRY_NS : c->rto_ns;
-    c->rto_ns = c->rto_ns > MCP_RETRY_MOST_NS ? MCP_RETRY_MOST_NS : c->rto_ns;
 }
 
 /* Processes a cumulative acknowledgement: the peer expects `expected` next, so it has received all
@@ -52,10 +57,11 @@ static void process_acknowledgement(struct mcp_nic *nic, struct mcp_board *board
         return; /* a duplicate, or an old packet */
     }
     /* Losses before the first acknowledgement mean that the peer was not ready yet. They do not
-     * indicate congestion, so the initial window is restored. */
+     * indicate congestion or a long RTT, so the initial window and timeout are restored. */
     if (MCP_FIRST_SEQUENCE == c->base) {
         c->window = MCP_WINDOW_FIRST;
         c->threshold = MCP_WINDOW_MOST;
+        c->rto_ns = MCP_RETRY_NS;
     }
     const uint64_t now_ns = board->ops.now_ns(board);
     mcp_advance_base(nic, board, c, expected);

@@ -415,6 +415,24 @@ TEST(stream)
     end(&w);
 }
 
+/* If the RTT is longer than the initial timeout, the sender retransmits only the first packets. */
+TEST(long_round_trips)
+{
+    struct world w;
+    begin(&w, 2, 2, crew_seed());
+    w.wire.faults.delay_least_ns = w.wire.faults.delay_most_ns = 5 * MILLISECOND;
+    for (uint32_t i = 0; i < 50; ++i) {
+        assert_true(provide(&w.hosts[1], 8));
+        assert_true(send(&w, 0, 1, 8));
+        pass(&w, SECOND);
+        assert_int_equal(w.hosts[1].received, i + 1);
+    }
+    assert_true(w.hosts[0].nic->mcp->counters.retransmissions < 10);
+    assert_true(connection(&w, 0, 1)->rto_ns > 10 * MILLISECOND);
+    check_idle(&w);
+    end(&w);
+}
+
 TEST(receiver_without_tokens)
 {
     struct world w;
