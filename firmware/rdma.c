@@ -128,7 +128,8 @@ void mcp_messages_provided(struct mcp_nic *nic, struct mcp_board *board, uint32_
 void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_connection *c)
 {
     if (0 != c->incoming.port) {
-        struct mcp_port *port = &mcp_ports(nic)[c->incoming.port - 1];
+        const uint32_t number = c->incoming.port - 1;
+        struct mcp_port *port = &mcp_ports(nic)[number];
         if (port->spares < port->receive_slots) {
             struct mcp_receive_token *spare =
                 &mcp_spare_tokens(port, mcp_at(board, port->rings))[port->spares++];
@@ -136,6 +137,9 @@ void mcp_incoming_drop(struct mcp_nic *nic, struct mcp_board *board, struct mcp_
             spare->bytes = c->incoming.room;
         }
         c->incoming.port = 0;
+        /* The host may have no other token, by which it would resume these deliveries. (Messages of
+         * other NICs are retried anyway.) */
+        mcp_deliver_waiting(nic, board, number);
     }
 }
 

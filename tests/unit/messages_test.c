@@ -544,6 +544,29 @@ TEST(gaps_are_filled)
     }
 }
 
+/* When a message that has arrived in part is dropped, its token is free again. A message of the
+ * same NIC gets it, which no other token would deliver. */
+TEST(waiting_messages_get_the_token_of_a_dropped_one)
+{
+    struct world w;
+    begin(&w, 2, 4, crew_seed()); /* 0 and 2 on one NIC, 1 and 3 on the other */
+    struct victim victim = {
+        .type = MCP_DATA, .sequence = MCP_FIRST_SEQUENCE + 2, .most = UINT32_MAX};
+    drop(&w, &victim);
+    assert_true(provide(&w.hosts[1], LONGEST));
+    assert_true(send(&w, 0, 1, 10000));
+    pass(&w, 10 * MILLISECOND);
+    assert_true(send(&w, 3, 1, 10));
+    assert_int_equal(w.hosts[3].under_way, 1);
+    close_port(&w.hosts[0]);
+    w.hosts[0].under_way = 0;
+    w.wire.transmitted = NULL;
+    pass(&w, SECOND);
+    assert_int_equal(w.hosts[1].received, 1);
+    check_idle(&w);
+    end(&w);
+}
+
 /* Two ports whose numbers have the same bit in `refused_ports` are both reported to the sender when
  * they have tokens. */
 TEST(ports_with_the_same_bit)
