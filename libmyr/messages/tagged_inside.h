@@ -113,12 +113,19 @@ struct myr_tagged_peer {
  * buffers for the port.
  *
  * A send to a process that makes no MPI calls may take long to complete. Such sends must not occupy
- * all buffers and thereby block sends to other peers, so a peer gets another buffer only while more
- * buffers are free than it already occupies. If sends to several such processes occupy all buffers
- * nevertheless, an additional buffer is allocated for each peer that has none. */
+ * all buffers and thereby block sends to other peers. Therefore, when no more than a quarter of the
+ * buffers is free, a peer gets another buffer only while more buffers are free than it already
+ * occupies. If sends to several such processes occupy all buffers nevertheless, an additional
+ * buffer is allocated for each peer that has none.
+ *
+ * A single peer thus gets three quarters of the buffers. With half of them, the default of 32 large
+ * buffers would be used by 16 messages, as many as the receiver's NIC acknowledges together
+ * (MCP_ACK_EVERY). If each message is one packet, the sender would then be idle whenever it waits
+ * for an acknowledgement. */
 struct tagged_pool {
     struct tagged_buffer *free;
     uint32_t left;     /* number of free buffers */
+    uint32_t quarter;  /* of all buffers */
     uint32_t reserved; /* number of them reserved for the port */
 };
 

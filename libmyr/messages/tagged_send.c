@@ -44,10 +44,11 @@ static uint32_t small_buffers(uint32_t buffers)
     return 2 * large_buffers(buffers);
 }
 
-/* Returns the number of a pool's buffers that stored messages must leave free. */
-static uint32_t reserved_buffers(uint32_t buffers)
+/* Sets the limits of a pool with this number of buffers. */
+static void init_pool(struct tagged_pool *pool, uint32_t buffers)
 {
-    return (buffers + 7) / 8;
+    pool->quarter = (buffers + 3) / 4;
+    pool->reserved = (buffers + 7) / 8;
 }
 
 static size_t buffer_memory_bytes(const struct myr_tagged *t, uint32_t buffers)
@@ -87,8 +88,8 @@ bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error)
     }
     provide_all(t, memory);
     memory += (size_t)t->options.buffers * t->options.buffer_bytes;
-    t->pool[TAGGED_LARGE_POOL].reserved = reserved_buffers(large);
-    t->pool[TAGGED_SMALL_POOL].reserved = reserved_buffers(small);
+    init_pool(&t->pool[TAGGED_LARGE_POOL], large);
+    init_pool(&t->pool[TAGGED_SMALL_POOL], small);
     for (uint32_t i = 0; i < large; ++i) {
         init_buffer(t, &t->buffers[i], memory, &t->pool[TAGGED_LARGE_POOL]);
         memory += t->options.buffer_bytes;
@@ -184,7 +185,9 @@ static bool send_by_port(struct myr_tagged *t, struct myr_tagged_peer *peer,
     const bool large = TAGGED_DATA == head->kind || TAGGED_HEADS + bytes > TAGGED_SMALL;
     const enum tagged_pools pool = large ? TAGGED_LARGE_POOL : TAGGED_SMALL_POOL;
     const enum tagged_pools added = large ? TAGGED_LARGE_ADDED : TAGGED_SMALL_ADDED;
-    struct tagged_buffer *buffer = take_buffer(t, &t->pool[pool], peer->sending[pool]);
+    const uint32_t for_others =
+        t->pool[pool].left > t->pool[pool].quarter ? 0 : peer->sending[pool];
+    struct tagged_buffer *buffer = take_buffer(t, &t->pool[pool], for_others);
     if (NULL == buffer && 0 == peer->sending[pool] + peer->sending[added]) {
         buffer = take_added(t, added);
     }

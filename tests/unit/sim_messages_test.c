@@ -132,6 +132,21 @@ TEST(long_messages)
     assert_true(sim_ps(half_us) < 1000 * (ns + last + HOST + NOTIFY + 100));
 }
 
+/* The chunks of a message follow each other without pauses, also if there are more than the
+ * receiver acknowledges together. */
+TEST(chunks_are_pipelined)
+{
+    static const uint32_t chunks[] = {6, 16, 96};
+    struct nicsim_machine machine = sim_primes;
+    uint64_t ps[3];
+    machine.eager_most = 256;
+    for (uint32_t i = 0; i < 3; ++i) {
+        const struct nicsim_messages_game game = ping_pong(&machine, 256 * chunks[i]);
+        ps[i] = sim_ps(play(&game).round_us / 2);
+    }
+    assert_true((ps[2] - ps[1]) / (96 - 16) <= (ps[1] - ps[0]) / (16 - 6) * 101 / 100);
+}
+
 /* ---- receives of queued messages ----
  *
  * With fewer than 4 messages per sender, a message that returns credits would arrive in between. */

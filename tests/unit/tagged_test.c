@@ -568,6 +568,24 @@ TEST(stored_messages_leave_buffers)
     end(g);
 }
 
+/* Messages to a process that does not receive them take three quarters of the buffers. */
+TEST(one_receiver_leaves_buffers_to_others)
+{
+    struct game *g = begin_with(
+        &(struct myr_tagged_options){.direct = false, .buffer_bytes = BUFFER, .buffers = 8},
+        crew_seed());
+    g->w->wire.nics[1].unplugged = true;
+    for (uint32_t i = 0; i < 10; ++i) { /* of 4 large and 8 small buffers */
+        (void)send_one(g, 0, 1, (struct mcp_envelope){0, 0, 1}, 1500, false);
+        (void)send_one(g, 0, 3, (struct mcp_envelope){0, 0, 1}, 8, false);
+    }
+    assert_int_equal(g->t[0]->pool[TAGGED_LARGE_POOL].left, 1);
+    assert_int_equal(g->t[0]->pool[TAGGED_SMALL_POOL].left, 2);
+    g->w->wire.nics[1].unplugged = false;
+    receive_rest(g, 1500);
+    end(g);
+}
+
 /* Messages to many processes that make no calls do not delay messages to others. */
 TEST(busy_receivers_delay_no_others)
 {
