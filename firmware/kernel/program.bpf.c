@@ -354,8 +354,9 @@ static __always_inline int start_epoch(struct run *run, uint32_t epoch, bool lea
     unlock_group(group);
     arm_if_waiting(group);
     if (myr_epoch_reached(before, epoch)) {
-        /* The host repeats its doorbell when it has waited for a long time. In case it has missed
-         * the release, the release is published again. */
+        /* The host repeats its doorbell when it has waited for a long time. It should have seen the
+         * release then, because every program that completes an epoch publishes it. The release is
+         * nevertheless published again, because a host that missed it would hang. */
         publish_release(group, run->key);
     }
     return run_group(run, false);
