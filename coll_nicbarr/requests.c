@@ -65,14 +65,13 @@ static int progress_requests(void)
     {
         nicbarr_request_t *request = (nicbarr_request_t *)item;
         const struct nicbarr_operation *operation = request->operation;
-        if (check && NULL == operation->remind) {
-            nicbarr_end_if_member_died(request->super.req_mpi_object.comm,
-                                       "a non-blocking collective");
-        }
         if (has_failed(request) || operation->test(request) ||
             (slow && NULL != operation->remind && operation->remind(request, check))) {
             opal_list_remove_item(&active, item);
             opal_list_append(&complete, item);
+        } else if (check && NULL == operation->remind) {
+            nicbarr_end_if_member_died(request->super.req_mpi_object.comm,
+                                       "a non-blocking collective");
         }
     }
     scanning = false;

@@ -50,8 +50,8 @@ wait "$mpirun"
 
 # With --enable-recovery the launcher does not end the job when a process dies. The other processes must detect the
 # death, and report it once. (mpirun's exit status may be 0 then.)
-died() { # OPTION
-    timeout -k 5 "${watchdog:-300}" mpirun --enable-recovery -np 4 "${forced[@]}" "$programs/absent" "$1" \
+died() { # OPTION...
+    timeout -k 5 "${watchdog:-300}" mpirun --enable-recovery -np 4 "${forced[@]}" "$programs/absent" "$@" \
         > "$scratch/out" 2>&1
     [ $? != 124 ]
 }
@@ -63,6 +63,9 @@ check "a message names the dead process of the non-blocking barrier" said "nicba
 check "the message is printed once" test "$(grep -c "nicbarr:" "$scratch/out")" = 1
 check "two processes are killed in different communicators, and the job ends" died --twodies
 check "a message names the dead process of the communicator" said "nicbarr: a non-blocking collective on .* cannot complete: rank 1 has died"
+check "a process is killed after it has entered non-blocking barriers" died --arrived "$scratch/entered"
+check "the others complete these barriers" said "^all barriers are complete\$"
+check "no message reports that they cannot complete" silent
 
 # ---- coll_nicbarr_check
 

@@ -12,10 +12,17 @@
  *   absent --idies    rank 1 is killed, and the others wait for it in MPI_Ibarrier
  *   absent --twodies  ranks 1 and 2 are killed, and the others wait for both in MPI_Ibarriers of
  * two communicators, each with one of the dead processes
+ *   absent --arrived FILE  rank 1 enters many MPI_Ibarriers and is killed, and rank 0 tests each of
+ * them once when all others have entered it as well, which must complete it. The processes notify
+ * each other by numbers in FILE, because MPI messages would also make progress.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void arrive_late(const char *file, int rank, int size)
@@ -63,6 +70,57 @@ static void die_in_two(int rank)
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
+/* The numbers of barriers that the first and the last rank and all others together have entered. */
+struct entered {
+    _Atomic int first, last, others;
+};
+
+static void wait_until(const _Atomic int *number, int least)
+{
+    while (atomic_load(number) < least)
+        usleep(1000);
+}
+
+/* The pauses are so long that rank 0 checks at least twice for dead members, with more than a
+ * second in between (requests.c does so in every 64th call). */
+static void arrive_and_die(int rank, int size, const char *file)
+{
+    enum { BARRIERS = 200, PAUSE_US = 20000 };
+    static MPI_Request request[BARRIERS];
+    const int fd = open(file, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof(struct entered)) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    struct entered *entered =
+        mmap(NULL, sizeof(*entered), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    for (int b = 0; b < BARRIERS; b++) {
+        int complete = 0;
+        if (rank == 0)
+            wait_until(&entered->others, (size - 2) * BARRIERS);
+        if (rank == size - 1)
+            wait_until(&entered->first, b + 1);
+        MPI_Ibarrier(MPI_COMM_WORLD, &request[b]);
+        atomic_fetch_add(rank == 0          ? &entered->first
+                         : rank == size - 1 ? &entered->last
+                                            : &entered->others,
+                         1);
+        if (rank != 0)
+            continue;
+        wait_until(&entered->last, b + 1);
+        usleep(PAUSE_US);
+        MPI_Test(&request[b], &complete, MPI_STATUS_IGNORE);
+        if (!complete)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (rank == 1)
+        kill(getpid(), SIGKILL);
+    if (rank == 0)
+        printf("all barriers are complete\n");
+    fflush(stdout);
+    atomic_fetch_add(&entered->first, rank == 0);
+    wait_until(&entered->first, BARRIERS + 1);
+    _exit(0); /* MPI_Finalize might wait for the dead process */
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -74,6 +132,8 @@ int main(int argc, char **argv)
         call_wrongly(rank);
     else if (strcmp(argv[1], "--twodies") == 0)
         die_in_two(rank);
+    else if (strcmp(argv[1], "--arrived") == 0)
+        arrive_and_die(rank, size, argv[2]);
     else if (strstr(argv[1], "dies") != NULL)
         die(rank, argv[1]);
     else
