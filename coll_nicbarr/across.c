@@ -98,10 +98,7 @@ static int exchange_hellos(mca_coll_nicbarr_module_t *module, ompi_communicator_
     const int size = ompi_comm_size(comm);
     struct nicbarr_hello own;
     uint8_t mine[sizeof(uint16_t) + NICBARR_HELLO_BYTES] = {0};
-    uint8_t *all = malloc((size_t)size * sizeof(mine));
-    if (NULL == all) {
-        nicbarr_end_without_memory(comm);
-    }
+    uint8_t *all = nicbarr_allocate(comm, (size_t)size * sizeof(mine));
     nicbarr_open_nics_now(&own);
     const uint16_t bytes = (uint16_t)nicbarr_hello_write(&own, mine + sizeof(bytes));
     memcpy(mine, &bytes, sizeof(bytes));

@@ -211,10 +211,7 @@ static int compare_calls(nicbarr_checker_t *checker, ompi_communicator_t *comm,
     if (!checker->all_compare) {
         return OMPI_SUCCESS;
     }
-    struct signature *all = malloc((size_t)ompi_comm_size(comm) * sizeof(*all));
-    if (NULL == all) {
-        nicbarr_end_without_memory(comm);
-    }
+    struct signature *all = nicbarr_allocate(comm, (size_t)ompi_comm_size(comm) * sizeof(*all));
     int rc = gather_bytes(checker, comm, &mine, all, sizeof(mine));
     if (OMPI_SUCCESS == rc && !calls_agree(all, ompi_comm_size(comm))) {
         rc = report_difference(checker, comm, &mine, type, op, all);

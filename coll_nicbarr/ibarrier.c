@@ -18,6 +18,7 @@
 #include "coll_nicbarr/across.h"
 #include "coll_nicbarr/groups.h"
 #include "coll_nicbarr/members.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/requests.h"
 #include "coll_nicbarr/setup.h"
 #include "coll_nicbarr/split.h"
@@ -144,10 +145,8 @@ static void get_own_record(mca_coll_nicbarr_module_t *module, ompi_communicator_
 static int join_own_group(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct resources *own)
 {
-    own->nic = calloc(1, sizeof(*own->nic));
-    if (NULL == own->nic) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
+    own->nic = nicbarr_allocate(comm, sizeof(*own->nic));
+    *own->nic = (struct myr_nic_group){.ops = NULL};
     struct nicbarr_joining joining = {.choice = module->split_choice, .group = own->nic};
     const int rc = nicbarr_across_join_one(module, comm, &joining);
     if (!myr_nic_group_joined(own->nic)) {

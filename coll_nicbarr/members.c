@@ -24,11 +24,7 @@ enum { WHY_BYTES = 300 };
  * is exhausted, the job is ended. */
 static uint32_t *numbers_of_members(ompi_communicator_t *comm)
 {
-    uint32_t *numbers = malloc((size_t)ompi_comm_size(comm) * sizeof(*numbers));
-    if (NULL == numbers) {
-        nicbarr_end_without_memory(comm);
-    }
-    return numbers;
+    return nicbarr_allocate(comm, (size_t)ompi_comm_size(comm) * sizeof(uint32_t));
 }
 
 /* Replace the first `size` homes by consecutive numbers from 0. Returns the number of different

@@ -199,23 +199,6 @@ nicbarr_request_t *nicbarr_request_new(const struct nicbarr_operation *operation
     return request;
 }
 
-int nicbarr_request_issue(nicbarr_request_t *request,
-                          int (*fill_in)(nicbarr_request_t *request, const void *what),
-                          const void *what, ompi_request_t **handle)
-{
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    *handle = &request->super;
-    const int rc = fill_in(request, what);
-    if (OMPI_SUCCESS != rc) {
-        (void)ompi_request_free(handle);
-    } else if (!request->super.req_persistent) {
-        nicbarr_request_start(request);
-    }
-    return rc;
-}
-
 opal_mutex_t *nicbarr_requests_lock(void)
 {
     return &lock;

@@ -33,6 +33,16 @@ struct nicbarr_operation {
     void (*release)(nicbarr_request_t *request);
 };
 
+/* The arguments of an allgather or a gather. */
+struct nicbarr_gathering {
+    struct nicbarr_side own; /* this process's contribution */
+    struct nicbarr_side
+        all; /* destination of all blocks; type NULL: only another process receives them */
+    size_t block, bytes; /* size of a block, and of all blocks */
+    uint8_t *packed; /* if a type has gaps, packed memory: this process's block, then all blocks, if
+                        this process receives them; else NULL */
+};
+
 struct nicbarr_request {
     union {
         ompi_request_t super;
@@ -56,12 +66,7 @@ struct nicbarr_request {
         struct {
             struct nicbarr_consumer consumer;
             struct nicbarr_reduction rounds;
-            struct nicbarr_side own; /* this process's contribution */
-            struct nicbarr_side
-                all; /* destination of all blocks; type NULL: only another process receives them */
-            size_t block;    /* size of a block, bytes */
-            uint8_t *packed; /* for a type with gaps, packed memory: all blocks, then this process's
-                                block */
+            struct nicbarr_gathering what;
         } gathering;
         struct {
             struct nicbarr_carrier *carrier;
@@ -108,14 +113,6 @@ void nicbarr_request_start(nicbarr_request_t *request);
 bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *group,
                             struct nicbarr_wait wait, bool check);
 void nicbarr_request_wait_ended(nicbarr_request_t *request, const struct myr_nic_group *group);
-
-/* Fill in the parameters of a new request by calling `fill_in`, start the request unless it is
- * persistent, and return it to the program in `*handle`. `request` is NULL if it could not be
- * created for lack of memory (persistent.h). Returns Open MPI's error, which may be that of
- * `fill_in`; the request has then been freed. */
-int nicbarr_request_issue(nicbarr_request_t *request,
-                          int (*fill_in)(nicbarr_request_t *request, const void *what),
-                          const void *what, ompi_request_t **handle);
 
 opal_mutex_t *nicbarr_requests_lock(void);
 

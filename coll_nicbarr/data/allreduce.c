@@ -14,39 +14,35 @@
 #include "coll_nicbarr/data/scattered.h"
 #include "coll_nicbarr/requests.h"
 
-static __attribute__((noinline)) int reduce_packed(struct nicbarr_reducer *reducer,
-                                                   const void *from, void *to,
-                                                   nicbarr_count_t count, ompi_datatype_t *type,
-                                                   ompi_op_t *op, int root)
+static __attribute__((noinline)) void
+reduce_packed(struct nicbarr_reducer *reducer, const void *from, void *to, nicbarr_count_t count,
+              ompi_datatype_t *type, ompi_op_t *op, int root, ompi_communicator_t *comm)
 {
     struct nicbarr_user_op user;
-    int rc = nicbarr_user_op_open(&user, &reducer->exchange, to, count, type, op, root, NULL);
-    rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(&user, from) : rc;
-    if (OMPI_SUCCESS == rc) {
-        nicbarr_user_op_begin(reducer, &user);
-        nicbarr_user_op_finish(reducer, &user);
-    }
+    nicbarr_user_op_open(&user, comm, to, count, type, op, root, NULL);
+    nicbarr_user_op_load(&user, from);
+    nicbarr_user_op_begin(reducer, &user);
+    nicbarr_user_op_finish(reducer, &user);
     nicbarr_user_op_close(&user);
-    return rc;
 }
 
-static inline int reduce_blocking(struct nicbarr_reducer *reducer, const void *from, void *to,
-                                  nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
-                                  int root)
+static inline void reduce_blocking(struct nicbarr_reducer *reducer, const void *from, void *to,
+                                   nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op,
+                                   int root, ompi_communicator_t *comm)
 {
     struct nicbarr_reduction reduction;
     if (nicbarr_is_packed(type, op)) {
-        return reduce_packed(reducer, from, to, count, type, op, root);
+        reduce_packed(reducer, from, to, count, type, op, root, comm);
+        return;
     }
     nicbarr_reduction_init(&reduction, from, to, count, type, op,
                            NICBARR_NO_ROOT == root || root == (int)reducer->exchange.rank);
     if (NICBARR_NO_ROOT == root && nicbarr_scatters(reducer, reduction.extent * (size_t)count)) {
         nicbarr_scattered_finish(reducer, &reduction);
-        return OMPI_SUCCESS;
+        return;
     }
     (void)nicbarr_reduction_begin(reducer, &reduction);
     nicbarr_reduction_finish(reducer, &reduction);
-    return OMPI_SUCCESS;
 }
 
 MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
@@ -60,8 +56,9 @@ MYR_HOT int nicbarr_allreduce(const void *from, void *to, nicbarr_count_t count,
     if (0 == bytes || !nicbarr_data_serves(module, comm, which, bytes, NICBARR_NO_ROOT)) {
         return nicbarr_openmpi_allreduce(from, to, count, type, op, comm, &module->openmpi);
     }
-    return reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op,
-                           NICBARR_NO_ROOT);
+    reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op, NICBARR_NO_ROOT,
+                    comm);
+    return OMPI_SUCCESS;
 }
 
 MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -75,7 +72,8 @@ MYR_HOT int nicbarr_reduce(const void *from, void *to, nicbarr_count_t count, om
     if (0 == bytes || !nicbarr_data_serves(module, comm, which, bytes, root)) {
         return nicbarr_openmpi_reduce(from, to, count, type, op, root, comm, &module->openmpi);
     }
-    return reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op, root);
+    reduce_blocking(nicbarr_data_reducer(module, bytes), from, to, count, type, op, root, comm);
+    return OMPI_SUCCESS;
 }
 
 /* ---- MPI_Iallreduce, MPI_Ireduce ---- */
@@ -125,30 +123,23 @@ static void free_packed_reduction(nicbarr_request_t *request)
 static const struct nicbarr_operation packed_reduction = {
     begin_packed_reduction, test_packed_reduction, NULL, free_packed_reduction};
 
-static int start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
-                           ompi_op_t *op, int root, ompi_request_t **handle)
+static void start_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const void *from, void *to, nicbarr_count_t count,
+                            ompi_datatype_t *type, ompi_op_t *op, int root, ompi_request_t **handle)
 {
-    const struct myr_exchange *x = &module->nonblocking.reducer.exchange;
     const bool packed = nicbarr_is_packed(type, op);
     nicbarr_request_t *request =
         nicbarr_request_new(packed ? &packed_reduction : &reduce, module, comm, false);
-    int rc = OMPI_SUCCESS;
-    *handle = &request->super;
     if (packed) {
         struct nicbarr_user_op *user = &request->of.user.reduction;
-        rc = nicbarr_user_op_open(user, x, to, count, type, op, root, nicbarr_requests_lock());
-        rc = OMPI_SUCCESS == rc ? nicbarr_user_op_load(user, from) : rc;
+        nicbarr_user_op_open(user, comm, to, count, type, op, root, nicbarr_requests_lock());
+        nicbarr_user_op_load(user, from);
     } else {
         nicbarr_reduction_init(&request->of.reduction, from, to, count, type, op,
-                               NICBARR_NO_ROOT == root || root == (int)x->rank);
+                               NICBARR_NO_ROOT == root || root == ompi_comm_rank(comm));
     }
-    if (OMPI_SUCCESS == rc) {
-        nicbarr_request_start(request);
-    } else {
-        (void)ompi_request_free(handle);
-    }
-    return rc;
+    nicbarr_request_start(request);
+    *handle = &request->super;
 }
 
 int nicbarr_iallreduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -161,7 +152,8 @@ int nicbarr_iallreduce(const void *from, void *to, nicbarr_count_t count, ompi_d
         return module->iallreduce.function(from, to, count, type, op, comm, handle,
                                            module->iallreduce.module);
     }
-    return start_reduction(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
+    start_reduction(module, comm, from, to, count, type, op, NICBARR_NO_ROOT, handle);
+    return OMPI_SUCCESS;
 }
 
 int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -174,7 +166,8 @@ int nicbarr_ireduce(const void *from, void *to, nicbarr_count_t count, ompi_data
         return module->ireduce.function(from, to, count, type, op, root, comm, handle,
                                         module->ireduce.module);
     }
-    return start_reduction(module, comm, from, to, count, type, op, root, handle);
+    start_reduction(module, comm, from, to, count, type, op, root, handle);
+    return OMPI_SUCCESS;
 }
 
 /* ---- MPI_Allreduce_init, MPI_Reduce_init ---- */
@@ -190,10 +183,9 @@ static void begin_persistent(nicbarr_request_t *request)
 static const struct nicbarr_operation persistent_reduction = {begin_persistent, test_reduction,
                                                               NULL, NULL};
 
-/* Packing cannot fail here, because MPI has checked the type already. */
 static void begin_packed_persistent(nicbarr_request_t *request)
 {
-    (void)nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
+    nicbarr_user_op_load(&request->of.user.reduction, request->persistent->from);
     begin_packed_reduction(request);
 }
 
@@ -201,26 +193,18 @@ static const struct nicbarr_operation persistent_packed_reduction = {
     begin_packed_persistent, test_packed_reduction, NULL, free_packed_reduction};
 
 /* Create a persistent reduction from `what`, whose exchange has been allocated. */
-static int make_persistent_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                     struct nicbarr_persistent *what, ompi_request_t **handle)
+static void make_persistent_reduction(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                      const struct nicbarr_persistent *what,
+                                      ompi_request_t **handle)
 {
     const bool packed = nicbarr_is_packed(what->type, what->op);
     nicbarr_request_t *request = nicbarr_persistent_new(
         packed ? &persistent_packed_reduction : &persistent_reduction, module, comm, what);
-    int rc = OMPI_SUCCESS;
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    if (packed) {
+        nicbarr_user_op_open(&request->of.user.reduction, comm, what->to, what->count, what->type,
+                             what->op, what->root, nicbarr_requests_lock());
     }
     *handle = &request->super;
-    if (packed) {
-        rc = nicbarr_user_op_open(&request->of.user.reduction, &what->reducer.exchange, what->to,
-                                  what->count, what->type, what->op, what->root,
-                                  nicbarr_requests_lock());
-    }
-    if (OMPI_SUCCESS != rc) {
-        (void)ompi_request_free(handle);
-    }
-    return rc;
 }
 
 int nicbarr_allreduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -235,7 +219,8 @@ int nicbarr_allreduce_init(const void *from, void *to, nicbarr_count_t count, om
         return module->allreduce_init.function(from, to, count, type, op, comm, info, handle,
                                                module->allreduce_init.module);
     }
-    return make_persistent_reduction(module, comm, &what, handle);
+    make_persistent_reduction(module, comm, &what, handle);
+    return OMPI_SUCCESS;
 }
 
 int nicbarr_reduce_init(const void *from, void *to, nicbarr_count_t count, ompi_datatype_t *type,
@@ -250,5 +235,6 @@ int nicbarr_reduce_init(const void *from, void *to, nicbarr_count_t count, ompi_
         return module->reduce_init.function(from, to, count, type, op, root, comm, info, handle,
                                             module->reduce_init.module);
     }
-    return make_persistent_reduction(module, comm, &what, handle);
+    make_persistent_reduction(module, comm, &what, handle);
+    return OMPI_SUCCESS;
 }

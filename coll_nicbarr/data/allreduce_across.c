@@ -17,6 +17,7 @@
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
 #include "coll_nicbarr/data/rooted.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/requests.h"
 #include "libmyr/groups/nic_bcast.h"
 
@@ -67,7 +68,7 @@ static __attribute__((noinline)) int carry_packed(mca_coll_nicbarr_module_t *mod
     struct nicbarr_operands gaps;
     struct nicbarr_carried carried;
     if (!nicbarr_operands_open(&gaps, count, type, bytes)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        nicbarr_end_without_memory(comm);
     }
     const int packing =
         nicbarr_pack_elements(MPI_IN_PLACE == from ? to : from, count, type, gaps.more, bytes);
@@ -265,9 +266,6 @@ int nicbarr_allreduce_init_across(const void *from, void *to, nicbarr_count_t co
                                                module->allreduce_init.module);
     }
     nicbarr_request_t *request = nicbarr_persistent_new(&persistent_across, module, comm, &what);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     request->of.across.carrier = &request->persistent->carrier;
     *handle = &request->super;
     return OMPI_SUCCESS;

@@ -63,7 +63,8 @@ int nicbarr_ibcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, i
                                        module->ibcast.module);
     }
     const struct nicbarr_streamed what = stream_of(buffer, count, type, root, comm);
-    return nicbarr_streamed_start(module, comm, &what, handle);
+    nicbarr_streamed_start(module, comm, &what, handle);
+    return OMPI_SUCCESS;
 }
 
 int nicbarr_bcast_init(void *buffer, nicbarr_count_t count, ompi_datatype_t *type, int root,
@@ -72,13 +73,9 @@ int nicbarr_bcast_init(void *buffer, nicbarr_count_t count, ompi_datatype_t *typ
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
     const size_t bytes = nicbarr_packed_bytes(count, type);
-    if (0 != bytes) {
-        const struct nicbarr_streamed what = stream_of(buffer, count, type, root, comm);
-        const int rc = nicbarr_streamed_init(module, comm, NICBARR_BCAST, bytes, &what, handle);
-        if (OMPI_SUCCESS != rc || NULL != *handle) {
-            return rc;
-        }
-    }
-    return module->bcast_init.function(buffer, count, type, root, comm, info, handle,
-                                       module->bcast_init.module);
+    const struct nicbarr_streamed what = stream_of(buffer, count, type, root, comm);
+    return nicbarr_streamed_init(module, comm, NICBARR_BCAST, bytes, &what, handle)
+               ? OMPI_SUCCESS
+               : module->bcast_init.function(buffer, count, type, root, comm, info, handle,
+                                             module->bcast_init.module);
 }

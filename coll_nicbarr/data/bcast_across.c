@@ -16,6 +16,7 @@
 #include "coll_nicbarr/data/data.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/no_memory.h"
 #include "coll_nicbarr/overdue.h"
 #include "coll_nicbarr/requests.h"
 #include "libmyr/groups/nic_bcast.h"
@@ -247,20 +248,15 @@ static void free_packed_bcast(nicbarr_request_t *request)
 static const struct nicbarr_operation across = {begin_bcast_across, test_bcast_across,
                                                 remind_bcast_across, free_packed_bcast};
 
-/* Fill in the request. If memory is exhausted, the job is aborted, because the other processes wait
- * for this one. */
 static void fill_request(nicbarr_request_t *request, struct nicbarr_carrier *carrier, void *buffer,
                          nicbarr_count_t count, ompi_datatype_t *type, int root)
 {
-    const bool dense = nicbarr_is_dense(type);
-    void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(count, type));
-    if (!dense && NULL == packed) {
-        opal_output(0, "nicbarr: out of memory in a broadcast");
-        ompi_mpi_abort(request->super.req_mpi_object.comm, OMPI_ERR_OUT_OF_RESOURCE);
-    }
     request->of.bcast.carrier = carrier;
     request->of.bcast.buffer = buffer;
-    request->of.bcast.packed = packed;
+    request->of.bcast.packed = nicbarr_is_dense(type)
+                                   ? NULL
+                                   : nicbarr_allocate(request->super.req_mpi_object.comm,
+                                                      nicbarr_packed_bytes(count, type));
     request->of.bcast.count = count;
     request->of.bcast.type = type;
     request->of.bcast.root = root;
@@ -303,9 +299,6 @@ int nicbarr_bcast_init_across(void *buffer, nicbarr_count_t count, ompi_datatype
                                            module->bcast_init.module);
     }
     nicbarr_request_t *request = nicbarr_persistent_new(&across, module, comm, &what);
-    if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     fill_request(request, &request->persistent->carrier, buffer, count, type, root);
     *handle = &request->super;
     return OMPI_SUCCESS;

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "coll_nicbarr/digest.h"
+#include "coll_nicbarr/no_memory.h"
 
 void nicbarr_classes_make(mca_coll_nicbarr_module_t *module, enum nicbarr_collective collective)
 {
     module->ways[collective] = calloc(NICBARR_SIZE_CLASSES, sizeof(struct nicbarr_class));
     if (NULL == module->ways[collective]) {
-        opal_output(0, "nicbarr: out of memory in %s", nicbarr_collective_name(collective));
-        ompi_mpi_abort(&ompi_mpi_comm_world.comm, OMPI_ERR_OUT_OF_RESOURCE);
+        nicbarr_end_without_memory(&ompi_mpi_comm_world.comm);
     }
 }
 

@@ -39,72 +39,113 @@ int nicbarr_carry_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator
     return nicbarr_carry(module, comm, carrier, &carried);
 }
 
-/* A call of MPI_Allgather or MPI_Gather. */
-struct gathering {
-    mca_coll_nicbarr_module_t *module;
-    ompi_communicator_t *comm;
-    enum nicbarr_collective collective;
-    bool gets; /* this process receives the blocks */
-    size_t block;
-};
+/* ---- arguments ---- */
 
-static int gather_packed(const struct gathering *g, const void *own, uint8_t *all)
+/* Returns the arguments of a call. `gets`: this process receives the blocks, so the receive
+ * arguments are significant. */
+static inline struct nicbarr_gathering arguments_of(const void *from, nicbarr_count_t from_count,
+                                                    ompi_datatype_t *from_type, void *to,
+                                                    nicbarr_count_t to_count,
+                                                    ompi_datatype_t *to_type, bool gets,
+                                                    ompi_communicator_t *comm)
 {
-    if (!g->module->across) {
-        gather_by_exchange(nicbarr_data_reducer(g->module, g->block), own, all, g->block, g->gets);
-        return OMPI_SUCCESS;
-    }
-    const uint32_t size_class = nicbarr_size_class(g->block * (size_t)ompi_comm_size(g->comm));
-    return nicbarr_carry_gathering(g->module, g->comm,
-                                   nicbarr_data_carrier(g->module, g->collective, size_class), own,
-                                   all, g->gets, g->block);
+    const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL},
+                              own = {(void *)from, from_count, from_type};
+    const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
+                              : nicbarr_packed_bytes(from_count, from_type);
+    return (struct nicbarr_gathering){
+        .own = MPI_IN_PLACE == from ? nicbarr_block_of(&all, (uint32_t)ompi_comm_rank(comm)) : own,
+        .all = gets ? all : none,
+        .block = block,
+        .bytes = block * (size_t)ompi_comm_size(comm),
+    };
 }
 
-/* Gather blocks if one of the types has gaps. Blocks of such a type are packed into memory that the
- * function allocates. */
-static __attribute__((noinline)) int gather_with_gaps(const struct gathering *g,
-                                                      const struct nicbarr_side *from,
-                                                      const struct nicbarr_side *to)
+/* Returns whether this process receives the blocks. */
+static inline bool gets_blocks(const struct nicbarr_gathering *g)
 {
-    const int size = ompi_comm_size(g->comm);
-    const size_t bytes = g->block * (size_t)size;
-    const bool packs = !nicbarr_is_dense(from->type);
-    const bool unpacks = g->gets && !nicbarr_is_dense(to->type);
-    uint8_t *packed = malloc(g->block + (unpacks ? bytes : 0));
-    if (NULL == packed) {
-        nicbarr_end_without_memory(g->comm);
+    return NULL != g->all.type;
+}
+
+/* Returns whether this process receives the blocks, and their type has gaps. */
+static inline bool unpacks(const struct nicbarr_gathering *g)
+{
+    return gets_blocks(g) && !nicbarr_is_dense(g->all.type);
+}
+
+static inline bool has_gaps(const struct nicbarr_gathering *g)
+{
+    return !nicbarr_is_dense(g->own.type) || unpacks(g);
+}
+
+/* Allocate the packed memory, if a type has gaps. */
+static void allocate_packed(struct nicbarr_gathering *g, ompi_communicator_t *comm)
+{
+    g->packed = has_gaps(g) ? nicbarr_allocate(comm, g->block + (unpacks(g) ? g->bytes : 0)) : NULL;
+}
+
+/* Returns this process's block in packed form. Packing cannot fail here, because MPI has checked
+ * the type already. */
+static const uint8_t *pack_own(const struct nicbarr_gathering *g)
+{
+    if (nicbarr_is_dense(g->own.type)) {
+        return g->own.data;
     }
-    uint8_t *all = unpacks ? packed + g->block : to->data;
-    int packing = OMPI_SUCCESS;
-    if (packs) {
-        packing = nicbarr_pack_elements(from->data, from->count, from->type, packed, g->block);
+    (void)nicbarr_pack_elements(g->own.data, g->own.count, g->own.type, g->packed, g->block);
+    return g->packed;
+}
+
+/* Returns the destination of the blocks in packed form. */
+static uint8_t *destination_of(const struct nicbarr_gathering *g)
+{
+    return unpacks(g) ? g->packed + g->block : g->all.data;
+}
+
+/* Store the received blocks in the program's buffer, if their type has gaps. */
+static void unpack_all(const struct nicbarr_gathering *g)
+{
+    if (unpacks(g)) {
+        const nicbarr_count_t count = g->all.count * (nicbarr_count_t)(g->bytes / g->block);
+        (void)nicbarr_unpack_elements(destination_of(g), g->bytes, g->all.data, count, g->all.type);
     }
-    /* Participate even after an error, because the other processes wait for this one. */
-    int rc = gather_packed(g, packs ? packed : from->data, all);
-    rc = OMPI_SUCCESS == rc ? packing : rc;
-    if (OMPI_SUCCESS == rc && unpacks) {
-        rc = nicbarr_unpack_elements(all, bytes, to->data, size * to->count, to->type);
+}
+
+/* ---- MPI_Allgather, MPI_Gather ---- */
+
+/* Gather blocks in packed form, from `own` to `all`. */
+static int gather_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, const struct nicbarr_gathering *g,
+                         const uint8_t *own, uint8_t *all)
+{
+    if (!module->across) {
+        gather_by_exchange(nicbarr_data_reducer(module, g->block), own, all, g->block,
+                           gets_blocks(g));
+        return OMPI_SUCCESS;
     }
-    free(packed);
+    return nicbarr_carry_gathering(
+        module, comm, nicbarr_data_carrier(module, collective, nicbarr_size_class(g->bytes)), own,
+        all, gets_blocks(g), g->block);
+}
+
+static __attribute__((noinline)) int gather_with_gaps(mca_coll_nicbarr_module_t *module,
+                                                      ompi_communicator_t *comm,
+                                                      enum nicbarr_collective collective,
+                                                      struct nicbarr_gathering *g)
+{
+    allocate_packed(g, comm);
+    const int rc = gather_packed(module, comm, collective, g, pack_own(g), destination_of(g));
+    if (OMPI_SUCCESS == rc) {
+        unpack_all(g);
+    }
+    free(g->packed);
     return rc;
 }
 
-/* `to` is significant only if this process receives the blocks. */
-static int gather_blocks(const struct gathering *g, const struct nicbarr_side *from,
-                         const struct nicbarr_side *to)
+static int gather_blocks(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                         enum nicbarr_collective collective, struct nicbarr_gathering *g)
 {
-    const bool dense = nicbarr_is_dense(from->type) && (!g->gets || nicbarr_is_dense(to->type));
-    return dense ? gather_packed(g, from->data, to->data) : gather_with_gaps(g, from, to);
-}
-
-/* Returns this process's contribution. */
-static inline struct nicbarr_side contribution_of(const void *from, nicbarr_count_t count,
-                                                  ompi_datatype_t *type,
-                                                  const struct nicbarr_side *all,
-                                                  ompi_communicator_t *comm)
-{
-    return MPI_IN_PLACE == from ? nicbarr_block_of(all, (uint32_t)ompi_comm_rank(comm))
-                                : (struct nicbarr_side){(void *)from, count, type};
+    return has_gaps(g) ? gather_with_gaps(module, comm, collective, g)
+                       : gather_packed(module, comm, collective, g, g->own.data, g->all.data);
 }
 
 MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
@@ -113,18 +154,15 @@ MYR_HOT int nicbarr_allgather(const void *from, nicbarr_count_t from_count,
                               mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const size_t block = nicbarr_packed_bytes(to_count, to_type);
-    const size_t bytes = block * (size_t)ompi_comm_size(comm);
+    struct nicbarr_gathering given =
+        arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     nicbarr_data_check_pending(module, comm);
-    if (0 == bytes ||
-        !nicbarr_data_serves(module, comm, NICBARR_ALLGATHER, bytes, NICBARR_NO_ROOT)) {
+    if (0 == given.bytes ||
+        !nicbarr_data_serves(module, comm, NICBARR_ALLGATHER, given.bytes, NICBARR_NO_ROOT)) {
         return nicbarr_openmpi_allgather(from, from_count, from_type, to, to_count, to_type, comm,
                                          &module->openmpi);
     }
-    const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);
-    return gather_blocks(&(struct gathering){module, comm, NICBARR_ALLGATHER, true, block}, &own,
-                         &all);
+    return gather_blocks(module, comm, NICBARR_ALLGATHER, &given);
 }
 
 MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -132,123 +170,76 @@ MYR_HOT int nicbarr_gather(const void *from, nicbarr_count_t from_count, ompi_da
                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const bool is_root = root == ompi_comm_rank(comm);
-    const size_t block = is_root ? nicbarr_packed_bytes(to_count, to_type)
-                                 : nicbarr_packed_bytes(from_count, from_type);
-    const size_t bytes = block * (size_t)ompi_comm_size(comm);
+    struct nicbarr_gathering given = arguments_of(from, from_count, from_type, to, to_count,
+                                                  to_type, root == ompi_comm_rank(comm), comm);
     nicbarr_data_check_pending(module, comm);
-    if (0 == bytes || !nicbarr_data_serves(module, comm, NICBARR_GATHER, bytes, root)) {
+    if (0 == given.bytes || !nicbarr_data_serves(module, comm, NICBARR_GATHER, given.bytes, root)) {
         return nicbarr_openmpi_gather(from, from_count, from_type, to, to_count, to_type, root,
                                       comm, &module->openmpi);
     }
-    const struct nicbarr_side all = {to, to_count, to_type};
-    const struct nicbarr_side own = contribution_of(from, from_count, from_type, &all, comm);
-    return gather_blocks(&(struct gathering){module, comm, NICBARR_GATHER, is_root, block}, &own,
-                         &all);
+    return gather_blocks(module, comm, NICBARR_GATHER, &given);
 }
 
 /* ---- MPI_Iallgather, MPI_Igather, and persistent variants, on one node ---- */
 
-/* Begin the request. If a type has gaps, the blocks are packed into memory of the request: all
- * blocks, followed by this process's block. Packing cannot fail here, because MPI has checked the
- * types already. */
 static void begin_gathering(nicbarr_request_t *request)
 {
     struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
-    const struct nicbarr_side *own = &request->of.gathering.own, *all = &request->of.gathering.all;
-    const size_t block = request->of.gathering.block;
-    const bool gets = NULL != all->type;
-    uint8_t *packed = request->of.gathering.packed;
-    uint8_t *from = own->data, *to = gets && !nicbarr_is_dense(all->type) ? packed : all->data;
-    if (!nicbarr_is_dense(own->type)) {
-        from = packed + (gets ? block * reducer->exchange.size : 0);
-        (void)nicbarr_pack_elements(own->data, own->count, own->type, from, block);
-    }
-    request->of.gathering.consumer = nicbarr_consumer_of_all(to, block);
-    nicbarr_reduction_init_consumer(&request->of.gathering.rounds, from, block,
-                                    &request->of.gathering.consumer, gets);
-    (void)nicbarr_reduction_begin(reducer, &request->of.gathering.rounds);
+    const struct nicbarr_gathering *what = &request->of.gathering.what;
+    struct nicbarr_reduction *rounds = &request->of.gathering.rounds;
+    request->of.gathering.consumer = nicbarr_consumer_of_all(destination_of(what), what->block);
+    nicbarr_reduction_init_consumer(rounds, pack_own(what), what->block,
+                                    &request->of.gathering.consumer, gets_blocks(what));
+    (void)nicbarr_reduction_begin(reducer, rounds);
 }
 
 static bool test_gathering(nicbarr_request_t *request)
 {
-    struct nicbarr_reducer *reducer = nicbarr_reducer_of(request);
-    const struct nicbarr_side *all = &request->of.gathering.all;
-    if (!nicbarr_reduction_progress(reducer, &request->of.gathering.rounds)) {
+    if (!nicbarr_reduction_progress(nicbarr_reducer_of(request), &request->of.gathering.rounds)) {
         return false;
     }
-    if (NULL != all->type && !nicbarr_is_dense(all->type)) {
-        const uint32_t size = reducer->exchange.size;
-        (void)nicbarr_unpack_elements(request->of.gathering.packed,
-                                      request->of.gathering.block * size, all->data,
-                                      all->count * (int)size, all->type);
-    }
+    unpack_all(&request->of.gathering.what);
     return true;
 }
 
 static void free_packed_blocks(nicbarr_request_t *request)
 {
-    free(request->of.gathering.packed);
+    free(request->of.gathering.what.packed);
 }
 
 static const struct nicbarr_operation gathering = {begin_gathering, test_gathering, NULL,
                                                    free_packed_blocks};
 
-/* The arguments of a call. */
-struct arguments {
-    struct nicbarr_side own, all; /* as in struct nicbarr_request */
-    size_t block, bytes;          /* size of one process's block, and of all blocks */
-};
-
-/* `gets`: this process receives the blocks, so the receive arguments are significant. */
-static struct arguments arguments_of(const void *from, nicbarr_count_t from_count,
-                                     ompi_datatype_t *from_type, void *to, nicbarr_count_t to_count,
-                                     ompi_datatype_t *to_type, bool gets, ompi_communicator_t *comm)
+static void fill_request(nicbarr_request_t *request, const struct nicbarr_gathering *given)
 {
-    const struct nicbarr_side all = {to, to_count, to_type}, none = {NULL, 0, NULL};
-    const size_t block = gets ? nicbarr_packed_bytes(to_count, to_type)
-                              : nicbarr_packed_bytes(from_count, from_type);
-    return (struct arguments){
-        .own = contribution_of(from, from_count, from_type, &all, comm),
-        .all = gets ? all : none,
-        .block = block,
-        .bytes = block * (size_t)ompi_comm_size(comm),
-    };
+    request->of.gathering.what = *given;
+    allocate_packed(&request->of.gathering.what, request->super.req_mpi_object.comm);
 }
 
-static int fill_request(nicbarr_request_t *request, const void *what)
+static void start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const struct nicbarr_gathering *given, ompi_request_t **handle)
 {
-    const struct arguments *given = what;
-    const bool gets = NULL != given->all.type;
-    const bool gaps =
-        !nicbarr_is_dense(given->own.type) || (gets && !nicbarr_is_dense(given->all.type));
-    request->of.gathering.own = given->own;
-    request->of.gathering.all = given->all;
-    request->of.gathering.block = given->block;
-    request->of.gathering.packed = gaps ? malloc(given->block + (gets ? given->bytes : 0)) : NULL;
-    return gaps && NULL == request->of.gathering.packed ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    nicbarr_request_t *request = nicbarr_request_new(&gathering, module, comm, false);
+    fill_request(request, given);
+    nicbarr_request_start(request);
+    *handle = &request->super;
 }
 
-static int start_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const struct arguments *given, ompi_request_t **handle)
-{
-    return nicbarr_request_issue(nicbarr_request_new(&gathering, module, comm, false), fill_request,
-                                 given, handle);
-}
-
-/* Create a persistent gather. *handle becomes NULL, on all members, if there is no memory for
- * it. */
-static int make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                                     const struct arguments *given, ompi_request_t **handle)
+/* Create a persistent gather. Returns false, on all members, if nicbarr does not serve this size,
+ * or if there is no shared memory for it. */
+static bool make_persistent_gathering(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                                      const struct nicbarr_gathering *given,
+                                      ompi_request_t **handle)
 {
     struct nicbarr_persistent what = {.type = given->own.type, .to_type = given->all.type};
-    *handle = NULL;
     if (!nicbarr_data_small(given->bytes, comm) ||
         !nicbarr_data_own_exchange(module, comm, &what.reducer)) {
-        return OMPI_SUCCESS;
+        return false;
     }
-    return nicbarr_request_issue(nicbarr_persistent_new(&gathering, module, comm, &what),
-                                 fill_request, given, handle);
+    nicbarr_request_t *request = nicbarr_persistent_new(&gathering, module, comm, &what);
+    fill_request(request, given);
+    *handle = &request->super;
+    return true;
 }
 
 int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -257,14 +248,15 @@ int nicbarr_iallgather(const void *from, nicbarr_count_t from_count, ompi_dataty
                        mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct arguments given =
+    const struct nicbarr_gathering given =
         arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_serves_nonblocking(module, comm, NICBARR_ALLGATHER)) {
         return module->iallgather.function(from, from_count, from_type, to, to_count, to_type, comm,
                                            handle, module->iallgather.module);
     }
-    return start_gathering(module, comm, &given, handle);
+    start_gathering(module, comm, &given, handle);
+    return OMPI_SUCCESS;
 }
 
 int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -273,8 +265,8 @@ int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_
                     mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct arguments given = arguments_of(from, from_count, from_type, to, to_count, to_type,
-                                                root == ompi_comm_rank(comm), comm);
+    const struct nicbarr_gathering given = arguments_of(
+        from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm), comm);
     if (!nicbarr_data_small(given.bytes, comm) ||
         !nicbarr_data_serves_nonblocking(module, comm, NICBARR_GATHER) ||
         !nicbarr_data_window_suffices(NICBARR_GATHER,
@@ -282,7 +274,8 @@ int nicbarr_igather(const void *from, nicbarr_count_t from_count, ompi_datatype_
         return module->igather.function(from, from_count, from_type, to, to_count, to_type, root,
                                         comm, handle, module->igather.module);
     }
-    return start_gathering(module, comm, &given, handle);
+    start_gathering(module, comm, &given, handle);
+    return OMPI_SUCCESS;
 }
 
 int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -291,11 +284,10 @@ int nicbarr_allgather_init(const void *from, nicbarr_count_t from_count, ompi_da
                            mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct arguments given =
+    const struct nicbarr_gathering given =
         arguments_of(from, from_count, from_type, to, to_count, to_type, true, comm);
-    const int rc = make_persistent_gathering(module, comm, &given, handle);
-    return OMPI_SUCCESS != rc || NULL != *handle
-               ? rc
+    return make_persistent_gathering(module, comm, &given, handle)
+               ? OMPI_SUCCESS
                : module->allgather_init.function(from, from_count, from_type, to, to_count, to_type,
                                                  comm, info, handle, module->allgather_init.module);
 }
@@ -306,11 +298,10 @@ int nicbarr_gather_init(const void *from, nicbarr_count_t from_count, ompi_datat
                         mca_coll_base_module_t *base)
 {
     mca_coll_nicbarr_module_t *module = (mca_coll_nicbarr_module_t *)base;
-    const struct arguments given = arguments_of(from, from_count, from_type, to, to_count, to_type,
-                                                root == ompi_comm_rank(comm), comm);
-    const int rc = make_persistent_gathering(module, comm, &given, handle);
-    return OMPI_SUCCESS != rc || NULL != *handle
-               ? rc
+    const struct nicbarr_gathering given = arguments_of(
+        from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm), comm);
+    return make_persistent_gathering(module, comm, &given, handle)
+               ? OMPI_SUCCESS
                : module->gather_init.function(from, from_count, from_type, to, to_count, to_type,
                                               root, comm, info, handle, module->gather_init.module);
 }

@@ -10,6 +10,7 @@
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/rooted.h"
 #include "coll_nicbarr/groups.h"
+#include "coll_nicbarr/no_memory.h"
 #include "libmyr/groups/nic_bcast.h"
 
 /* The object may be NULL. */
@@ -52,13 +53,9 @@ static int free_persistent(ompi_request_t **handle)
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
-                                          struct nicbarr_persistent *what)
+                                          const struct nicbarr_persistent *what)
 {
-    struct nicbarr_persistent *persistent = malloc(sizeof(*persistent));
-    if (NULL == persistent) {
-        release_resources(what);
-        return NULL;
-    }
+    struct nicbarr_persistent *persistent = nicbarr_allocate(comm, sizeof(*persistent));
     nicbarr_request_t *request = nicbarr_request_new(operation, module, comm, true);
     *persistent = *what;
     persistent->free = request->super.req_free;
@@ -97,8 +94,10 @@ static int open_carrier_like(mca_coll_nicbarr_module_t *module, ompi_communicato
     if (OMPI_SUCCESS != rc || !myr_nic_group_joined(&group)) {
         return rc;
     }
-    return nicbarr_carrier_open(own, &group, like->choice, like->order) ? OMPI_SUCCESS
-                                                                        : OMPI_ERR_OUT_OF_RESOURCE;
+    if (!nicbarr_carrier_open(own, &group, like->choice, like->order)) {
+        nicbarr_end_without_memory(comm);
+    }
+    return OMPI_SUCCESS;
 }
 
 /* Create the carrier that returns the results, if `like` is rooted. If this fails, `own` is
@@ -109,9 +108,9 @@ static int open_back_carrier_like(mca_coll_nicbarr_module_t *module, ompi_commun
     if (NULL == like->back || !myr_nic_group_joined(&own->group)) {
         return OMPI_SUCCESS;
     }
-    struct nicbarr_carrier *back = calloc(1, sizeof(*back));
-    const int rc =
-        NULL == back ? OMPI_ERR_OUT_OF_RESOURCE : open_carrier_like(module, comm, like->back, back);
+    struct nicbarr_carrier *back = nicbarr_allocate(comm, sizeof(*back));
+    *back = (struct nicbarr_carrier){.stack = NULL};
+    const int rc = open_carrier_like(module, comm, like->back, back);
     if (OMPI_SUCCESS == rc && myr_nic_group_joined(&back->group)) {
         nicbarr_rooted_attach_back(own, back, like->combiner);
     } else {

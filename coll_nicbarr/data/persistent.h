@@ -40,15 +40,14 @@ static inline struct nicbarr_reducer *nicbarr_reducer_of(const nicbarr_request_t
 
 /* Create an inactive request with the state `what`. The request then owns the exchange, ring or
  * carrier in `what`; when the program frees the request, these are freed first, and then the
- * operation's release() is called. If memory is exhausted, the function frees them immediately and
- * returns NULL. The caller fills in the request's member `of`.
+ * operation's release() is called. The caller fills in the request's member `of`.
  *
  * The request retains the MPI types and the MPI operation, so that the program may free them
  * earlier. (Open MPI's own persistent requests do not retain them.) */
 nicbarr_request_t *nicbarr_persistent_new(const struct nicbarr_operation *operation,
                                           mca_coll_nicbarr_module_t *module,
                                           ompi_communicator_t *comm,
-                                          struct nicbarr_persistent *what);
+                                          const struct nicbarr_persistent *what);
 
 /* Create a carrier for one persistent collective of `bytes` bytes (0 if no carrier can serve it).
  * The new carrier uses the same algorithm and NIC as the carrier of its size class; if the class is

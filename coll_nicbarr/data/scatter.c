@@ -186,7 +186,8 @@ int nicbarr_iscatter(const void *from, nicbarr_count_t from_count, ompi_datatype
         return module->iscatter.function(from, from_count, from_type, to, to_count, to_type, root,
                                          comm, handle, module->iscatter.module);
     }
-    return nicbarr_streamed_start(module, comm, &what, handle);
+    nicbarr_streamed_start(module, comm, &what, handle);
+    return OMPI_SUCCESS;
 }
 
 int nicbarr_scatter_init(const void *from, nicbarr_count_t from_count, ompi_datatype_t *from_type,
@@ -198,12 +199,9 @@ int nicbarr_scatter_init(const void *from, nicbarr_count_t from_count, ompi_data
     const struct nicbarr_streamed what =
         stream_of(from, from_count, from_type, to, to_count, to_type, root == ompi_comm_rank(comm));
     const size_t bytes = what.part * (size_t)ompi_comm_size(comm);
-    if (0 != bytes) {
-        const int rc = nicbarr_streamed_init(module, comm, NICBARR_SCATTER, bytes, &what, handle);
-        if (OMPI_SUCCESS != rc || NULL != *handle) {
-            return rc;
-        }
-    }
-    return module->scatter_init.function(from, from_count, from_type, to, to_count, to_type, root,
-                                         comm, info, handle, module->scatter_init.module);
+    return nicbarr_streamed_init(module, comm, NICBARR_SCATTER, bytes, &what, handle)
+               ? OMPI_SUCCESS
+               : module->scatter_init.function(from, from_count, from_type, to, to_count, to_type,
+                                               root, comm, info, handle,
+                                               module->scatter_init.module);
 }

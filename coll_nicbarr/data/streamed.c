@@ -8,6 +8,7 @@
 #include "coll_nicbarr/data/memory.h"
 #include "coll_nicbarr/data/packing.h"
 #include "coll_nicbarr/data/persistent.h"
+#include "coll_nicbarr/no_memory.h"
 
 /* Returns the streamer whose ring the request uses. */
 static struct nicbarr_streamer *streamer_of(const nicbarr_request_t *request)
@@ -96,15 +97,15 @@ static const struct nicbarr_operation streamed = {begin_stream, test_stream, NUL
                                                   free_packed_stream};
 
 /* Fill in the request. If the type has gaps, the bytes are packed into memory of the request. */
-static int fill_request(nicbarr_request_t *request, const void *given)
+static void fill_request(nicbarr_request_t *request, const struct nicbarr_streamed *what)
 {
-    const struct nicbarr_streamed *what = given;
     const struct nicbarr_side whole = whole_of(what, streamer_of(request)->ring.size);
-    const bool dense = nicbarr_is_dense(whole.type);
-    void *packed = dense ? NULL : malloc(nicbarr_packed_bytes(whole.count, whole.type));
     request->of.stream.what = *what;
-    request->of.stream.packed = packed;
-    return dense || NULL != packed ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    request->of.stream.packed =
+        nicbarr_is_dense(whole.type)
+            ? NULL
+            : nicbarr_allocate(request->super.req_mpi_object.comm,
+                               nicbarr_packed_bytes(whole.count, whole.type));
 }
 
 bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
@@ -118,23 +119,25 @@ bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes)
     return bytes <= NICBARR_STEPS_LINES || has_chunks;
 }
 
-int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const struct nicbarr_streamed *what, ompi_request_t **handle)
+void nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const struct nicbarr_streamed *what, ompi_request_t **handle)
 {
-    return nicbarr_request_issue(nicbarr_request_new(&streamed, module, comm, false), fill_request,
-                                 what, handle);
+    nicbarr_request_t *request = nicbarr_request_new(&streamed, module, comm, false);
+    fill_request(request, what);
+    nicbarr_request_start(request);
+    *handle = &request->super;
 }
 
-int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          enum nicbarr_collective collective, size_t bytes,
-                          const struct nicbarr_streamed *what, ompi_request_t **handle)
+bool nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, size_t bytes,
+                           const struct nicbarr_streamed *what, ompi_request_t **handle)
 {
     const bool sends = what->root, receives = NULL != what->received.type;
     struct nicbarr_persistent own = {.type = sends ? what->sent.type : NULL,
                                      .to_type = receives ? what->received.type : NULL};
-    *handle = NULL;
-    if (bytes > NICBARR_STEPS_MOST || !nicbarr_data_own_ring(module, comm, &own.streamer)) {
-        return OMPI_SUCCESS;
+    if (0 == bytes || bytes > NICBARR_STEPS_MOST ||
+        !nicbarr_data_own_ring(module, comm, &own.streamer)) {
+        return false;
     }
     struct myr_ring *ring = &own.streamer.ring;
     const bool worth_it = nicbarr_data_small(bytes, comm)
@@ -142,8 +145,10 @@ int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t
                               : myr_ring_get_chunks(ring, mca_coll_nicbarr_component.segment);
     if (!worth_it) {
         nicbarr_streamer_leave(&own.streamer);
-        return OMPI_SUCCESS;
+        return false;
     }
-    return nicbarr_request_issue(nicbarr_persistent_new(&streamed, module, comm, &own),
-                                 fill_request, what, handle);
+    nicbarr_request_t *request = nicbarr_persistent_new(&streamed, module, comm, &own);
+    fill_request(request, what);
+    *handle = &request->super;
+    return true;
 }

@@ -22,15 +22,15 @@
  * MPI_Iscatter 4 to 18 times as fast. */
 bool nicbarr_streamed_fits(mca_coll_nicbarr_module_t *module, size_t bytes);
 
-/* Begin a non-blocking stream on the communicator's ring. Returns Open MPI's error. */
-int nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                           const struct nicbarr_streamed *what, ompi_request_t **handle);
+/* Begin a non-blocking stream on the communicator's ring. */
+void nicbarr_streamed_start(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                            const struct nicbarr_streamed *what, ompi_request_t **handle);
 
-/* Create a persistent broadcast or scatter; `bytes` is the sum of all blocks. If there is no memory
- * for it, or if Open MPI's own function is preferable, *handle becomes NULL on all members. Returns
- * Open MPI's error. */
-int nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
-                          enum nicbarr_collective collective, size_t bytes,
-                          const struct nicbarr_streamed *what, ompi_request_t **handle);
+/* Create a persistent broadcast or scatter; `bytes` is the sum of all blocks. Returns false, on all
+ * members, if there are no bytes or no shared memory for it, or if Open MPI's own function is
+ * preferable. */
+bool nicbarr_streamed_init(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                           enum nicbarr_collective collective, size_t bytes,
+                           const struct nicbarr_streamed *what, ompi_request_t **handle);
 
 #endif

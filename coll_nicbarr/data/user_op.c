@@ -3,6 +3,8 @@
  * are copied to and from slots directly. */
 #include "coll_nicbarr/data/user_op.h"
 
+#include "coll_nicbarr/no_memory.h"
+
 /* ---- levels ---- */
 
 static uint32_t level_count(const struct nicbarr_user_op *user)
@@ -103,9 +105,9 @@ static bool finish_level(struct nicbarr_user_op *user)
 
 /* ---- memory ---- */
 
-int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
-                         nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
-                         opal_mutex_t *held)
+void nicbarr_user_op_open(struct nicbarr_user_op *user, ompi_communicator_t *comm, void *to,
+                          nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                          opal_mutex_t *held)
 {
     *user = (struct nicbarr_user_op){
         .op = op,
@@ -113,31 +115,27 @@ int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange
         .to = to,
         .count = count,
         .root = root,
-        .processes = x->size,
-        .rank = x->rank,
+        .processes = (uint32_t)ompi_comm_size(comm),
+        .rank = (uint32_t)ompi_comm_rank(comm),
         .held = held,
     };
     user->bytes = nicbarr_packed_bytes(count, type);
     if (!nicbarr_operands_open(&user->operands, count, type, user->bytes)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        nicbarr_end_without_memory(comm);
     }
     user->value = user->operands.left;
     user->other = user->operands.right;
     user->packed = user->operands.more;
-    return OMPI_SUCCESS;
 }
 
-int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from)
+/* Packing cannot fail here, because MPI has checked the type already. */
+void nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from)
 {
-    int rc = nicbarr_pack_elements(MPI_IN_PLACE == from ? user->to : from, user->count, user->type,
-                                   user->packed, user->bytes);
-    if (OMPI_SUCCESS == rc) {
-        rc = nicbarr_unpack_elements(user->packed, user->bytes, user->value, user->count,
-                                     user->type);
-    }
+    (void)nicbarr_pack_elements(MPI_IN_PLACE == from ? user->to : from, user->count, user->type,
+                                user->packed, user->bytes);
+    (void)nicbarr_unpack_elements(user->packed, user->bytes, user->value, user->count, user->type);
     user->level = 0;
     prepare_level(user, 0);
-    return rc;
 }
 
 void nicbarr_user_op_close(struct nicbarr_user_op *user)

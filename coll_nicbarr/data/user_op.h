@@ -42,15 +42,14 @@ struct nicbarr_user_op {
     opal_mutex_t *held; /* lock to be released while the program's function runs; NULL: none */
 };
 
-/* Allocate the memory of a reduction. Returns Open MPI's error if out of memory. The caller must
- * call nicbarr_user_op_close() in any case. */
-int nicbarr_user_op_open(struct nicbarr_user_op *user, const struct myr_exchange *x, void *to,
-                         nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
-                         opal_mutex_t *held);
+/* Allocate the memory of a reduction on `comm`. */
+void nicbarr_user_op_open(struct nicbarr_user_op *user, ompi_communicator_t *comm, void *to,
+                          nicbarr_count_t count, ompi_datatype_t *type, ompi_op_t *op, int root,
+                          opal_mutex_t *held);
 void nicbarr_user_op_close(struct nicbarr_user_op *user);
 
-/* Pack this process's vector, before each reduction. Returns Open MPI's error. */
-int nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from);
+/* Pack this process's vector, before each reduction. */
+void nicbarr_user_op_load(struct nicbarr_user_op *user, const void *from);
 
 /* Reserve the rounds of all levels. */
 void nicbarr_user_op_begin(struct nicbarr_reducer *reducer, struct nicbarr_user_op *user);

@@ -66,12 +66,19 @@ for address_space in 300000 400000 500000 600000 800000 1000000 1200000; do
 done
 check "a job of which one process has little address space" odd "$address_space"
 
+composes="type=two-numbers-of-a-user op=composition-of-maps send=G n=2 c=0"
 # Each allocation of the component fails once, in one of the processes. Then either all processes must fall back to Open
 # MPI, or the job must end with a message. The second communicator is set up before the first one is tuned, so it adopts
 # the first one's choice.
 written scarce < <(printf '%s\n' "1 dup c=0 d=1" "2 coll what=barrier how=b times=2 c=1" \
     "3 coll what=barrier how=b times=60 c=0" "4 coll what=barrier how=b times=20 c=1" \
-    "5 coll what=allreduce type=MPI_DOUBLE op=MPI_SUM n=4 how=b times=20 c=1")
+    "5 coll what=allreduce type=MPI_DOUBLE op=MPI_SUM n=4 how=b times=20 c=1" \
+    "6 coll what=allreduce how=i $composes r=0 times=8" "7 wait r=0" \
+    "8 coll what=allgather how=i type=MPI_INT send=G recv=G n=2 c=0 r=0" "9 wait r=0" \
+    "10 coll what=bcast how=i type=MPI_INT send=G recv=G n=2 c=0 r=0" "11 wait r=0" \
+    "12 coll what=allreduce how=p $composes r=0" "13 start r=0" "14 wait r=0" "15 rfree r=0" \
+    "16 coll what=allgather how=p type=MPI_INT send=G recv=G n=2 c=0 r=0" "17 start r=0" "18 wait r=0" "19 rfree r=0" \
+    "20 coll what=allreduce how=b $composes times=5" "21 coll what=allgather how=b type=MPI_INT send=G recv=G n=2 c=0 times=5")
 no_memory=$builddir/tests/component/.libs/no_memory.so
 ends_or_works() { # NUMBER-OF-THE-ALLOCATION [MPIRUN-OPTION...]
     NO_MEMORY=$1 watchdog=60 works 3 --mca coll_nicbarr_tune_after 3 "${@:2}" \
