@@ -154,6 +154,9 @@ static int request_free(ompi_request_t **handle)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;
     ompi_communicator_t *comm = request->super.req_mpi_object.comm;
+    if (!REQUEST_COMPLETE(&request->super)) {
+        return MPI_ERR_REQUEST; /* MPI does not permit freeing active requests of collectives */
+    }
     if (NULL != request->operation->release) {
         request->operation->release(request);
     }

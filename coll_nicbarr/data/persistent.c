@@ -41,6 +41,9 @@ static int free_persistent(ompi_request_t **handle)
 {
     nicbarr_request_t *request = (nicbarr_request_t *)*handle;
     struct nicbarr_persistent *persistent = request->persistent;
+    if (!REQUEST_COMPLETE(&request->super)) {
+        return MPI_ERR_REQUEST; /* as in requests.c */
+    }
     request->super.req_free = persistent->free;
     release_resources(persistent);
     RELEASE(persistent->type);

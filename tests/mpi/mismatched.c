@@ -5,6 +5,9 @@
  * the rank gets the error MPI_ERR_TRUNCATE; if it sends fewer, the rank gets those, and the rest of
  * its buffer is unchanged. Open MPI's own functions behave in this way between two processes. The
  * calls that follow must be correct again.
+ *
+ * A program that frees the request of an outstanding collective gets the error MPI_ERR_REQUEST, and
+ * the request completes nevertheless.
  */
 #include "common.h"
 
@@ -104,6 +107,39 @@ static void play(const int pairs[][2], size_t count)
         }
 }
 
+/* Start a broadcast from the last rank, whose request rank 0 tries to free before the broadcast can
+ * complete. Does nothing if `persistent` and this MPI has no persistent collectives. */
+static void free_early(bool persistent)
+{
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    const int root = test.size - 1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    long value = test.rank == root ? 42 : 0;
+#ifdef PERSISTENT
+    if (persistent)
+        PERSISTENT(Bcast_init)(&value, 1, MPI_LONG, root, comm, MPI_INFO_NULL, &request);
+#else
+    if (persistent)
+        return;
+#endif
+    if (test.rank == root)
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
+    if (persistent)
+        MPI_Start(&request);
+    else
+        MPI_Ibcast(&value, 1, MPI_LONG, root, comm, &request);
+    if (test.rank == 0) {
+        int class;
+        MPI_Error_class(MPI_Request_free(&request), &class);
+        TEST_CHECK(class == MPI_ERR_REQUEST, "a request", "freed early: class %d", class);
+        MPI_Send(NULL, 0, MPI_BYTE, root, 1, comm);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    TEST_CHECK(value == 42, "a request", "it has broadcast %ld", value);
+    if (persistent)
+        MPI_Request_free(&request);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv, "mismatched", options, TEST_COUNT(options), MPI_THREAD_SINGLE);
@@ -114,5 +150,7 @@ int main(int argc, char **argv)
         play(across, TEST_COUNT(across));
     else
         play(on_one_host, TEST_COUNT(on_one_host));
+    for (int persistent = 0; persistent < 2 && test.size > 1; persistent++)
+        free_early(persistent);
     return test_end("");
 }
