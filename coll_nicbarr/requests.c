@@ -122,6 +122,7 @@ bool nicbarr_request_remind(nicbarr_request_t *request, struct myr_nic_group *gr
         request->wait = wait;
         nicbarr_overdue_begin(&request->wait, nicbarr_now_ms());
     }
+    request->wait.epoch = wait.epoch;
     request->wait.block = wait.block;
     if (check || myr_nic_group_over(group)) {
         rc = nicbarr_overdue_check(request->module, request->super.req_mpi_object.comm, group,

@@ -33,24 +33,31 @@ static size_t carriable_bytes(nicbarr_count_t count, ompi_datatype_t *type, ompi
     return too_much ? 0 : nicbarr_reducible(count, type, op);
 }
 
+static inline int carry_epoch(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
+                              struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
+{
+    struct myr_nic_group *group = &carrier->group;
+    nicbarr_carrier_arrive(carrier, carried);
+    if (__builtin_expect(!myr_nic_group_wait(group, carried->epoch, NICBARR_CHECK_US), 0)) {
+        const int rc = nicbarr_overdue_wait(module, comm, group, carried->epoch);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    if (NULL != carrier->back) {
+        return nicbarr_rooted_finish(module, comm, carrier, carried);
+    }
+    nicbarr_carrier_finish(carrier, carried);
+    return OMPI_SUCCESS;
+}
+
 int nicbarr_carry(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                   struct nicbarr_carrier *carrier, struct nicbarr_carried *carried)
 {
-    struct myr_nic_group *group = &carrier->group;
     while (0 != carried->left) {
-        nicbarr_carrier_arrive(carrier, carried);
-        if (__builtin_expect(!myr_nic_group_wait(group, carried->epoch, NICBARR_CHECK_US), 0)) {
-            const int rc = nicbarr_overdue_wait(module, comm, group, carried->epoch);
-            if (OMPI_SUCCESS != rc) {
-                return rc;
-            }
-        }
-        if (NULL == carrier->back) {
-            nicbarr_carrier_finish(carrier, carried);
-            continue;
-        }
-        const int rc = nicbarr_rooted_finish(module, comm, carrier, carried);
+        const int rc = carry_epoch(module, comm, carrier, carried);
         if (OMPI_SUCCESS != rc) {
+            ++carrier->served; /* later operations fail as well, instead of waiting for this one */
             return rc;
         }
     }
@@ -195,16 +202,25 @@ static bool test_allreduce_across(nicbarr_request_t *request)
     return true;
 }
 
+/* Reductions of a carrier are executed one after the other, so only the oldest one waits for the
+ * network. */
 static bool remind_allreduce_across(nicbarr_request_t *request, bool check)
 {
+    struct nicbarr_carrier *carrier = request->of.across.carrier;
     const struct nicbarr_returning *returning = &request->of.across.returning;
     const struct nicbarr_wait wait = {
         .epoch = request->of.across.carried.epoch,
         .block = returning->begun && returning->bcast.sent,
     };
-    if (!nicbarr_request_remind(request, group_of(request), wait, check)) {
+    if (request->of.across.carried.ticket != carrier->served ||
+        !nicbarr_request_remind(request, group_of(request), wait, check)) {
         return false;
     }
+    if (returning->begun) {
+        ++carrier->back->served;
+        nicbarr_rooted_fail(carrier);
+    }
+    ++carrier->served;
     end_allreduce_across(request);
     return true;
 }

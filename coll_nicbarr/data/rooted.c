@@ -126,10 +126,20 @@ int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t
                                        carrier->combiner);
     /* The combining rank sent more bytes than expected, but all blocks were consumed. */
     const bool longer = MPI_ERR_TRUNCATE == rc;
-    if (OMPI_SUCCESS == rc || longer) {
-        store_result(carrier, carried, result.at, longer ? 0 : result.bytes);
+    if (OMPI_SUCCESS != rc && !longer) {
+        nicbarr_rooted_fail(carrier);
+        return rc;
     }
-    return longer ? OMPI_SUCCESS : rc;
+    store_result(carrier, carried, result.at, longer ? 0 : result.bytes);
+    return OMPI_SUCCESS;
+}
+
+void nicbarr_rooted_fail(struct nicbarr_carrier *carrier)
+{
+    uint32_t node;
+    if (myr_nic_group_failed(&carrier->back->group, &node)) {
+        myr_nic_group_fail(&carrier->group, node);
+    }
 }
 
 bool nicbarr_rooted_progress(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

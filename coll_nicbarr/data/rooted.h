@@ -37,6 +37,11 @@ void nicbarr_rooted_attach_back(struct nicbarr_carrier *carrier, struct nicbarr_
 int nicbarr_rooted_finish(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,
                           struct nicbarr_carrier *carrier, struct nicbarr_carried *carried);
 
+/* Called when the wait for a result has failed. The carrier's own group then fails as well, on all
+ * nodes. Otherwise the combining rank, which may have completed this epoch, would wait for the
+ * contributions of the other nodes to the next one, which they do not send. */
+void nicbarr_rooted_fail(struct nicbarr_carrier *carrier);
+
 /* Advance the operation of a rooted carrier as far as possible, like nicbarr_carrier_progress().
  * `returning` is initially zero. */
 bool nicbarr_rooted_progress(const mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm,

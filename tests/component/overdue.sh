@@ -66,6 +66,7 @@ given_up() { # NUMBER of the silent host, or a pattern: all processes must have 
     check "the barrier of each process has failed" test "$(find "$dir" -name 'failed.*' | wc -l)" = "$processes"
 }
 not_a_word() { ! said "without a response from"; }
+not_begun() { ! said "reduction 0 on"; }
 
 # Commands that make host 2 silent: they stop its processes, or disconnect it.
 stops='stopped="2 3"; signal STOP 2 3; until_there failed.0; signal CONT 2 3; until_all failed; tell resume'
@@ -102,6 +103,16 @@ for option in --dies --idies; do
 done
 held_up "all processes of a host are stopped, and barriers on it fail" "2 2" "$stops" --fails "${by[@]}" "${soon[@]}"
 given_up 2
+# Only the oldest of several outstanding reductions waits for the network. With `rooted` a process of the first host
+# combines all contributions, so the others wait for its result.
+stops_first='stopped="0 1"; signal STOP 0 1; until_there failed.2; signal CONT 0 1; until_all failed; tell resume'
+for way in "exchange $stops" "rooted $stops_first"; do
+    held_up "all processes of a host are stopped, and MPI_Iallreduce fails (${way%% *})" "2 2" "${way#* }" "--fails --iallreduce" \
+        --mca coll_nicbarr_allreduce "${way%% *}" "${by[@]}" "${soon[@]}"
+    check "the reductions of each process have failed" test "$(find "$dir" -name 'failed.*' | wc -l)" = "$processes"
+    check "a message names the silent host" said "\(reduction\|broadcast\) [1-9][0-9]* on the first has waited for .* without a response from"
+    check "no message is about a reduction that has not begun" not_begun
+done
 # Hosts that are late but not silent, because another process of the host or the kernel answers.
 waits='signal STOP $stopped; sleep 8; signal CONT $stopped; tell stop'
 held_up "one process of a host is stopped, another one answers, and the job continues" "2 2" \

@@ -6,7 +6,8 @@
  * All processes call barriers on one communicator until a file "stop" exists in the directory, or a
  * barrier fails. A process whose barrier has failed creates a file "failed.RANK", and waits for a
  * file "resume". Then it calls barriers on another communicator, which must be correct. Nothing
- * here depends on time, except for the watchdog.
+ * here depends on time, except for the watchdog. With --iallreduce reductions take the place of the
+ * barriers.
  */
 #include "common.h"
 
@@ -16,11 +17,13 @@
 #include <unistd.h>
 
 static const char *dir = ".";
-static long nonblocking, fails, apart;
+static long nonblocking, reductions, fails, apart;
 
 static const struct test_option options[] = {
     {"--directory", OPTION_TEXT, &dir, "of the files by which it communicates with its script"},
     {"--ibarrier", OPTION_FLAG, &nonblocking, "MPI_Ibarrier instead of MPI_Barrier"},
+    {"--iallreduce", OPTION_FLAG, &reductions,
+     "some MPI_Iallreduce at a time instead of one MPI_Barrier"},
     {"--fails", OPTION_FLAG, &fails, "a barrier has to fail, in all processes"},
     {"--apart", OPTION_FLAG, &apart, "the other communicator is without the last process"},
 };
@@ -53,9 +56,34 @@ static bool file_exists(const char *what)
     return access(path, F_OK) == 0;
 }
 
+/* Returns the error of the first reduction that fails. */
+static int some_reductions(MPI_Comm comm)
+{
+    enum { REDUCTIONS = 3 };
+    MPI_Request request[REDUCTIONS];
+    double one = 1, sum[REDUCTIONS];
+    int rc = MPI_SUCCESS;
+    for (int r = 0; r < REDUCTIONS; r++)
+        MPI_Iallreduce(&one, &sum[r], 1, MPI_DOUBLE, MPI_SUM, comm, &request[r]);
+    for (int r = 0; r < REDUCTIONS; r++) {
+        const int own = MPI_Wait(&request[r], MPI_STATUS_IGNORE);
+        TEST_CHECK(own != MPI_SUCCESS || sum[r] == test.size, "a reduction", "sum %g", sum[r]);
+        rc = rc == MPI_SUCCESS ? own : rc;
+    }
+    return rc;
+}
+
+static int one_blocking(MPI_Comm comm)
+{
+    double one = 1, sum;
+    return reductions ? MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, comm) : MPI_Barrier(comm);
+}
+
 static int one_barrier(MPI_Comm comm)
 {
     MPI_Request request;
+    if (reductions)
+        return some_reductions(comm);
     if (!nonblocking)
         return MPI_Barrier(comm);
     int rc = MPI_Ibarrier(comm, &request);
@@ -128,6 +156,7 @@ int main(int argc, char **argv)
         checked_barrier(&on);
         others(&other, 1);
     }
+    one_blocking(first); /* sets up what reductions need */
     MPI_Comm_set_errhandler(first, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* which MPI_Wait uses in 4.1 */
     others(&other, 1);
@@ -145,6 +174,7 @@ int main(int argc, char **argv)
         while (!file_exists("resume"))
             usleep(20000);
         TEST_CHECK(one_barrier(first) != MPI_SUCCESS, "the first", "it works again");
+        TEST_CHECK(one_blocking(first) != MPI_SUCCESS, "the first", "a blocking call works again");
     }
     TEST_CHECK((rc != MPI_SUCCESS) == (fails != 0), "the first", "MPI_Barrier returned %d", rc);
     test_phase("another communicator");
