@@ -150,7 +150,7 @@ static bool all_compare(ompi_communicator_t *comm)
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     bool alike = true;
     for (int r = 0; alike && r < ompi_comm_size(comm); ++r) {
-        alike = NICBARR_NO_COMPONENT != peers[r]->trouble &&
+        alike = NULL != peers[r] && !nicbarr_peer_lacks_component(peers[r]) &&
                 NICBARR_OTHER_PARAMETERS != peers[r]->trouble;
     }
     free(peers);

@@ -471,21 +471,22 @@ const char *nicbarr_comm_name(const ompi_communicator_t *comm, char *text)
     return text;
 }
 
-static bool has_component(ompi_communicator_t *comm, int rank)
-{
-    const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
-    const struct nicbarr_peer *peer = nicbarr_peer(&name);
-    return NULL == peer || NICBARR_NO_COMPONENT != peer->trouble;
-}
-
-/* Returns whether this process is the first member that has the component. */
+/* Returns whether this process is the first member that has the component. Once a member is found
+ * to lack it, no further hellos are read (peers.h), and members with unknown hellos are ignored.
+ * The result may then be true on several nodes. */
 static bool is_first_with_component(ompi_communicator_t *comm)
 {
-    int first = 0;
-    while (first < ompi_comm_rank(comm) && !has_component(comm, first)) {
-        ++first;
+    bool lacking = false;
+    for (int r = 0; r < ompi_comm_rank(comm); ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        const struct nicbarr_peer *peer =
+            lacking ? nicbarr_peer_if_read(&name) : nicbarr_peer(&name);
+        if (NULL != peer && !nicbarr_peer_lacks_component(peer)) {
+            return false;
+        }
+        lacking = true;
     }
-    return first == ompi_comm_rank(comm);
+    return true;
 }
 
 void nicbarr_explain(ompi_communicator_t *comm, const char *why)

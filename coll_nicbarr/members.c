@@ -74,6 +74,13 @@ bool nicbarr_has_other_jobs(ompi_communicator_t *comm)
     return has;
 }
 
+/* Returns whether a member is known to have the same segment as this process. */
+static bool shares_segment(const struct nicbarr_peer *const *peers, int rank,
+                           ompi_communicator_t *comm)
+{
+    return NULL != peers[rank] && peers[rank]->segment == peers[ompi_comm_rank(comm)]->segment;
+}
+
 bool nicbarr_is_across(ompi_communicator_t *comm)
 {
     if (OMPI_COMM_IS_INTER(comm) || !nicbarr_has_other_jobs(comm)) {
@@ -82,7 +89,7 @@ bool nicbarr_is_across(ompi_communicator_t *comm)
     const int size = ompi_comm_size(comm);
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     int r = 0;
-    while (r < size && peers[r]->segment == peers[ompi_comm_rank(comm)]->segment) {
+    while (r < size && shares_segment(peers, r, comm)) {
         ++r;
     }
     free(peers);
@@ -103,9 +110,12 @@ static const char *check_segment(mca_coll_nicbarr_module_t *module, ompi_communi
     const char *why = NULL;
     for (uint32_t r = 0; NULL == why && r < size; ++r) {
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)r);
+        if (NULL == peers[r]) {
+            continue; /* another member lacks the component */
+        }
         if (excludes_process(peers[r]->trouble)) {
             why = nicbarr_peer_trouble(&name, peers[r], text, sizeof(text));
-        } else if (peers[r]->segment != peers[ompi_comm_rank(comm)]->segment) {
+        } else if (!shares_segment(peers, (int)r, comm)) {
             snprintf(text, sizeof(text),
                      "process %u is in another container, was started by another mpirun, or denies "
                      "access to its /proc/PID/fd",
@@ -159,7 +169,7 @@ static uint32_t count_homes(const struct nicbarr_peer *const *peers, ompi_commun
     uint32_t neighbours = 0;
     uint32_t *homes = numbers_of_members(comm);
     for (int r = 0; r < ompi_comm_size(comm); ++r) {
-        if (peers[r]->segment == peers[ompi_comm_rank(comm)]->segment) {
+        if (shares_segment(peers, r, comm)) {
             homes[neighbours++] =
                 myr_segment_home(mca_coll_nicbarr_component.segment, peers[r]->number);
         }
@@ -179,11 +189,11 @@ static uint32_t segment_sharing_nics(void)
     return bits;
 }
 
-/* Returns the first member that cannot participate, or -1 if there is none. */
+/* Returns the first member that is known to be unable to participate, or -1 if there is none. */
 static int first_in_trouble(const struct nicbarr_peer *const *peers, int size)
 {
     int r = 0;
-    while (r < size && NICBARR_TROUBLE_NONE == peers[r]->trouble) {
+    while (r < size && (NULL == peers[r] || NICBARR_TROUBLE_NONE == peers[r]->trouble)) {
         ++r;
     }
     return r < size ? r : -1;
@@ -242,13 +252,14 @@ bool nicbarr_members_lack_nics(ompi_communicator_t *comm)
     const struct nicbarr_peer **peers = nicbarr_peers_of(comm);
     bool later = false, good = true;
     for (int r = 0; good && r < ompi_comm_size(comm); ++r) {
-        later = later || peers[r]->later;
+        const struct nicbarr_peer *peer = peers[r];
+        later = later || (NULL != peer && peer->later);
         /* A member that had not opened all NICs when it started may have sent a second hello since,
          * which only some of the other members may have read. They may therefore disagree on
          * whether this member has a NIC, so it is excluded only for reasons that do not depend on
-         * its NICs. */
-        good = peers[r]->later ? !excludes_process(peers[r]->trouble)
-                               : NICBARR_TROUBLE_NONE == peers[r]->trouble;
+         * its NICs. (Without an element, another member lacks the component.) */
+        good = NULL != peer && (peer->later ? !excludes_process(peer->trouble)
+                                            : NICBARR_TROUBLE_NONE == peer->trouble);
     }
     free(peers);
     return good && later;

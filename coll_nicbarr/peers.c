@@ -300,12 +300,16 @@ static struct nicbarr_peer *peer_entry(const opal_process_name_t *name)
     return known;
 }
 
-static struct nicbarr_peer *lookup_peer(const opal_process_name_t *name)
+/* Returns the data about a process, or NULL if out of memory. If its hello has not been read yet,
+ * it is read now, or, without `may_query`, NULL is returned. */
+static struct nicbarr_peer *lookup_peer(const opal_process_name_t *name, bool may_query)
 {
     struct nicbarr_hello hello;
     pthread_mutex_lock(&lock);
     struct nicbarr_peer *peer = ready ? peer_entry(name) : NULL;
-    if (NULL != peer && !peer->hello_read) {
+    if (NULL != peer && !peer->hello_read && !may_query) {
+        peer = NULL;
+    } else if (NULL != peer && !peer->hello_read) {
         if (get_hello(name, &hello)) {
             describe_peer(peer, &hello);
         } else {
@@ -319,13 +323,23 @@ static struct nicbarr_peer *lookup_peer(const opal_process_name_t *name)
 
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name)
 {
-    return lookup_peer(name);
+    return lookup_peer(name, true);
+}
+
+const struct nicbarr_peer *nicbarr_peer_if_read(const opal_process_name_t *name)
+{
+    return lookup_peer(name, false);
+}
+
+bool nicbarr_peer_lacks_component(const struct nicbarr_peer *peer)
+{
+    return NULL != peer && NICBARR_NO_COMPONENT == peer->trouble;
 }
 
 void nicbarr_peer_renew(const opal_process_name_t *name, const uint8_t *bytes, size_t count)
 {
     struct nicbarr_hello hello;
-    struct nicbarr_peer *peer = lookup_peer(name);
+    struct nicbarr_peer *peer = lookup_peer(name, true);
     if (NULL == peer || !nicbarr_hello_read(bytes, count, &hello)) {
         return;
     }
@@ -394,15 +408,21 @@ static int first_to_query(int size)
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm), first = first_to_query(size);
-    const struct nicbarr_peer **list = malloc((size_t)size * sizeof(*list));
-    bool complete = NULL != list;
-    for (int asked = 0; complete && asked < size; ++asked) {
+    const struct nicbarr_peer **list = calloc((size_t)size, sizeof(*list));
+    bool good = NULL != list, lacking = false;
+    for (int r = 0; good && r < size; ++r) {
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+        list[r] = r == ompi_comm_rank(comm) ? nicbarr_peer(&name) : nicbarr_peer_if_read(&name);
+        lacking = lacking || nicbarr_peer_lacks_component(list[r]);
+    }
+    for (int asked = 0; good && !lacking && asked < size; ++asked) {
         const int r = (first + asked) % size;
         const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
-        list[r] = nicbarr_peer(&name);
-        complete = NULL != list[r];
+        list[r] = NULL == list[r] ? nicbarr_peer(&name) : list[r];
+        good = NULL != list[r];
+        lacking = nicbarr_peer_lacks_component(list[r]);
     }
-    if (!complete) {
+    if (!good) {
         nicbarr_end_without_memory(comm);
     }
     return list;
@@ -440,6 +460,9 @@ uint64_t nicbarr_job_identity(void)
     opal_process_name_t first = opal_proc_local_get()->proc_name;
     struct nicbarr_hello hello;
     first.vpid = 0;
+    if (nicbarr_peer_lacks_component(nicbarr_peer(&first))) {
+        return 0;
+    }
     pthread_mutex_lock(&lock);
     const uint64_t identity = get_hello(&first, &hello) ? hello.identity : 0;
     pthread_mutex_unlock(&lock);

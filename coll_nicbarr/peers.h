@@ -37,8 +37,15 @@ void nicbarr_peers_close(void);
 const struct nicbarr_hello *nicbarr_hello_own(void);
 
 /* Returns the data about a process, which remain valid until nicbarr_peers_close(), or NULL if
- * memory is exhausted. The call may take long if that process is still starting. */
+ * memory is exhausted. The first call for a process may take long if that process is still starting
+ * or lacks the component: since Open MPI 5.0, the modex then waits half a minute for its hello. */
 const struct nicbarr_peer *nicbarr_peer(const opal_process_name_t *name);
+
+/* Returns the same, or NULL if the process's hello has not been read yet. Never takes long. */
+const struct nicbarr_peer *nicbarr_peer_if_read(const opal_process_name_t *name);
+
+/* Returns whether a process is known to lack the component; `peer` may be NULL. */
+bool nicbarr_peer_lacks_component(const struct nicbarr_peer *peer);
 
 /* Returns the name of a NIC by its number among all known ones (struct nicbarr_peer); valid until
  * closing. */
@@ -53,8 +60,10 @@ bool nicbarr_peer_agree(const struct nicbarr_peer *peer, struct myr_agreed_key *
 const char *nicbarr_peer_trouble(const opal_process_name_t *name, const struct nicbarr_peer *peer,
                                  char *text, size_t bytes);
 
-/* Returns the members of `comm` in an array by rank, which the caller frees with free(). If memory
- * is exhausted, the job is ended. */
+/* Returns the members of `comm` in an array by rank, which the caller frees with free(). If a
+ * member lacks the component, the communicator cannot be served, and no further hello is read once
+ * this process has found such a member. The elements of other members whose hellos have not been
+ * read are NULL; this process's own element never is. If memory is exhausted, the job is ended. */
 const struct nicbarr_peer **nicbarr_peers_of(ompi_communicator_t *comm);
 
 /* Performs nicbarr_census() for the members of `comm`, with all known NICs. */

@@ -92,6 +92,7 @@ static struct {
 /* The costs of the simulated process's set-up. */
 static struct costs {
     uint32_t gets, broadcasts, gathers;
+    uint32_t vain; /* queries for the hello of a process that has published none */
     size_t got_bytes, broadcast_bytes;
     size_t blob_bytes; /* exchanged for the groups of MPI_Barrier and MPI_Ibarrier on RDMA NICs */
     double us;
@@ -138,6 +139,7 @@ size_t nicbarr_modex_get(const mca_base_component_t *component, const opal_proce
     const size_t bytes = seen.gets < gets_limit ? job.bytes[peer->vpid] : 0;
     assert_true(bytes <= room);
     if (0 == bytes) {
+        ++seen.vain;
         return 0;
     }
     memcpy(data, job.published[peer->vpid], bytes);
@@ -353,7 +355,8 @@ static void stop(void)
     mca_coll_nicbarr_component.segment = NULL;
 }
 
-static void begin_job(uint32_t nodes)
+/* Begin a job in which every `step`-th process has the component, from the first one on. */
+static void begin_job(uint32_t nodes, uint32_t step)
 {
     static ompi_proc_t *sentinels[SIZE]; /* processes without an ompi_proc_t, as in Open MPI */
     job.digest = nicbarr_schedules_digest();
@@ -370,7 +373,7 @@ static void begin_job(uint32_t nodes)
     for (uint32_t n = 0; n < nodes; ++n) {
         make_node(n);
     }
-    for (uint32_t r = 0; r < job.size; ++r) {
+    for (uint32_t r = 0; r < job.size; r += step) {
         start(r);
         stop();
     }
@@ -381,6 +384,7 @@ static void end_job(void)
     for (uint32_t r = 0; r < job.size; ++r) {
         free(job.published[r]);
         job.published[r] = NULL;
+        job.bytes[r] = 0;
     }
     for (uint32_t n = 0; n < job.nodes; ++n) {
         for (uint32_t l = 0; l < PER_NODE; ++l) {
@@ -503,7 +507,7 @@ static struct costs simulate_some(uint32_t nodes, struct costs *other)
 {
     struct costs costs[SIMULATED];
     uint64_t first = 0;
-    begin_job(nodes);
+    begin_job(nodes, 1);
     share_out();
     const uint32_t middle = nodes / 2 * PER_NODE;
     const uint32_t rank[SIMULATED] = {
@@ -596,6 +600,30 @@ TEST(test_set_up)
     printf("Open MPI, for comparison: %zu bytes per process of a group, %zu per process that "
            "has an ompi_proc_t\n",
            sizeof(ompi_proc_t *), sizeof(ompi_proc_t));
+}
+
+/* If half of the processes lack the component, the communicator is left to Open MPI. The modex may
+ * take half a minute to find out that a process has published no hello, so no process queries it
+ * for two of them, not even when a second communicator is set up. */
+TEST(test_lacking)
+{
+    const uint32_t ranks[] = {0, 2, FEW_NODES / 2 * PER_NODE, FEW_NODES * PER_NODE - 2};
+    begin_job(FEW_NODES, 2);
+    for (uint32_t p = 0; p < sizeof(ranks) / sizeof(ranks[0]); ++p) {
+        mca_coll_nicbarr_module_t module;
+        memset(&module, 0, sizeof(module));
+        start(ranks[p]);
+        for (uint32_t again = 0; again < 2; ++again) {
+            assert_false(nicbarr_members_lack_nics(&job.comm));
+            const char *why = nicbarr_nodes_determine(&module, &job.comm);
+            assert_non_null(why);
+            assert_non_null(strstr(why, " does not have the component"));
+            assert_int_equal(strtoul(why + strlen("process "), NULL, 10) % 2, 1);
+            assert_int_equal(seen.vain, 1);
+        }
+        stop();
+    }
+    end_job();
 }
 
 /* Returns how many processes of this node, beginning at `rank`, open the tuning cache in the
