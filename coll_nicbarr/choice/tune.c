@@ -517,24 +517,19 @@ static int postpone_tuning(mca_coll_nicbarr_module_t *module, ompi_communicator_
 int nicbarr_tune(mca_coll_nicbarr_module_t *module, ompi_communicator_t *comm)
 {
     struct stored stored = {0, 0, 0};
-
-    int rc = get_stored_choice(module, comm, &stored);
-    if (OMPI_SUCCESS == rc && 0 != stored.known && !can_adopt(module, stored.known)) {
-        stored.known = 0;
+    const int rc = get_stored_choice(module, comm, &stored);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
-    if (OMPI_SUCCESS == rc && 0 == (stored.known | stored.suspect) &&
-        (0 != stored.reading || !may_measure(module, comm))) {
+    const bool nics_left = nicbarr_shape_without(&module->shape, (uint32_t)stored.suspect);
+    const bool known = 0 != stored.known && can_adopt(module, stored.known);
+    if (nics_left && !known && (0 != stored.reading || !may_measure(module, comm))) {
         return postpone_tuning(module, comm);
     }
-    if (OMPI_SUCCESS == rc) {
-        nicbarr_report_retract(module, comm, NULL);
-    }
-    if (OMPI_SUCCESS == rc && !nicbarr_shape_without(&module->shape, (uint32_t)stored.suspect)) {
+    nicbarr_report_retract(module, comm, NULL);
+    if (!nics_left) {
         nicbarr_across_decline_suspect(module, comm);
-    } else if (OMPI_SUCCESS == rc && 0 != stored.known) {
-        rc = adopt_choice(module, comm, stored.known);
-    } else if (OMPI_SUCCESS == rc) {
-        rc = measure_candidates(module, comm);
+        return nicbarr_synchronise(module, comm);
     }
-    return rc;
+    return known ? adopt_choice(module, comm, stored.known) : measure_candidates(module, comm);
 }
