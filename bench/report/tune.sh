@@ -50,11 +50,10 @@ command_name='nicbarr tune'
 # shellcheck source=bench/report/command.sh
 . "$here/command.sh"
 
-# The collectives, and the range of sizes to measure. A size is the number of bytes of the message, or of all
-# ranks together.
-declare -A sizes=([barrier]='' [allreduce]=8:4096 [reduce]=8:4096 [allgather]=8:4096 [gather]=8:4096
-    [bcast]=8:1048576 [scatter]=8:1048576)
 operations=(barrier allreduce bcast reduce allgather gather scatter)
+# The range of sizes that nicbarr serves on one node and on several (coll_nicbarr/data/classes.h). A size is the number
+# of bytes of the message, or of all ranks together.
+least=8 most_on_one=1048576 most_across=4096
 
 # ---- the command line
 file='' of_tuned=no per_host=() hosts=() nodes=() only=() times='' budget='' range='' more=()
@@ -93,7 +92,7 @@ while [ $# -gt 0 ]; do
         --only)
             list "$1" barrier,bcast
             for one in "${words[@]}"; do
-                [[ -v sizes[$one] ]] || bad "there is no collective '$one'"
+                [[ " ${operations[*]} " = *" $one "* ]] || bad "there is no collective '$one'"
             done
             only=("${words[@]}") ;;
         --sizes)
@@ -206,9 +205,9 @@ output=$(begin_dir "$output" "$log_name") || exit 1
 log=$output/$log_name
 
 job() { # HOSTS PROCESSES-ON-EACH CALL: prints nicbarr's lines
-    local processes=$(($1 * $2)) size=() report=() low high call
+    local processes=$(($1 * $2)) size=() report=() low=$least high=$most_on_one call
     read -ra call <<< "$3"
-    low=${sizes[${call[0]}]%:*} high=${sizes[${call[0]}]#*:}
+    [ "$1" = 1 ] || high=$most_across
     case ${call[0]} in
         barrier) ;;
         allgather | gather | scatter) # (nicbarr_bench counts the bytes of one process's part)
@@ -278,8 +277,25 @@ sed -nE 's/^([0-9]+) .*nicbarr: (MPI_[A-Za-z]*( \([a-z ]+\))*( up to [0-9]+ byte
         if (!(row in known)) { known[row]; order[++rows] = row }
         last[row] = $4 FS $5 FS $6
     }
+    function place_of(what) { # the place of a shape, or of a collective, in the order of the jobs
+        if (!(what in place)) { place[what] = ++places }
+        return place[what]
+    }
+    function sort_rows(    r, s, row, part, what, bytes, key) { # by shape, collective and size
+        for (r = 1; r <= rows; ++r) {
+            row = order[r]
+            split(row, part, FS)
+            what = part[2]
+            sub(/ up to .*/, "", what)
+            bytes = match(part[2], /[0-9]+ bytes/) ? substr(part[2], RSTART, RLENGTH) + 0 : 0
+            key[row] = sprintf("%9d%9d%9d", place_of(part[1]), place_of(part[1] FS what), bytes)
+            for (s = r; s > 1 && key[order[s - 1]] > key[row]; --s) { order[s] = order[s - 1] }
+            order[s] = row
+        }
+    }
     END {
         count_job()
+        sort_rows()
         for (r = 1; r <= rows; ++r) {
             row = order[r]
             split(substr(names[row], 2), list, FS)
