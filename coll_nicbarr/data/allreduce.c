@@ -41,6 +41,10 @@ static inline void reduce_blocking(struct nicbarr_reducer *reducer, const void *
         nicbarr_scattered_finish(reducer, &reduction);
         return;
     }
+    if (root == (int)reducer->exchange.rank && MPI_IN_PLACE != from &&
+        reduction.extent * (size_t)count > NICBARR_EXCHANGE_MOST) {
+        nicbarr_reduction_keep_own(&reduction);
+    }
     (void)nicbarr_reduction_begin(reducer, &reduction);
     nicbarr_reduction_finish(reducer, &reduction);
 }

@@ -21,11 +21,14 @@
 
 /* Gather by the exchange, on one node. */
 static void gather_by_exchange(struct nicbarr_reducer *reducer, const void *own, uint8_t *all,
-                               size_t block, bool gets)
+                               size_t block, bool gets, bool rooted)
 {
     struct nicbarr_consumer consumer = nicbarr_consumer_of_all(all, block);
     struct nicbarr_reduction rounds;
     nicbarr_reduction_init_consumer(&rounds, own, block, &consumer, gets);
+    if (gets && rooted && block > NICBARR_EXCHANGE_MOST) {
+        nicbarr_reduction_keep_own(&rounds);
+    }
     (void)nicbarr_reduction_begin(reducer, &rounds);
     nicbarr_reduction_finish(reducer, &rounds);
 }
@@ -119,7 +122,7 @@ static int gather_packed(mca_coll_nicbarr_module_t *module, ompi_communicator_t 
 {
     if (!module->across) {
         gather_by_exchange(nicbarr_data_reducer(module, g->block), own, all, g->block,
-                           gets_blocks(g));
+                           gets_blocks(g), NICBARR_GATHER == collective);
         return OMPI_SUCCESS;
     }
     return nicbarr_carry_gathering(

@@ -26,9 +26,19 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
     };
 }
 
-static void consume_one(struct nicbarr_consumer *consumer, const struct myr_exchange *x,
+/* Returns the elements of a rank from byte `offset` on in the round that is read. */
+static void *part_of(const struct nicbarr_reduction *reduction, const struct myr_exchange *x,
+                     uint32_t rank, size_t offset)
+{
+    const bool own = NULL != reduction->own && rank == x->rank;
+    return (uint8_t *)(own ? reduction->own : myr_exchange_payload(x, rank)) + offset;
+}
+
+static void consume_one(struct nicbarr_consumer *consumer,
+                        const struct nicbarr_reduction *reduction, const struct myr_exchange *x,
                         size_t bytes)
 {
+    (void)reduction;
     memcpy(consumer->to, myr_exchange_payload(x, consumer->rank), bytes);
     consumer->to += bytes;
 }
@@ -38,12 +48,16 @@ struct nicbarr_consumer nicbarr_consumer_of(uint32_t rank, uint8_t *to)
     return (struct nicbarr_consumer){consume_one, rank, to, 0};
 }
 
-static void consume_all(struct nicbarr_consumer *consumer, const struct myr_exchange *x,
+static void consume_all(struct nicbarr_consumer *consumer,
+                        const struct nicbarr_reduction *reduction, const struct myr_exchange *x,
                         size_t bytes)
 {
     uint8_t *to = consumer->to;
     for (uint32_t rank = 0; rank < x->size; ++rank) {
-        memcpy(to, myr_exchange_payload(x, rank), bytes);
+        const void *from = part_of(reduction, x, rank, 0);
+        if (from != to) {
+            memcpy(to, from, bytes);
+        }
         to += consumer->block;
     }
     consumer->to += bytes;
@@ -73,17 +87,13 @@ static void write_chunks(struct myr_exchange *x, struct nicbarr_reduction *reduc
 {
     while (0 != reduction->unwritten && myr_exchange_room(x)) {
         const uint32_t count = next_chunk(reduction, reduction->unwritten);
-        memcpy(myr_exchange_next(x), reduction->from, count * reduction->extent);
+        if (NULL == reduction->own) {
+            memcpy(myr_exchange_next(x), reduction->from, count * reduction->extent);
+        }
         myr_exchange_write(x);
         reduction->from += count * reduction->extent;
         reduction->unwritten -= count;
     }
-}
-
-/* Returns the elements of a rank from `offset` on in the round that is read. */
-static void *part_of(const struct myr_exchange *x, uint32_t rank, size_t offset)
-{
-    return (uint8_t *)myr_exchange_payload(x, rank) + offset;
 }
 
 /* The elements that are combined at a time: `count` elements of each part, from byte `offset` on.
@@ -121,8 +131,9 @@ static void *combine_ranks(const struct piece *piece, uint32_t first, uint32_t e
 
 static inline void *value_of(const struct piece *piece, uint32_t first, uint32_t end)
 {
-    return end - first > 1 ? combine_ranks(piece, first, end, NULL)
-                           : part_of(&piece->reducer->exchange, first, piece->offset);
+    return end - first > 1
+               ? combine_ranks(piece, first, end, NULL)
+               : part_of(piece->reduction, &piece->reducer->exchange, first, piece->offset);
 }
 
 uint8_t *nicbarr_reduction_combine(const struct nicbarr_reducer *reducer,
@@ -175,9 +186,12 @@ static void read_round(struct nicbarr_reducer *reducer, struct nicbarr_reduction
     const uint32_t count = next_chunk(reduction, reduction->unread);
     const size_t bytes = count * reduction->extent;
     if (has_consumer(reduction)) {
-        reduction->consumer->consume(reduction->consumer, &reducer->exchange, bytes);
+        reduction->consumer->consume(reduction->consumer, reduction, &reducer->exchange, bytes);
     } else {
         reduction->to = nicbarr_reduction_combine(reducer, reduction, 0, count, reduction->to);
+    }
+    if (NULL != reduction->own) {
+        reduction->own += bytes;
     }
     myr_exchange_pass(&reducer->exchange);
     reduction->unread -= count;

@@ -45,9 +45,12 @@ struct nicbarr_reducer {
     uint32_t begun;               /* rounds that are assigned to reductions */
 };
 
+struct nicbarr_reduction;
+
 /* A consumer processes the payload of a rank in a round, `bytes` bytes, when it has arrived. */
 struct nicbarr_consumer {
-    void (*consume)(struct nicbarr_consumer *consumer, const struct myr_exchange *x, size_t bytes);
+    void (*consume)(struct nicbarr_consumer *consumer, const struct nicbarr_reduction *reduction,
+                    const struct myr_exchange *x, size_t bytes);
     uint32_t rank; /* that rank, or NICBARR_EVERYBODY */
     uint8_t *to;   /* destination of the next bytes */
     size_t block;  /* for NICBARR_EVERYBODY: distance of the blocks of two processes */
@@ -61,6 +64,8 @@ struct nicbarr_consumer nicbarr_consumer_of_all(uint8_t *to, size_t block);
 
 struct nicbarr_reduction {
     const uint8_t *from;               /* the first element that is not written yet */
+    const uint8_t *own;                /* the first element that is not read yet, if this process
+                                          reads its own part from the caller's memory; else NULL */
     struct nicbarr_consumer *consumer; /* NULL: a predefined operation combines the parts */
     uint8_t *to;                       /* the destination of the next result */
     ompi_op_t *op;
@@ -82,6 +87,13 @@ void nicbarr_reduction_init(struct nicbarr_reduction *reduction, const void *fro
 /* Initialise a reduction of `bytes` bytes with a consumer. */
 void nicbarr_reduction_init_consumer(struct nicbarr_reduction *reduction, const void *from,
                                      size_t bytes, struct nicbarr_consumer *consumer, bool reads);
+
+/* Let this process, which must be the only one that reads, use its own part from the caller's
+ * memory, without a copy in the slots. For long vectors that are not overwritten by the result. */
+static inline void nicbarr_reduction_keep_own(struct nicbarr_reduction *reduction)
+{
+    reduction->own = reduction->from;
+}
 
 /* Reserve the reduction's rounds. Returns their number. */
 static inline uint32_t nicbarr_reduction_begin(struct nicbarr_reducer *reducer,
