@@ -119,7 +119,7 @@ enum nicbarr_way {
     NICBARR_WAY_OPENMPI, /* Open MPI's own function */
     NICBARR_WAY_WATCHED  /* one of the two, periodically re-evaluated (data_watch.h) */
 };
-enum { NICBARR_SIZE_CLASSES = 13 /* see classes.h */ };
+enum { NICBARR_SIZE_CLASSES = 14 /* see classes.h */ };
 
 typedef struct mca_coll_nicbarr_component {
     mca_coll_base_component_t super;

@@ -93,7 +93,7 @@ static const struct {
          "debugging"),
     TEXT(allreduce, SHARED, "auto", 2,
          "MPI_Allreduce and MPI_Iallreduce: auto (the faster one, as measured for each size), "
-         "openmpi (Open MPI's function), exchange (through shared memory, up to 1 MiB; across "
+         "openmpi (Open MPI's function), exchange (through shared memory, up to 4 MiB; across "
          "nodes by the NICs, up to 4096 bytes), or rooted (as exchange, but across nodes one "
          "process combines)"),
     TEXT(reduce, SHARED, "auto", 2,
@@ -102,12 +102,12 @@ static const struct {
          "root as the call before"),
     TEXT(bcast, SHARED, "auto", 2,
          "MPI_Bcast and MPI_Ibcast: auto (the faster one, as measured for each size), openmpi "
-         "(Open MPI's function), or ring (through shared memory, up to 1 MiB; across nodes by "
+         "(Open MPI's function), or ring (through shared memory, up to 4 MiB; across nodes by "
          "the NICs, up to 4096 bytes)"),
     TEXT(allgather, SHARED, "auto", 2,
          "MPI_Allgather, and on one node MPI_Iallgather and MPI_Allgather_init: auto (the faster "
          "one, as measured for each size), openmpi (Open MPI's function), or exchange (through "
-         "shared memory, up to 1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
+         "shared memory, up to 4 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
     TEXT(gather, SHARED, "auto", 2,
          "MPI_Gather, on one node MPI_Igather, and with exchange MPI_Gather_init: auto, openmpi or "
          "exchange, as with coll_nicbarr_allgather; across nodes, auto selects openmpi if most "
@@ -115,7 +115,7 @@ static const struct {
     TEXT(scatter, SHARED, "auto", 2,
          "MPI_Scatter, and on one node MPI_Iscatter and MPI_Scatter_init: auto (the faster one, "
          "as measured for each size), openmpi (Open MPI's function), or ring (through shared "
-         "memory, up to 1 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
+         "memory, up to 4 MiB in all; across nodes by the NICs, up to 4096 bytes in all)"),
     NUMBER(spin, LOCAL, -1, -1, INT_MAX, 5,
            "Number of polls before a waiting process yields its CPU. -1: none if there are "
            "more processes than CPUs; otherwise it polls without yielding until it sleeps"),

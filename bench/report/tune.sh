@@ -53,7 +53,7 @@ command_name='nicbarr tune'
 operations=(barrier allreduce bcast reduce allgather gather scatter)
 # The range of sizes that nicbarr serves on one node and on several (coll_nicbarr/data/classes.h). A size is the number
 # of bytes of the message, or of all ranks together.
-least=8 most_on_one=1048576 most_across=4096
+least=8 most_on_one=4194304 most_across=4096
 
 # ---- the command line
 file='' of_tuned=no per_host=() hosts=() nodes=() only=() times='' budget='' range='' more=()

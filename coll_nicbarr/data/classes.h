@@ -21,7 +21,7 @@
  *   depends on the number of processes, and the function that is faster at one end of this range is
  *   up to 1.6 times slower at the other end. */
 static const uint32_t nicbarr_size_classes[NICBARR_SIZE_CLASSES] = {
-    8, 32, 112, 256, 512, 1152, 2048, 4096, 32768, 65536, 131072, 262144, 1048576};
+    8, 32, 112, 256, 512, 1152, 2048, 4096, 32768, 65536, 131072, 262144, 1048576, 4194304};
 
 enum {
     NICBARR_ACROSS_CLASSES = 8,

@@ -32,6 +32,10 @@ written long_in_order < <(for n in 514 2719 5000 20000; do
     printf "$n coll how=b c=0 type=MPI_DOUBLE n=$n what=%s\n" allgather "allgather inplace=1" "gather root=1" \
         "allgather send=G" "allgather recv=G" "gather root=0 send=G recv=G"
 done)
+# The sizes of the largest class.
+written longest < <(printf "1 coll how=b c=0 type=MPI_DOUBLE op=MPI_SUM bits=1 n=400000 what=%s\n" allreduce "reduce root=1"
+    printf "1 coll how=b c=0 type=MPI_DOUBLE n=400000 what=%s\n" "bcast root=2"
+    printf "1 coll how=b c=0 type=MPI_DOUBLE n=150000 what=%s\n" allgather "gather root=1" "scatter root=1" "scatter root=1 send=G")
 read -ra ours < <(played_by exchange exchange ring exchange ring)
 read -ra own < <(played_by openmpi openmpi openmpi openmpi openmpi)
 soon=(--mca coll_nicbarr_tune_after 5) # calls
@@ -48,6 +52,7 @@ done
 for processes in 2 3 4 9; do
     check "$processes processes with threads that use separate communicators" passes "$processes" "${ours[@]}" "${threads[@]}"
 done
+check "vectors of up to 4 MiB" passes 3 "${ours[@]}" "${longest[@]}"
 check "user-defined operations in threads, which acquire a lock of the program" passes 3 "${ours[@]}" "${operations_in_threads[@]}"
 check "user-defined operations, algorithms chosen by tuning" passes 4 "${soon[@]}" "${operations[@]}"
 
@@ -170,7 +175,8 @@ check "not enough memory for the large slots of sums on all communicators" passe
 carried() { grep -c "MPI_$1 up to [0-9]* bytes on .*exchange" "$scratch/out"; }
 some_carried() { [ "$(carried Allreduce)" -gt 0 ] && [ "$(carried Allreduce)" -lt 100 ]; }
 check "nicbarr executes the sums with large slots only, and Open MPI the others" some_carried
-check "nicbarr executes all allgathers, whose contributions fit into few small slots" [ "$(carried Allgather)" = 100 ]
+# (mpirun may insert the last line of the standard output into a message.)
+check "nicbarr executes all allgathers, whose contributions fit into few small slots" [ "$(carried Allgather)" -ge 99 ]
 
 # ---- the test itself must detect another order of combination, such as that of Open MPI
 

@@ -61,8 +61,8 @@ verdict $? "a job for each shape and collective, each time, and for a root that 
 verdict $? "all of them write the file, and do not read it"
 [ "$(cut -d ' ' -f 2 jobs | uniq | tr -d '\n')" = 232323 ]
 verdict $? "shapes take turns"
-[ "$(grep -c ' nicbarr_bench bcast .*-m 8:1048576 ' jobs)" = 12 ]
-verdict $? "on one node, all sizes up to 1 MiB are measured"
+[ "$(grep -c ' nicbarr_bench bcast .*-m 8:4194304 ' jobs)" = 12 ]
+verdict $? "on one node, all sizes up to 4 MiB are measured"
 grep -q '^\[18/18\] bcast --root 0, 3 processes on one node; [0-9]*:[0-9][0-9] to go$' err
 verdict $? "it says how long it takes"
 [ "$(sed -E 's/ +/ /g' out)" = "2 processes on one node

@@ -93,7 +93,7 @@ EXCEEDED = "MPI_UNSIGNED_CHAR"
 # For `ours`: the longest reductions that are combined in order, first those that are non-blocking or between hosts and
 # then blocking ones on one node; the longest persistent requests that are kept (all in bytes); and the maximum number
 # of processes.
-IN_ORDER, IN_ORDER_HERE, KEPT, MOST_RANKS = 1024, 1 << 20, 512, 17
+IN_ORDER, IN_ORDER_HERE, KEPT, MOST_RANKS = 1024, 1 << 22, 512, 17
 REDUCIBLE = [name for name, (_, ops) in TYPES.items() if ops]
 # Sizes (in bytes) at which the behaviour changes: chunks, blocks, segments, limits and size classes.
 BORDERS = (8, 32, 48, 112, 256, 512, 1152, 1568, 2048, 4096, 4592, 16256, 21744, 32768, 65536, 131072, 262144, 1 << 20)
