@@ -456,7 +456,7 @@ static void receive_nearly(struct input *in, uint8_t argument)
     const struct mcp_secret secret = secret_of(header.type, header.key);
     const size_t payload = data && MCP_ARRIVE == header.type ? take_byte(in) : 0;
     /* exactly of the packet's size, so that overruns are detected */
-    uint8_t *packet = malloc(MCP_COLLECTIVE_BYTES + payload);
+    uint8_t *packet = calloc(1, MCP_COLLECTIVE_BYTES + payload);
     CHECK(NULL != packet);
     memset(packet + MCP_COLLECTIVE_BYTES, kind, payload);
     mcp_seal(&header, &secret, packet + MCP_COLLECTIVE_BYTES, payload);
