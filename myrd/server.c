@@ -99,25 +99,40 @@ static void log_that_it_serves(const struct myrd_server *server)
     myrd_log_serves("serves as the user's soft NIC", &name, &server->listener);
 }
 
-/* Replaces the NIC if it was broken by a client that was killed or stopped while it ran the NIC.
- * Also replaces it when all clients have left and some of them have died: the memory of groups that
- * not all members have joined is not freed before the NIC is closed. */
+/* Returns whether the memory of the NIC is worth replacing although the NIC works. This is the case
+ * if clients have died, because the memory of groups that not all members have joined is not freed
+ * before the NIC is closed, and if the memory was used up, because a segment then remains full even
+ * if all of its memory is freed. */
+static bool is_worn(const struct myrd_server *server)
+{
+    return server->stale || !myr_segment_has_plenty(server->segment, 0);
+}
+
+/* Replaces the NIC if it was broken by a client that was killed or stopped while it ran the NIC, or
+ * if it is worn and all clients have left.
+ *
+ * If there is no network at present, there is no NIC until the next client comes and the network is
+ * back. */
 static enum myr_status renew_nic(struct myrd_server *server, struct myr_error *error)
 {
-    if (!myr_soft_broken(server->nic) && !(server->stale && 0 == server->count)) {
+    const bool there = NULL != server->nic, broken = there && myr_soft_broken(server->nic);
+    if (there && !broken && !(0 == server->count && is_worn(server))) {
         return MYR_OK;
     }
-    const bool broken = myr_soft_broken(server->nic);
-    const uint32_t stopped = myr_soft_given_up(server->nic);
+    const uint32_t stopped = there ? myr_soft_given_up(server->nic) : 0;
     close_nic(server);
     const enum myr_status status = open_nic(server, error);
-    if (MYR_OK == status && 0 != stopped) {
+    if (MYR_OK != status) {
+        close_nic(server);
+        myrd_log(MYRD_WARNING, "cannot open another NIC, and tries again when a client comes: %s",
+                 error->text);
+    } else if (0 != stopped) {
         myrd_log(MYRD_WARNING,
                  "process %u holds the NIC's lock and does not continue (is it stopped?): new "
                  "clients get another NIC, and jobs that use the old one wait for the process",
                  (unsigned)stopped);
         log_that_it_serves(server);
-    } else if (MYR_OK == status && broken) {
+    } else if (broken) {
         myrd_log(MYRD_WARNING, "a process was killed while it held the NIC's lock, so the NIC is "
                                "unusable: jobs that use it go back to Open MPI's own functions");
         log_that_it_serves(server);
@@ -205,21 +220,19 @@ static const char *reason_to_refuse(const struct client *client,
     return NULL;
 }
 
-static enum myr_status welcome_client(struct myrd_server *server, struct client *client,
-                                      const struct myr_daemon_hello *hello, struct myr_error *error)
+static void welcome_client(struct myrd_server *server, struct client *client,
+                           const struct myr_daemon_hello *hello)
 {
     enum myr_status status;
+    struct myr_error error = {0};
     const char *why = reason_to_refuse(client, hello, &status);
     if (NULL != why) {
         refuse_visitor(server, &client->visitor, status, why);
-        return MYR_OK;
+        return;
     }
-    if (myr_soft_broken(server->nic)) {
-        status = renew_nic(server, error);
-        if (MYR_OK != status) {
-            send_welcome(client->visitor.connection, status, error->text, NULL);
-            return status;
-        }
+    if (MYR_OK != renew_nic(server, &error)) {
+        send_welcome(client->visitor.connection, MYR_ERR_SYSTEM, error.text, NULL);
+        return;
     }
     const int descriptors[MYR_DAEMON_DESCRIPTORS] = {
         [MYR_DAEMON_MEMORY] = myr_segment_fd(server->segment),
@@ -229,27 +242,24 @@ static enum myr_status welcome_client(struct myrd_server *server, struct client 
     client->pid = hello->pid;
     client->generation = server->generation;
     send_welcome(client->visitor.connection, MYR_OK, "", descriptors);
-    return MYR_OK;
 }
 
 /* Handles a HELLO or close message, or the end of the connection. */
-static enum myr_status receive_hello(struct myrd_server *server, uint32_t number,
-                                     struct myr_error *error)
+static void receive_hello(struct myrd_server *server, uint32_t number)
 {
     struct client *client = &server->client[number];
     struct myr_daemon_hello hello;
     const ssize_t bytes = recv(client->visitor.connection, &hello, sizeof(hello), MSG_DONTWAIT);
     if (bytes < 0 && (EAGAIN == errno || EINTR == errno)) {
-        return MYR_OK;
+        return;
     }
     if (sizeof(hello) != bytes || MYR_DAEMON_MAGIC != hello.magic) {
         reap_client(server, number); /* end of the connection, or a malformed message */
     } else if (0 != hello.goodbye) {
         forget_client(server, number);
     } else if (0 == client->pid) {
-        return welcome_client(server, client, &hello, error);
+        welcome_client(server, client, &hello);
     }
-    return MYR_OK;
 }
 
 /* ---- listening ---- */
@@ -348,9 +358,8 @@ static void watch_all(struct myrd_server *server, int end)
 static enum myr_status run_server(void *serving, int end, struct myr_error *error)
 {
     struct myrd_server *server = serving;
-    enum myr_status status = MYR_OK;
     log_that_it_serves(server);
-    while (MYR_OK == status) {
+    for (;;) {
         watch_all(server, end);
         const int timeout = myrd_listener_timeout(&server->listener, -1);
         if (poll(server->watched, FIXED + OF_EACH * server->count, timeout) < 0 && EINTR != errno) {
@@ -360,22 +369,22 @@ static enum myr_status run_server(void *serving, int end, struct myr_error *erro
             return MYR_OK;
         }
         /* Iterates downwards, because the last client takes the index of one that is removed. */
-        for (uint32_t c = server->count; MYR_OK == status && c > 0; --c) {
+        for (uint32_t c = server->count; c > 0; --c) {
             const struct pollfd *of = &server->watched[FIXED + OF_EACH * (c - 1)];
             if (0 != of[0].revents) {
-                status = receive_hello(server, c - 1, error);
+                receive_hello(server, c - 1);
             } else if (0 != of[1].revents) {
                 reap_client(server, c - 1);
             }
         }
-        if (MYR_OK == status) {
-            status = renew_nic(server, error);
+        if (NULL != server->nic) {
+            struct myr_error ignored;
+            (void)renew_nic(server, &ignored);
         }
-        if (MYR_OK == status && 0 != server->watched[1].revents) {
+        if (0 != server->watched[1].revents) {
             accept_client(server);
         }
     }
-    return status;
 }
 
 const struct myrd_owner myrd_soft_owner = {

@@ -127,10 +127,10 @@ tests_component_worst_user_SOURCES = tests/component/worst_user.c
 tests_component_worst_user_CFLAGS = $(AM_CFLAGS) -pthread
 tests_component_worst_user_LDADD = libmyr/libmyr.la
 
-## A client of myrd that is stopped while it has the NIC's lock.
-check_PROGRAMS += tests/component/stopped_client
-tests_component_stopped_client_SOURCES = tests/component/stopped_client.c
-tests_component_stopped_client_LDADD = libmyr/libmyr.la
+## A client of myrd that is a bad neighbour of later clients.
+check_PROGRAMS += tests/component/daemon_client
+tests_component_daemon_client_SOURCES = tests/component/daemon_client.c
+tests_component_daemon_client_LDADD = libmyr/libmyr.la
 
 ## A process of a program without MPI.
 check_PROGRAMS += tests/component/members

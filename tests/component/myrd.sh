@@ -219,7 +219,8 @@ touch "$told"
 
 # A client is stopped while it runs the NIC. Other processes must not wait for it indefinitely, and new clients soon get
 # another NIC (clients that come at once give up the first one after 10 s).
-client=("$builddir/tests/component/stopped_client" "$scratch/open/myrd.sock")
+daemon_client=$builddir/tests/component/daemon_client
+client=("$daemon_client" "$scratch/open/myrd.sock")
 stops_inside() {
     begin_telling JOURNAL_STREAM=1:2 || return 1
     "${client[@]}" stop > "$scratch/former" &
@@ -241,6 +242,54 @@ check "the daemon logs in the foreground and ends on SIGTERM" tells "myrd: " "my
 check "a daemon under systemd starts" begin_telling JOURNAL_STREAM="$(stat -c %d:%i "$told")"
 check "the messages of a daemon under systemd have levels" tells "<5>" "<6>"
 check "a daemon without systemd starts" begin_telling JOURNAL_STREAM=1:2
+
+# A job uses up the memory of the NIC, and frees it. The next job must be able to use the NIC.
+begin_small() {
+    "$myrd" --foreground --socket "$scratch/open/small.sock" --network lo --memory 1 > "$scratch/small" 2>&1 &
+    small=$!
+    until grep -q "serves" "$scratch/small"; do
+        kill -0 "$small" && sleep 0.05 || return 1
+    done
+}
+filled_twice() {
+    local rc=0 job
+    for job in 1 2; do
+        "$daemon_client" "$scratch/open/small.sock" fill > "$scratch/out" 2>&1 || rc=$?
+    done
+    kill -TERM "$small" && wait "$small" && [ "$rc" = 0 ]
+}
+check "a daemon with little memory starts" begin_small
+check "clients use up its memory, one after the other" filled_twice
+
+# The NIC is broken while there is no network. The daemon continues, and opens another NIC when the network is back.
+losing=$scratch/losing
+until_lost() { # TEXT
+    until grep -q "$1" "$losing"; do
+        kill -0 "$loser" && sleep 0.05 || return 1
+    done
+}
+network_lost() {
+    # shellcheck disable=SC2016 # expanded there
+    unshare --net bash -c 'ip link set lo up && exec "$@"' bash "$myrd" --foreground --network lo \
+        --socket "$scratch/open/lost.sock" > "$losing" 2>&1 &
+    loser=$!
+    local client=("$daemon_client" "$scratch/open/lost.sock") stopped
+    until_lost "serves" || return 1
+    "${client[@]}" stop > "$scratch/out" &
+    stopped=$!
+    until [ "$(ps -o stat= -p "$stopped" | cut -c1)" = T ]; do
+        kill -0 "$stopped" && sleep 0.05 || return 1
+    done
+    nsenter --net="/proc/$loser/ns/net" ip link set lo down || return 1
+    kill -KILL "$stopped"
+    wait "$stopped" 2> /dev/null
+    until_lost "cannot open another NIC, and tries again when a client comes: there is no network" || return 1
+    ! "${client[@]}" > "$scratch/out" 2>&1 && said "there is no network to use" || return 1
+    nsenter --net="/proc/$loser/ns/net" ip link set lo up || return 1
+    "${client[@]}" > "$scratch/out" 2>&1 && kill -TERM "$loser" && wait "$loser"
+}
+check "the network is lost while the NIC is replaced" network_lost
+
 # Connects as another user, whom the daemon must refuse. The permissions of the socket would already refuse this user,
 # so the test relaxes them.
 other_user() { # TIMES
