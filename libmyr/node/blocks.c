@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,14 +106,17 @@ void myr_give_block(struct myr_segment *segment, uint32_t offset, uint32_t block
     segment->sram->free_block[block_class] = offset;
 }
 
-/* Commits memory up to `end`. Returns false on failure. */
+/* Commits memory up to `end`, which extends the file. Returns false on failure. If this process has
+ * a lower RLIMIT_FSIZE than the creator of the segment, the file must not be extended beyond it,
+ * because the kernel would raise SIGXFSZ. */
 static bool commit_up_to(struct myr_segment *segment, size_t end)
 {
     struct myr_sram *sram = segment->sram;
     size_t target = (end + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
     target = target < sram->limit ? target : sram->limit;
     if (end > sram->committed) {
-        if (end > target || !myr_commit(segment, sram->committed, target - sram->committed)) {
+        if (end > target || target > myr_resource_limit(RLIMIT_FSIZE) ||
+            !myr_commit(segment, sram->committed, target - sram->committed)) {
             return false;
         }
         sram->committed = (uint32_t)target;

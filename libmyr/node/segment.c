@@ -28,10 +28,12 @@
 #endif
 
 enum {
-    LIMIT_MOST = 1 << 30,               /* maximum address space that a process reserves */
-    SPACE_PARTS = 16,                   /* its maximum part of a limited address space */
-    USES = (1U << 31) / MYR_PROCESSES,  /* of an entry, before its numbers wrap around */
-    SEALS = F_SEAL_SHRINK | F_SEAL_GROW /* truncation would cause SIGBUS */
+    LIMIT_MOST = 1 << 30,              /* maximum address space that a process reserves */
+    SPACE_PARTS = 16,                  /* its maximum part of a limited address space */
+    USES = (1U << 31) / MYR_PROCESSES, /* of an entry, before its numbers wrap around */
+    SEALS = F_SEAL_SHRINK,             /* truncation would cause SIGBUS */
+    /* Offset of the first block, and the size of the file until the blocks need more memory. */
+    BEGIN = (sizeof(struct myr_sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH,
 };
 
 /* ---- joining ---- */
@@ -54,7 +56,7 @@ static enum myr_status initialise_header(struct myr_segment *segment, uint32_t l
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot get random numbers for the segment");
     }
     sram->limit = limit;
-    sram->end = sram->committed = (sizeof(*sram) + MYR_GROWTH - 1) / MYR_GROWTH * MYR_GROWTH;
+    sram->end = sram->committed = BEGIN;
     myr_kv_begin(segment);
     sram->layout = MYR_SRAM_LAYOUT;
     sram->magic = MYR_SRAM_MAGIC;
@@ -78,8 +80,7 @@ static enum myr_status map_segment(struct myr_segment *segment, size_t bytes,
 /* The minimum size of a segment. */
 static const uint32_t least = (uint32_t)sizeof(struct myr_sram) + MYR_GROWTH + MYR_GROWTH;
 
-/* Returns the soft limit of a resource, or UINT64_MAX if there is none. */
-static uint64_t limit_of(int resource)
+uint64_t myr_resource_limit(int resource)
 {
     struct rlimit limits;
     const bool limited = 0 == getrlimit(resource, &limits) && RLIM_INFINITY != limits.rlim_cur;
@@ -88,15 +89,15 @@ static uint64_t limit_of(int resource)
 
 /* Returns the size that this process's limits permit, at most `limit`.
  *
- * The size of the file must not exceed RLIMIT_FSIZE (ulimit -f), because otherwise ftruncate()
- * would raise SIGXFSZ. Once the file has this size, even a process with a lower limit can commit
- * memory within it.
+ * The size of the file must not exceed RLIMIT_FSIZE (ulimit -f), because otherwise the call that
+ * extends it would raise SIGXFSZ.
  *
  * RLIMIT_AS (ulimit -v): the program itself needs most of a limited address space, so the segment
  * takes only a small part of it. */
 static uint32_t permitted_size(uint32_t limit)
 {
-    const uint64_t of_files = limit_of(RLIMIT_FSIZE), of_space = limit_of(RLIMIT_AS) / SPACE_PARTS;
+    const uint64_t of_files = myr_resource_limit(RLIMIT_FSIZE),
+                   of_space = myr_resource_limit(RLIMIT_AS) / SPACE_PARTS;
     const uint64_t permitted = of_files < of_space ? of_files : of_space;
     return permitted < limit ? (uint32_t)permitted / MYR_GROWTH * MYR_GROWTH : limit;
 }
@@ -118,7 +119,7 @@ static enum myr_status create_segment(struct myr_segment *segment, uint32_t limi
     if (segment->fd < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno, "cannot create shared memory (memfd)");
     }
-    if (ftruncate(segment->fd, limit) < 0 || fcntl(segment->fd, F_ADD_SEALS, SEALS) < 0) {
+    if (ftruncate(segment->fd, BEGIN) < 0 || fcntl(segment->fd, F_ADD_SEALS, SEALS) < 0) {
         return myr_fail(error, MYR_ERR_SYSTEM, errno,
                         "cannot set the size of shared memory (memfd)");
     }
@@ -126,24 +127,30 @@ static enum myr_status create_segment(struct myr_segment *segment, uint32_t limi
     return MYR_OK == status ? initialise_header(segment, limit, error) : status;
 }
 
-/* Maps the file, and verifies that it is a segment of nicbarr. */
+_Static_assert(offsetof(struct myr_sram, layout) == sizeof(uint64_t) &&
+                   offsetof(struct myr_sram, identity) == 2 * sizeof(uint64_t),
+               "the fields that map_existing() reads");
+
+/* Verifies that the file is a segment of nicbarr, and maps it. */
 static enum myr_status map_existing(struct myr_segment *segment, struct myr_error *error)
 {
+    struct {
+        uint64_t magic;
+        uint32_t layout, limit;
+    } head;
     struct stat about;
     const int seals = fcntl(segment->fd, F_GET_SEALS);
     if (seals < 0 || SEALS != (seals & SEALS) || fstat(segment->fd, &about) < 0 ||
-        about.st_size < (off_t)sizeof(struct myr_sram) || about.st_size > LIMIT_MOST) {
+        about.st_size < BEGIN || about.st_size > LIMIT_MOST ||
+        sizeof(head) != pread(segment->fd, &head, sizeof(head), 0)) {
         return myr_fail(error, MYR_ERR_NOT_THERE, 0, "this is not shared memory of nicbarr");
     }
-    const enum myr_status status = map_segment(segment, (size_t)about.st_size, error);
-    if (MYR_OK != status) {
-        return status;
-    }
-    if (MYR_SRAM_MAGIC != segment->sram->magic || MYR_SRAM_LAYOUT != segment->sram->layout) {
+    if (MYR_SRAM_MAGIC != head.magic || MYR_SRAM_LAYOUT != head.layout || head.limit > LIMIT_MOST ||
+        head.limit < about.st_size) {
         return myr_fail(error, MYR_ERR_FOREIGN, 0,
                         "the node's shared memory is of another version of nicbarr");
     }
-    return MYR_OK;
+    return map_segment(segment, head.limit, error);
 }
 
 /* The identity of a marker file, which consists of its inode and the time when it was written. The
@@ -275,8 +282,8 @@ static unsigned long namespace_of(const char *name)
 
 unsigned myr_dir_lock_ms = 30000;
 
-/* Finds or creates the segment while holding the lock of the directory. With some launchers the
- * directory is /tmp, which other users can lock as well, so there is a timeout. */
+/* Finds or creates the segment while holding the lock of the directory. Another process may be
+ * stopped while it holds this lock, so there is a timeout. */
 static enum myr_status find_or_create(struct myr_segment *segment, const char *dir, uint32_t limit,
                                       struct myr_error *error)
 {

@@ -7,7 +7,9 @@
  * file when it leaves; otherwise Open MPI removes the directory with its files. (The marker is not
  * a symbolic link, because Open MPI follows links, and would not remove a dangling one.) The
  * segment does not depend on the size of /dev/shm. It grows by fallocate(), so if a node is short
- * of memory, this call fails, and there is no SIGBUS later.
+ * of memory, this call fails, and there is no SIGBUS later. The size of the file grows as well, so
+ * that mlockall(), which makes all pages of a mapped file resident, does not allocate the memory
+ * that the segment may take later.
  *
  * All functions except join and leave may be called by several threads concurrently. */
 #ifndef MYR_SEGMENT_H

@@ -30,6 +30,9 @@ extern unsigned myr_dir_lock_ms;
  * of 50 us or more. Tests change it. */
 extern uint32_t myr_lock_naps;
 
+/* Returns the soft limit of a resource of this process, or UINT64_MAX if there is none. */
+uint64_t myr_resource_limit(int resource);
+
 /* Commits memory for the bytes from `offset` on. */
 bool myr_commit(const struct myr_segment *segment, size_t offset, size_t bytes);
 

@@ -18,7 +18,7 @@
 #include "firmware/atomics.h"
 
 #define MYR_SRAM_MAGIC 0x6d61727372796dULL /* "myrsram" */
-#define MYR_SRAM_LAYOUT 9
+#define MYR_SRAM_LAYOUT 10
 
 enum {
     MYR_PROCESSES = 1024,   /* maximum number of processes of a job on a node */

@@ -550,7 +550,8 @@ IN_A_DIR(limits)
 }
 
 /* The kernel kills a process that exceeds RLIMIT_FSIZE (SIGXFSZ). Therefore a segment is as large
- * as that limit permits, or is not created. Processes with a lower limit can join it. */
+ * as that limit permits, or is not created. Processes with a lower limit can join it, but cannot
+ * extend it. */
 IN_A_DIR(larger_than_a_file_may_be)
 {
     struct myr_segment *segment = join(crew_dir, SMALL), *other = NULL;
@@ -561,16 +562,54 @@ IN_A_DIR(larger_than_a_file_may_be)
     const enum myr_status refused = myr_segment_join(crew_dir, LIMIT, &segment, &error);
     limit(RLIMIT_FSIZE, LIMIT / 2 + 1);
     segment = join(crew_dir, LIMIT);
+    const struct myr_record *record = record_of(segment, 1, 1, 1000);
     limit(RLIMIT_FSIZE, 0);
     other = join(crew_dir, LIMIT);
-    const struct myr_record *record = record_of(other, 1, 1, LIMIT / 8);
+    const struct myr_record *more = record_of(other, 2, 1, LIMIT / 8);
     limit(RLIMIT_FSIZE, before);
     assert_int_equal(refused, MYR_ERR_SYSTEM);
     assert_non_null(strstr(error.text, "ulimit -f"));
     assert_int_equal(myr_segment_size(segment), LIMIT / 2);
     assert_non_null(record);
+    assert_null(more);
     myr_segment_leave(other);
     myr_segment_leave(segment);
+}
+
+enum { WHOLE = 64 << 20, TAKEN_MOST = 512 << 10 /* in all, without any blocks */ };
+
+/* The sizes of a segment that is mapped before and after mlockall(); 0 if that is not permitted. */
+struct locked {
+    size_t bytes[2];
+};
+
+static void lock_memory(uint32_t rank, void *context)
+{
+    struct locked *locked = context;
+    (void)rank;
+    for (int after = 0; after < 2; ++after) {
+        struct myr_segment *segment = NULL;
+        if (MYR_OK != myr_segment_join(NULL, WHOLE, &segment, NULL) ||
+            (0 == after && mlockall(MCL_CURRENT | MCL_FUTURE) < 0)) {
+            return;
+        }
+        locked->bytes[after] = myr_segment_bytes(segment);
+        myr_segment_leave(segment);
+    }
+}
+
+/* If a program locks its memory, this does not allocate the memory that the segment may take. */
+IN_A_DIR(locked_memory)
+{
+    struct locked *locked = crew_memory(sizeof(*locked));
+    assert_true(crew_join(crew_fork(lock_memory, 0, locked)));
+    const struct locked found = *locked;
+    crew_memory_free(locked, sizeof(*locked));
+    assert_true(found.bytes[0] <= TAKEN_MOST);
+    assert_true(found.bytes[1] <= TAKEN_MOST);
+    if (0 == found.bytes[1]) {
+        skip();
+    }
 }
 
 /* A segment takes a sixteenth of a limited address space, because the program needs the rest. (With
@@ -691,7 +730,7 @@ IN_A_DIR(signs_of_other_files)
 /* The beginning of a segment. */
 struct header {
     uint64_t magic;
-    uint32_t layout;
+    uint32_t layout, limit;
 };
 
 /* Check that a memfd of this size, with these seals and this header, is replaced (MYR_OK) or
@@ -715,17 +754,21 @@ static void expect_of_memfd(size_t bytes, int seals, struct header header, enum 
 
 IN_A_DIR(signs_of_other_memfds)
 {
-    static const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
-    static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT},
-                               another = {MYR_SRAM_MAGIC + 1, MYR_SRAM_LAYOUT},
-                               next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1}, nothing = {0, 0};
+    static const int seals = F_SEAL_SHRINK;
+    static const struct header ours = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT, LIMIT},
+                               another = {MYR_SRAM_MAGIC + 1, MYR_SRAM_LAYOUT, LIMIT},
+                               next = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT + 1, LIMIT},
+                               huge = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT, (1 << 30) + 1},
+                               short_one = {MYR_SRAM_MAGIC, MYR_SRAM_LAYOUT, LIMIT - 1},
+                               nothing = {0, 0, 0};
     expect_of_memfd(LIMIT, 0, ours, MYR_OK, "without seals");
     expect_of_memfd(LIMIT, F_SEAL_GROW, ours, MYR_OK, "may shrink");
-    expect_of_memfd(LIMIT, F_SEAL_SHRINK, ours, MYR_OK, "may grow");
     expect_of_memfd(LIMIT, seals | F_SEAL_WRITE, ours, MYR_ERR_SYSTEM, "read only");
     expect_of_memfd(sizeof(struct myr_sram) - 1, seals, ours, MYR_OK, "too short");
     expect_of_memfd((size_t)2 << 30, seals, ours, MYR_OK, "too long");
     expect_of_memfd(LIMIT, seals, nothing, MYR_ERR_FOREIGN, "all zeroes");
+    expect_of_memfd(LIMIT, seals, huge, MYR_ERR_FOREIGN, "with a limit that no segment has");
+    expect_of_memfd(LIMIT, seals, short_one, MYR_ERR_FOREIGN, "longer than its limit");
     expect_of_memfd(LIMIT, seals, another, MYR_ERR_FOREIGN, "another program's");
     expect_of_memfd(LIMIT, seals, next, MYR_ERR_FOREIGN, "another version's");
     myr_segment_leave(join(crew_dir, LIMIT)); /* works after all these cases */
@@ -790,7 +833,7 @@ IN_A_DIR(a_stuck_holder_is_reported)
     crew_memory_free(reported, sizeof(*reported));
 }
 
-/* Lock the directory, as another user could do in /tmp. */
+/* Lock the directory, as a process that is stopped may do. */
 IN_A_DIR(dir_kept_locked)
 {
     struct myr_segment *segment = NULL;
