@@ -559,7 +559,7 @@ bool myr_segment_gone(const struct myr_segment *segment, uint32_t number, bool t
 /* The table is read without the lock, because a stopped process may hold it. */
 bool myr_segment_ended(const struct myr_segment *segment, uint32_t pid, bool thoroughly)
 {
-    for (uint32_t i = 0; thoroughly && i < MYR_PROCESSES; ++i) {
+    for (uint32_t i = 0; thoroughly && i < segment->sram->processes; ++i) {
         const struct myr_sram_process *process = &segment->sram->process[i];
         if (belongs_to(process, pid)) {
             return myr_segment_gone(segment, myr_load_relaxed(&process->number), true);

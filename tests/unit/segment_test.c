@@ -612,6 +612,16 @@ IN_A_DIR(locked_memory)
     }
 }
 
+/* A search for a process does not touch entries of the table that were never used. */
+IN_A_DIR(looking_for_no_member)
+{
+    struct myr_segment *segment = join(crew_dir, LIMIT);
+    const size_t before = myr_segment_bytes(segment);
+    assert_true(myr_segment_ended(segment, 999999999, true));
+    assert_int_equal(myr_segment_bytes(segment), before);
+    myr_segment_leave(segment);
+}
+
 /* A segment takes a sixteenth of a limited address space, because the program needs the rest. (With
  * a sanitizer, a sixteenth is more than the segment's usual size.) */
 IN_A_DIR(in_a_limited_address_space)
