@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Compares the sizes in the headers of this build with those in the running library, which the
  * class objects contain. */
@@ -65,9 +67,19 @@ bool nicbarr_asked_for(const char *list, const char *component)
     return false;
 }
 
+/* Returns whether the directory belongs to this user alone. */
+static bool is_private(const char *dir)
+{
+    struct stat about;
+    return 0 == stat(dir, &about) && geteuid() == about.st_uid && 0 == (about.st_mode & S_IWOTH);
+}
+
+/* mpirun creates the directories of its job and of the jobs that this one spawns in one directory,
+ * their parent. Slurm, however, creates the directory of each job in /tmp. Separate jobs must not
+ * share a directory, because a process that is killed or stopped can make the NIC of the others
+ * unusable (libmyr/soft/nic.h). */
 char *nicbarr_node_dir(void)
 {
-    /* The parent of the job's directory is shared with the jobs that it spawns. */
     if (NULL == ompi_process_info.job_session_dir) {
         return NULL;
     }
@@ -75,6 +87,9 @@ char *nicbarr_node_dir(void)
     char *slash = NULL == dir ? NULL : strrchr(dir, '/');
     if (NULL != slash && slash != dir) {
         *slash = '\0';
+        if (!is_private(dir)) {
+            *slash = '/';
+        }
     }
     return dir;
 }

@@ -17,8 +17,9 @@ const char *nicbarr_wrong_release(void);
 bool nicbarr_asked_for(const char *list, const char *component);
 
 /* Returns the path of a directory that this process shares with all processes of its job on this
- * node, and of jobs that the job spawns. The caller frees the path. Returns NULL if this process is
- * a singleton, because singletons have no such directory. */
+ * node and of jobs that the job spawns (if the launcher supports spawning), but not with separate
+ * jobs. The caller frees the path. Returns NULL if this process is a singleton, because singletons
+ * have no such directory. */
 char *nicbarr_node_dir(void);
 
 /* Returns whether a process belongs to another job, which was spawned or connected by MPI. */

@@ -143,6 +143,26 @@ in_an_allocation() { # two concurrent steps of one job
 }
 check "two concurrent steps of a job" in_an_allocation
 check "the steps do not interfere" on_nodes "4 processes on 2 nodes"
+# If two steps shared a segment, a process that is killed in one of them could make the NIC of the other unusable.
+segments() { # prints the numbers of processes of barrier_ledger in each segment
+    "$builddir/tools/nicbarr" status --json | python3 -c '
+import json, sys
+n = [[p["name"] for p in s["processes"]].count("barrier_ledger") for s in json.load(sys.stdin)["segments"]]
+print(*[k for k in n if k])'
+}
+apart() {
+    as_user salloc -N 2 -n 4 bash -c 'for n in 1 2; do
+            srun --overlap --mpi=pmix -N 2 -n 4 "$1" --iterations 100000000 --ledger "/dev/shm/nicbarr-slurm.$2.$n" &
+        done; wait' bash "$programs/barrier_ledger" $$ > "$scratch/out" 2>&1 &
+    local steps=$! found
+    until found=$(segments) && [ $((${found// /+} + 0)) = 8 ]; do kill -0 "$steps" && sleep 0.1 || return 1; done
+    as_user scancel -u nicbarr-slurm
+    wait "$steps"
+    rm -f /dev/shm/nicbarr-slurm.$$.*
+    echo "processes in each segment: $found" >> "$scratch/out"
+    [ "$found" = "2 2 2 2" ]
+}
+check "two concurrent steps share no segment" apart
 by_mpirun() {
     as_user salloc -N 2 -n 4 mpirun --map-by slot --mca mca_base_component_path "$OMPI_MCA_mca_base_component_path" "$programs/barrier_ledger" \
         --iterations 300 --ledger "/dev/shm/nicbarr-slurm.$$.m" > "$scratch/out" 2>&1
