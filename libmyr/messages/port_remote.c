@@ -29,15 +29,6 @@ static void find_outlet(struct myr_port *port, struct myr_remote *remote)
     myr_soft_leave(port->nic);
 }
 
-static bool is_connected(const struct myr_port *port, const struct myr_nic_name *name)
-{
-    struct mcp_board *board;
-    struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
-    const bool connected = NULL != nic && mcp_is_connected(nic, name->key);
-    myr_soft_leave(port->nic);
-    return connected;
-}
-
 /* Derives the secret shared with the NIC of the node that has this public key. Returns false if the
  * key is invalid. */
 static bool agree_on_secret(const struct myr_port *port, const struct myr_public_key *public,
@@ -76,18 +67,21 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         find_outlet(port, remote);
         return MYR_OK;
     }
-    struct mcp_secret secret;
-    const bool sign = remote->is_signed && !is_connected(port, &name->nic);
-    /* The key agreement takes 50 us, so it is performed once for each NIC. */
-    if (sign && !agree_on_secret(port, &name->public, &secret)) {
-        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a peer's NIC has no key");
-    }
     const uint32_t mtu = myr_soft_mtu(port->nic, &name->nic);
     struct mcp_board *board;
     struct mcp_nic *nic = myr_soft_enter(port->nic, &board);
     if (NULL == nic) {
         myr_soft_leave(port->nic);
         return myr_soft_is_broken(port->nic, error);
+    }
+    /* The key agreement takes 50 us, so it is performed once for each NIC. The NIC stays locked
+     * meanwhile: if the entry of an existing connection were reused between the check and
+     * mcp_connect(), the new connection would have no secret. */
+    struct mcp_secret secret;
+    const bool sign = remote->is_signed && !mcp_is_connected(nic, name->nic.key);
+    if (sign && !agree_on_secret(port, &name->public, &secret)) {
+        myr_soft_leave(port->nic);
+        return myr_fail(error, MYR_ERR_NOT_THERE, 0, "a peer's NIC has no key");
     }
     const mcp_link link = myr_soft_link(port->nic, &name->nic);
     if (MCP_LINK_SENDER == link) {

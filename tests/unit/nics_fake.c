@@ -73,8 +73,13 @@ void myr_soft_address_of(const struct myr_soft_nic *nic, mcp_link link, char tex
 
 uint32_t myr_soft_mtu(const struct myr_soft_nic *nic, const struct myr_nic_name *name)
 {
-    (void)nic;
+    void (*meanwhile)(void *) = nic->meanwhile;
     (void)name;
+    assert_int_equal(myr_load_acquire(nic->lock), 0);
+    ((struct myr_soft_nic *)(uintptr_t)nic)->meanwhile = NULL;
+    if (NULL != meanwhile) {
+        meanwhile(nic->context);
+    }
     return 0;
 }
 

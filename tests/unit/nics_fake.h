@@ -19,6 +19,9 @@ struct myr_soft_nic {
     uint8_t *memory; /* the fake's own memory, which the segment replaces */
     myr_word *lock;  /* shared with forked processes */
     uint32_t entries, polls;
+    /* called once, by the next myr_soft_mtu(), while the NIC is not locked */
+    void (*meanwhile)(void *context);
+    void *context;
 };
 
 struct nics_fake {

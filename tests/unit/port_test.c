@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <sched.h>
 
+#include "firmware/connection.h"
 #include "libmyr/messages/port.h"
 #include "libmyr/node/segment.h"
 #include "libmyr/soft/nic_inside.h"
@@ -383,6 +384,54 @@ TEST(signed_packets)
         w->nics[0].below->mcp->messages.known_only = true;
         assert_int_equal(myr_port_open(&w->nics[0], &options, &none, &error), MYR_ERR_NOT_THERE);
         assert_non_null(strstr(error.text, "libsodium"));
+    }
+    myr_port_close(a);
+    myr_port_close(b);
+    nics_end(w);
+}
+
+struct newcomer {
+    struct myr_port *port;
+    struct myr_port_name name;
+};
+
+static void connect_newcomer(void *context)
+{
+    const struct newcomer *newcomer = context;
+    struct myr_remote remote;
+    assert_int_equal(myr_port_connect(newcomer->port, &newcomer->name, &remote, NULL), MYR_OK);
+}
+
+/* A process connects to a NIC that has left. At the same time another process of the node connects
+ * to a new NIC, for which the entry of the former one is reused. Both connections are signed. */
+TEST(an_entry_is_reused_while_a_process_connects)
+{
+    struct nics_fake *w = nics_begin(crew_seed());
+    struct myr_soft_nic *nic = &w->nics[0];
+    struct myr_port *a = open_port(nic, 1), *b = open_port(&w->nics[1], 1);
+    struct mcp_nic *mcp = nic->below->mcp;
+    struct newcomer newcomer = {.port = a};
+    struct myr_port_name name;
+    struct myr_remote remote;
+    myr_port_get_name(b, &name);
+    const uint64_t first = name.nic.key + 100;
+    for (uint64_t key = first; key < first + WIRE_CONNECTIONS; ++key) {
+        name.nic.key = key;
+        assert_int_equal(myr_port_connect(a, &name, &remote, NULL), MYR_OK);
+    }
+    for (uint64_t key = first; key < first + 2; ++key) {
+        mcp_connection_end(mcp, &nic->below->board, mcp_connection_find(mcp, key));
+    }
+    newcomer.name = name;
+    newcomer.name.nic.key = first + WIRE_CONNECTIONS;
+    nic->meanwhile = connect_newcomer;
+    nic->context = &newcomer;
+    name.nic.key = first;
+    assert_int_equal(myr_port_connect(a, &name, &remote, NULL), MYR_OK);
+    for (uint64_t key = first; key <= first + WIRE_CONNECTIONS; key += WIRE_CONNECTIONS) {
+        const struct mcp_connection *c = mcp_connection_find(mcp, key);
+        assert_non_null(c);
+        assert_int_equal(0 != (c->secret.word[0] | c->secret.word[1]), remote.is_signed);
     }
     myr_port_close(a);
     myr_port_close(b);
