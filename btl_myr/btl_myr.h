@@ -197,6 +197,7 @@ typedef struct mca_btl_myr_component {
     opal_free_list_t spare_tasks;
     uint32_t asked;      /* number of outstanding operations at other processes */
     bool has_other_jobs; /* whether there are endpoints of other jobs */
+    atomic_bool full;    /* whether it was printed that the NIC has too many connections */
     enum myr_drain_peers
         peers;    /* the most distant kind of peer that this process communicates with */
     uint32_t met; /* number of processes of this job, from rank 0 on, that mca_btl_myr_meet() has

@@ -54,6 +54,17 @@ static void log_unreachable(const opal_proc_t *proc, const char *why)
                         OPAL_NAME_PRINT(proc->proc_name), why);
 }
 
+/* Prints, once, that the NIC has too many connections, because Open MPI's error message would not
+ * mention this reason. */
+static void report_full_table(const opal_proc_t *proc, const char *why)
+{
+    if (!atomic_exchange(&mca_btl_myr_component.full, true)) {
+        opal_output(0,
+                    "nicbarr: btl myr does not reach process %s, and leaves it to other BTLs: %s",
+                    OPAL_NAME_PRINT(proc->proc_name), why);
+    }
+}
+
 /* Reads the process's modex entry. Returns false if there is none, or if it is of another
  * version. */
 static bool read_modex(const opal_process_name_t *name, struct mca_btl_myr_hello *hello)
@@ -129,6 +140,9 @@ static struct mca_btl_base_endpoint_t *make_endpoint(opal_proc_t *proc, bool for
     OPAL_THREAD_UNLOCK(&component->lock);
     if (MYR_OK != status) {
         log_unreachable(proc, error.text);
+        if (MYR_ERR_FULL == status) {
+            report_full_table(proc, error.text);
+        }
         free_endpoint(endpoint);
         return NULL;
     }

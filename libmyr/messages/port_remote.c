@@ -98,7 +98,10 @@ enum myr_status myr_port_connect(struct myr_port *port, const struct myr_port_na
         start_watch(port);
         return MYR_OK;
     }
-    return myr_fail(error, MYR_ERR_FULL, 0, "this NIC has connections to %u others already", room);
+    return myr_fail(error, MYR_ERR_FULL, 0,
+                    "this node's NIC has connections to %u others already, the maximum (NICs whose "
+                    "processes were all killed are counted, too)",
+                    room);
 }
 
 void myr_port_met_other_job(struct myr_port *port)
