@@ -19,6 +19,7 @@ mpi_programs = \
     tests/mpi/absent tests/mpi/mistakes tests/mpi/mismatched \
     tests/mpi/sessions \
     tests/mpi/late_receiver \
+    tests/mpi/early_sends \
     tests/mpi/attached \
     tests/mpi/spawned
 check_PROGRAMS += $(mpi_programs)
@@ -83,6 +84,9 @@ tests_mpi_sessions_LDADD = $(MPI_LIBS)
 tests_mpi_late_receiver_SOURCES = tests/mpi/late_receiver.c $(mpi_common)
 tests_mpi_late_receiver_CFLAGS = $(mpi_cflags)
 tests_mpi_late_receiver_LDADD = $(MPI_LIBS)
+tests_mpi_early_sends_SOURCES = tests/mpi/early_sends.c $(mpi_common)
+tests_mpi_early_sends_CFLAGS = $(mpi_cflags)
+tests_mpi_early_sends_LDADD = $(MPI_LIBS)
 tests_mpi_attached_SOURCES = tests/mpi/attached.c $(mpi_common)
 tests_mpi_attached_CFLAGS = $(mpi_cflags)
 tests_mpi_attached_LDADD = $(MPI_LIBS)

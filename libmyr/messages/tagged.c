@@ -376,6 +376,7 @@ static bool deliver_unexpected(struct myr_tagged *t, struct myr_tagged_request *
 {
     if (NULL != message->peer) {
         --message->peer->waiting;
+        message->peer->kept -= message->kept;
     }
     const bool done = tagged_deliver(t, request, message);
     free(message);

@@ -20,8 +20,12 @@
  * waits for a message, it grants more credits to senders that have none left, because the awaited
  * message may be among those that they hold back.
  *
- * Between nodes, at most MYR_TAGGED_CREDITS messages are sent eagerly. All others are sent as
- * offers, which take only a table entry at the receiver.
+ * Between nodes, messages are sent eagerly as long as the sender has credits. A message takes one
+ * credit, and another one for each 4 KiB that it contains. All others are sent as offers, which
+ * take only a table entry at the receiver. Within a node, a receiver that makes progress copies
+ * short unexpected messages, up to MYR_TAGGED_KEPT bytes of each sender. A hundred standard sends
+ * of up to 4 KiB can therefore complete before a receive matches. MPI does not require this, but
+ * many programs depend on it.
  *
  * Only one thread at a time may use an endpoint, with all its peers and requests. */
 #ifndef MYR_TAGGED_H
@@ -37,9 +41,10 @@
 #include "libmyr/soft/nic.h"
 
 enum {
-    MYR_TAGGED_FORMAT = 2,   /* a different value in the other byte order */
-    MYR_TAGGED_SHORT = 216,  /* bytes */
-    MYR_TAGGED_CREDITS = 32, /* for each peer on another node */
+    MYR_TAGGED_FORMAT = 3,     /* a different value in the other byte order */
+    MYR_TAGGED_SHORT = 216,    /* bytes */
+    MYR_TAGGED_CREDITS = 255,  /* for each peer on another node */
+    MYR_TAGGED_KEPT = 1 << 20, /* bytes, for each peer on this node */
 };
 
 struct myr_tagged;

@@ -10,7 +10,8 @@
  *
  *   EAGER   envelope; the message follows
  *   STORED  envelope; the message is in a buffer of the sender, at offset `at` of the segment
- *   OFFER   envelope; the message is in the sender's memory, at address `at`
+ *   OFFER   envelope; the message is in the sender's memory, at address `at`; `there` is 1 if the
+ *           send is synchronous, and otherwise 0
  *   PULL    the receiver of OFFER `there` wants `bytes` of it as DATA for number `other`
  *   DATA    a fragment for number `there`, from offset `at` on; it follows
  *   DONE    the receiver of OFFER or STORED `there` has read it
@@ -33,7 +34,7 @@ enum tagged_kind {
 
 struct tagged_head {
     uint8_t kind;
-    uint8_t credits; /* returned credits: the number of further eager messages */
+    uint8_t credits; /* returned credits, for further eager messages */
     uint16_t slots; /* returned slots: the number of further messages that may wait for a receive */
     struct mcp_envelope envelope;
     uint64_t from; /* the sender's endpoint */
@@ -48,6 +49,7 @@ struct tagged_more {
 enum {
     TAGGED_HEADS = sizeof(struct tagged_head) + sizeof(struct tagged_more),
     TAGGED_SMALL = 1024, /* size of a small buffer */
+    TAGGED_CREDIT_BYTES = 4096,
     TAGGED_BUCKETS = 1024,
     TAGGED_BUFFERS = 64,      /* default number of receive buffers, */
     TAGGED_BUFFERS_LEAST = 8, /* and its minimum if there is not enough memory */
@@ -74,6 +76,7 @@ struct tagged_out {
     struct tagged_more more;
     /* completes when the message is sent; NULL: none. EAGER: its buffer follows */
     struct myr_tagged_request *request;
+    struct tagged_out **place; /* a reference to this message, cleared when it is sent; or NULL */
 };
 
 /* A queue of such messages, in order. */
@@ -95,9 +98,10 @@ struct myr_tagged_peer {
     bool near;           /* whether it is reached through its inlet */
     bool direct;         /* whether its memory can be read */
     uint32_t slots;      /* number of further messages from here that may wait there */
-    uint32_t credits;    /* number of further eager messages, between nodes */
+    uint32_t credits;    /* for further eager messages, between nodes */
     uint32_t granted;    /* number of its messages that may wait here */
     uint32_t waiting;    /* number of its messages that wait here now */
+    uint32_t kept;       /* bytes of those that were released, see tagged_receive.c */
     uint32_t owed_slots; /* slots to be returned to it */
     uint32_t owed_credits;
     struct tagged_queue answers;    /* sent first, in any order */
@@ -144,8 +148,10 @@ struct myr_tagged_message {
     struct tagged_head head;
     struct tagged_more more;      /* EAGER: only `bytes` is used */
     struct myr_tagged_peer *peer; /* the sender; NULL if no connection is possible */
-    bool far;         /* whether it arrived through the port, so that an eager one took a credit */
-    const void *data; /* EAGER */
+    uint32_t credits;             /* to be returned when it is received */
+    uint32_t kept;                /* bytes that count in `kept` of the peer */
+    struct tagged_out *answer;    /* the early answer to it, as long as that is queued */
+    const void *data;             /* EAGER */
 };
 
 /* The owner of a number. */
@@ -208,6 +214,12 @@ struct myr_tagged {
     struct myr_tagged_peer *bucket[TAGGED_BUCKETS];
 };
 
+/* Returns the number of credits that an eager message to another node takes. */
+static inline uint32_t tagged_credits(uint64_t bytes)
+{
+    return (uint32_t)(bytes / TAGGED_CREDIT_BYTES) + 1;
+}
+
 /* ---- tagged.c ---- */
 
 /* Allocates a number for `owner`. Returns false if there is no number or memory left. */
@@ -231,9 +243,10 @@ struct myr_tagged_request *tagged_first(struct tagged_requests *list);
 
 bool tagged_buffers_open(struct myr_tagged *t, struct myr_error *error);
 
-/* Sends an answer (`more` is NULL for CREDIT), now or later. Returns false if out of memory. */
+/* Sends an answer (`more` is NULL for CREDIT), now or later. Returns false if out of memory. As
+ * long as the answer is queued, *place refers to it; `place` may be NULL. */
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
-                   const struct tagged_more *more);
+                   const struct tagged_more *more, struct tagged_out **place);
 
 /* Sends the last answer to an offer. The receive `request` completes when this answer leaves, or at
  * once if memory is exhausted; the function returns whether it is complete already. It must not
@@ -253,7 +266,11 @@ void tagged_wake_peer(struct myr_tagged_peer *peer);
 void tagged_buffer_end(struct tagged_buffer *buffer);
 
 /* Returns whether anything is queued for this peer. If so, it is in the list of waiting peers. */
-bool tagged_waits(const struct myr_tagged_peer *peer);
+static inline bool tagged_waits(const struct myr_tagged_peer *peer)
+{
+    return NULL != peer->answers.first || NULL != peer->messages.first ||
+           NULL != peer->pulled.first;
+}
 
 /* Sends the queued messages and the pulled data, as far as there is space for them. */
 void tagged_send_waiting(struct myr_tagged *t);

@@ -2,12 +2,19 @@
 /* The receiving side of an endpoint: it matches messages, and processes the data and control
  * messages that follow them.
  *
+ * The sender of a short unexpected message of this node is *released*: the message is copied to the
+ * heap of this process, and the sender gets the answer for which its buffer or its request waits.
+ * The messages of a peer that was released are limited to MYR_TAGGED_KEPT bytes. Senders of longer
+ * messages are not released, because the additional copy would take too long.
+ *
  * Input is not trusted, although it comes only from processes of the same user: unknown numbers,
  * fragments that exceed a buffer, and locations outside the segment are ignored. */
 #include "libmyr/messages/tagged_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { COPIED_MOST = 4096 /* the longest message that is copied to release its sender */ };
 
 /* ---- a message and its receive ---- */
 
@@ -25,7 +32,7 @@ static void return_credits(struct myr_tagged *t, struct myr_tagged_peer *peer)
 {
     if (2 * peer->owed_slots + peer->waiting > peer->granted ||
         peer->owed_credits > MYR_TAGGED_CREDITS / 2) {
-        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
+        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL, NULL);
     }
 }
 
@@ -38,7 +45,7 @@ static void grant_slots(struct myr_tagged *t, struct myr_tagged_peer *peer)
         t->spare -= more;
         peer->granted += more;
         peer->owed_slots += more;
-        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL);
+        (void)tagged_answer(t, peer, TAGGED_CREDIT, NULL, NULL);
     }
 }
 
@@ -60,22 +67,29 @@ static void return_slot(struct myr_tagged *t, const struct myr_tagged_message *m
         return;
     }
     ++peer->owed_slots;
-    peer->owed_credits += message->far && TAGGED_EAGER == message->head.kind;
+    peer->owed_credits += message->credits;
     return_credits(t, peer);
+}
+
+/* Returns whether the first `bytes` of a stored message are inside the segment. */
+static bool in_segment(const struct myr_tagged *t, const struct myr_tagged_message *message,
+                       uint64_t bytes)
+{
+    const uint64_t at = message->more.at;
+    return at <= t->segment_bytes && bytes <= t->segment_bytes - at;
 }
 
 static void deliver_stored(struct myr_tagged *t, struct myr_tagged_request *request,
                            const struct myr_tagged_message *message)
 {
-    const uint64_t at = message->more.at;
-    if (at <= t->segment_bytes && request->wanted <= t->segment_bytes - at) {
-        copy_data(request, t->base + at);
+    if (in_segment(t, message, request->wanted)) {
+        copy_data(request, t->base + message->more.at);
     } else {
         request->status = MYR_ERR_UNREGISTERED;
     }
     if (NULL != message->peer) {
         const struct tagged_more done = {.there = message->more.other};
-        (void)tagged_answer(t, message->peer, TAGGED_DONE, &done);
+        (void)tagged_answer(t, message->peer, TAGGED_DONE, &done, NULL);
     }
 }
 
@@ -88,7 +102,7 @@ bool tagged_ask_for_data(struct myr_tagged *t, struct myr_tagged_peer *peer,
     }
     request->here = pull.other;
     request->moved = 0;
-    if (tagged_answer(t, peer, TAGGED_PULL, &pull)) {
+    if (tagged_answer(t, peer, TAGGED_PULL, &pull, NULL)) {
         tagged_wake_peer(peer);
         if (!peer->near) {
             myr_pace_expect(&t->pace);
@@ -140,7 +154,11 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
     switch (message->head.kind) {
     case TAGGED_EAGER:
         copy_data(request, message->data);
-        return true;
+        if (NULL != message->answer) { /* see tagged_last_answer() */
+            message->answer->request = request;
+            message->answer->place = NULL;
+        }
+        return NULL == message->answer;
     case TAGGED_STORED:
         deliver_stored(t, request, message);
         return true;
@@ -151,17 +169,54 @@ bool tagged_deliver(struct myr_tagged *t, struct myr_tagged_request *request,
 
 /* ---- matching ---- */
 
-/* Returns a copy for the queue of unexpected messages, or NULL if out of memory. */
-static struct myr_tagged_message *keep_message(const struct myr_tagged_message *message)
+/* Returns whether the sender of an unexpected message may be released. */
+static bool may_release(const struct myr_tagged *t, const struct myr_tagged_message *message)
 {
-    const size_t bytes = TAGGED_EAGER == message->head.kind ? message->more.bytes : 0;
+    const struct myr_tagged_peer *peer = message->peer;
+    const uint64_t bytes = message->more.bytes;
+    if (NULL == peer || bytes > COPIED_MOST || bytes > MYR_TAGGED_KEPT - peer->kept) {
+        return false;
+    }
+    const bool stored = TAGGED_STORED == message->head.kind && in_segment(t, message, bytes);
+    return stored ||
+           (TAGGED_OFFER == message->head.kind && peer->direct && 0 == message->more.there);
+}
+
+/* Copies a message, and releases its sender. The message stays as it is if it cannot be read, or if
+ * memory is exhausted. */
+static void release_sender(struct myr_tagged *t, struct myr_tagged_message *kept, void *copy)
+{
+    struct myr_tagged_peer *peer = kept->peer;
+    const struct tagged_more done = {.there = kept->more.other};
+    const bool stored = TAGGED_STORED == kept->head.kind;
+    if (stored) {
+        memcpy(copy, t->base + kept->more.at, kept->more.bytes);
+    } else if (!myr_direct_read(peer->pid, copy, kept->more.at, kept->more.bytes)) {
+        return;
+    }
+    if (tagged_answer(t, peer, TAGGED_DONE, &done, stored ? NULL : &kept->answer)) {
+        kept->head.kind = TAGGED_EAGER;
+        kept->kept = (uint32_t)kept->more.bytes;
+        peer->kept += kept->kept;
+    }
+}
+
+/* Returns a copy for the queue of unexpected messages, or NULL if out of memory. */
+static struct myr_tagged_message *keep_message(struct myr_tagged *t,
+                                               const struct myr_tagged_message *message)
+{
+    const bool eager = TAGGED_EAGER == message->head.kind, releases = may_release(t, message);
+    const size_t bytes = eager || releases ? message->more.bytes : 0;
     struct myr_tagged_message *kept = malloc(sizeof(*kept) + bytes);
-    if (NULL != kept) {
-        *kept = *message;
-        kept->data = kept + 1;
-        if (0 != bytes) {
-            memcpy(kept + 1, message->data, bytes);
-        }
+    if (NULL == kept) {
+        return NULL;
+    }
+    *kept = *message;
+    kept->data = kept + 1;
+    if (releases) {
+        release_sender(t, kept, kept + 1);
+    } else if (0 != bytes) {
+        memcpy(kept + 1, message->data, bytes);
     }
     return kept;
 }
@@ -179,7 +234,7 @@ static bool match_message(struct myr_tagged *t, const struct myr_tagged_message 
         return true;
     }
     case MCP_WAITS:
-        t->waiting[index] = keep_message(message);
+        t->waiting[index] = keep_message(t, message);
         if (NULL == t->waiting[index]) {
             mcp_match_remove(t->match, index);
             return false;
@@ -266,7 +321,7 @@ static bool read_more(struct tagged_more *more, const uint8_t *what, uint32_t by
 /* Processes one message. Returns false if there is no space for it at present. */
 static bool receive_message(struct myr_tagged *t, const uint8_t *what, uint32_t bytes, bool far)
 {
-    struct myr_tagged_message message = {.far = far};
+    struct myr_tagged_message message = {.kept = 0};
     if (bytes < sizeof(message.head)) {
         return true;
     }
@@ -279,6 +334,7 @@ static bool receive_message(struct myr_tagged *t, const uint8_t *what, uint32_t 
     if (TAGGED_EAGER == head->kind) {
         message.data = what + sizeof(*head);
         message.more.bytes = bytes - sizeof(*head);
+        message.credits = far ? tagged_credits(message.more.bytes) : 0;
     } else if (TAGGED_CREDIT != head->kind && !read_more(&message.more, what, bytes)) {
         return true;
     }

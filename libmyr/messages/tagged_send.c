@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 /* ---- registered memory ---- */
 
@@ -234,11 +235,6 @@ static bool has_envelope(uint8_t kind)
     return kind <= TAGGED_OFFER;
 }
 
-static uint32_t minimum(uint32_t one, uint32_t other)
-{
-    return one < other ? one : other;
-}
-
 /* Sends a message if there is space on both sides. Owed credits are piggybacked. */
 static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                 struct tagged_head *head, const struct tagged_more *more,
@@ -247,8 +243,8 @@ static bool send_tagged_message(struct myr_tagged *t, struct myr_tagged_peer *pe
     if (has_envelope(head->kind) && 0 == peer->slots) {
         return false;
     }
-    head->credits = (uint8_t)minimum(peer->owed_credits, UINT8_MAX);
-    head->slots = (uint16_t)minimum(peer->owed_slots, UINT16_MAX);
+    head->credits = (uint8_t)MIN(peer->owed_credits, UINT8_MAX);
+    head->slots = (uint16_t)MIN(peer->owed_slots, UINT16_MAX);
     if (!(peer->near ? send_by_inlet(peer, head, more, data, bytes)
                      : send_by_port(t, peer, head, more, data, bytes))) {
         return false;
@@ -269,12 +265,6 @@ static struct tagged_out *new_out(struct myr_tagged *t)
     }
     t->free_out = out->next;
     return out;
-}
-
-bool tagged_waits(const struct myr_tagged_peer *peer)
-{
-    return NULL != peer->answers.first || NULL != peer->messages.first ||
-           NULL != peer->pulled.first;
 }
 
 /* Adds the peer to the list of waiting peers, before anything is queued for it. */
@@ -321,6 +311,9 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
     struct tagged_out *out;
     while (NULL != (out = queue->first) && send_queued(t, peer, out)) {
         tagged_wake_peer(peer);
+        if (NULL != out->place) {
+            *out->place = NULL;
+        }
         queue->first = out->next;
         out->next = t->free_out;
         t->free_out = out;
@@ -330,11 +323,11 @@ static void send_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
 /* The result of sending a message. */
 enum left { LEFT, WAITS, OUT_OF_MEMORY };
 
-/* Sends the message now, or queues it. If it is queued, `request` (which may be NULL) is done when
- * the message has left. */
+/* Sends the message now, or queues it. If it is queued, `request` is done when it has left, and
+ * *place refers to it until then. Both may be NULL. */
 static enum left send_or_queue(struct myr_tagged *t, struct myr_tagged_peer *peer,
                                struct tagged_head *head, const struct tagged_more *more,
-                               struct myr_tagged_request *request)
+                               struct myr_tagged_request *request, struct tagged_out **place)
 {
     const bool in_order = !has_envelope(head->kind) || NULL == peer->messages.first;
     if (in_order && send_tagged_message(t, peer, head, more, NULL, 0)) {
@@ -344,26 +337,29 @@ static enum left send_or_queue(struct myr_tagged *t, struct myr_tagged_peer *pee
     if (NULL == out) {
         return OUT_OF_MEMORY;
     }
-    *out = (struct tagged_out){.head = *head, .request = request};
+    *out = (struct tagged_out){.head = *head, .request = request, .place = place};
     if (NULL != more) {
         out->more = *more;
+    }
+    if (NULL != place) {
+        *place = out;
     }
     enqueue_message(t, peer, out);
     return WAITS;
 }
 
 bool tagged_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
-                   const struct tagged_more *more)
+                   const struct tagged_more *more, struct tagged_out **place)
 {
     struct tagged_head head = head_of(t, kind);
-    return OUT_OF_MEMORY != send_or_queue(t, peer, &head, more, NULL);
+    return OUT_OF_MEMORY != send_or_queue(t, peer, &head, more, NULL, place);
 }
 
 bool tagged_last_answer(struct myr_tagged *t, struct myr_tagged_peer *peer, uint8_t kind,
                         const struct tagged_more *more, struct myr_tagged_request *request)
 {
     struct tagged_head head = head_of(t, kind);
-    const enum left left = send_or_queue(t, peer, &head, more, request);
+    const enum left left = send_or_queue(t, peer, &head, more, request, NULL);
     if (OUT_OF_MEMORY == left) {
         request->status = MYR_ERR_OUT_OF_MEMORY;
     }
@@ -462,7 +458,7 @@ static bool send_eager(struct myr_tagged *t, struct myr_tagged_peer *peer,
 {
     head->kind = TAGGED_EAGER;
     ++t->counted.eager;
-    peer->credits -= !peer->near;
+    peer->credits -= peer->near ? 0 : tagged_credits(request->wanted);
     if (NULL == peer->messages.first &&
         send_tagged_message(t, peer, head, NULL, request->buffer, (uint32_t)request->wanted)) {
         return true;
@@ -494,7 +490,7 @@ static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
     head->kind = TAGGED_STORED;
     if (tagged_number_give(t, TAGGED_BUFFER, buffer, &more.other)) {
         memcpy(buffer->memory, request->buffer, request->wanted);
-        const enum left left = send_or_queue(t, peer, head, &more, request);
+        const enum left left = send_or_queue(t, peer, head, &more, request, NULL);
         if (OUT_OF_MEMORY != left) {
             ++t->counted.stored;
             return left;
@@ -506,14 +502,16 @@ static enum left send_stored(struct myr_tagged *t, struct myr_tagged_peer *peer,
 }
 
 static bool send_offer(struct myr_tagged *t, struct myr_tagged_peer *peer,
-                       struct myr_tagged_request *request, struct tagged_head *head)
+                       struct myr_tagged_request *request, struct tagged_head *head,
+                       bool synchronous)
 {
-    struct tagged_more more = {.bytes = request->wanted, .at = (uintptr_t)request->buffer};
+    struct tagged_more more = {
+        .there = synchronous, .bytes = request->wanted, .at = (uintptr_t)request->buffer};
     head->kind = TAGGED_OFFER;
     ++t->counted.offered;
     if (tagged_number_give(t, TAGGED_SENDER, request, &more.other)) {
         request->here = more.other;
-        if (OUT_OF_MEMORY != send_or_queue(t, peer, head, &more, NULL)) {
+        if (OUT_OF_MEMORY != send_or_queue(t, peer, head, &more, NULL, NULL)) {
             tagged_wake_peer(peer);
             return false;
         }
@@ -540,18 +538,18 @@ bool myr_tagged_send(struct myr_tagged *t, struct myr_tagged_peer *to,
         myr_pace_expect(&t->pace);
     }
     if (synchronous) {
-        return send_offer(t, to, request, &head);
+        return send_offer(t, to, request, &head, true);
     }
     const bool eager = to->near ? bytes <= MYR_TAGGED_SHORT
-                                : 0 != to->credits &&
-                                      bytes <= t->options.buffer_bytes - sizeof(struct tagged_head);
+                                : bytes <= t->options.buffer_bytes - sizeof(struct tagged_head) &&
+                                      tagged_credits(bytes) <= to->credits;
     if (eager) {
         return send_eager(t, to, request, &head);
     }
     const enum left left = to->near && bytes <= t->options.buffer_bytes
                                ? send_stored(t, to, request, &head)
                                : OUT_OF_MEMORY;
-    return OUT_OF_MEMORY == left ? send_offer(t, to, request, &head) : LEFT == left;
+    return OUT_OF_MEMORY == left ? send_offer(t, to, request, &head, false) : LEFT == left;
 }
 
 /* ---- outstanding messages ---- */

@@ -21,6 +21,10 @@ check "the performance variables count messages correctly" over_myr 2 "$programs
 check "messages with spawned processes" over_myr 3 "${meetings[@]}"
 check "messages between processes that may not read each other's memory" over_myr 3 "${blind[@]}"
 
+for bytes in 8 300 4000; do
+    check "messages of $bytes bytes that are sent before any is received" over_myr 4 --mca mtl_myr_buffers 8 \
+        "$programs/early_sends" --bytes $bytes
+done
 late_on_one_node
 barriers_over_myr
 check "messages between 128 processes" many_over_myr
@@ -72,6 +76,10 @@ if there_are_hosts; then
     messages_on_hosts
     # shellcheck disable=SC2086 # options
     check "messages between 2 hosts with 2 processes each, progress threads" on_hosts 2 2 $runner "${messages[@]}"
+    for bytes in 8 4000; do
+        check "messages of $bytes bytes that are sent before any is received, 2 hosts with 2 processes each" on_hosts 2 2 \
+            "$programs/early_sends" --bytes $bytes
+    done
     check "messages between 5 hosts" on_hosts 5 1 "${messages[@]}"
     check "8 receivers that make no calls delay no others, 10 hosts" away_on_hosts 10 --probe --messages 150 --bytes 40000
     rm -rf "$scratch/files"
