@@ -92,11 +92,11 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         *choice = nicbarr_default_choice(shape);
     } else if (0 == component->parameters.tune_budget) {
         sure = true; /* without a budget the confidence cannot increase */
-    } else if (!sure && NICBARR_OPENMPI == choice->algorithm) {
-        /* On one node, the epoch of nicbarr's group serves as the count of barriers, so barriers by
-         * Open MPI's own function would not be counted. Therefore this function is not used until
-         * the choice is final. (Across nodes, where it is the default, barriers are counted
-         * separately.) */
+    } else if (!sure && (shape->nodes > 1 || NICBARR_OPENMPI == choice->algorithm)) {
+        /* Until the choice is final, the default is used. Across nodes this is Open MPI's own
+         * function, because groups are joined only for candidates that are measured or known to be
+         * the best. On one node it is nicbarr's barrier, because the epoch of its group serves as
+         * the count of barriers, so barriers by Open MPI's own function would not be counted. */
         *choice = nicbarr_default_choice(shape);
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
