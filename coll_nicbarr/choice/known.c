@@ -100,9 +100,10 @@ enum nicbarr_source nicbarr_propose(const struct nicbarr_shape *shape,
         *choice = nicbarr_default_choice(shape);
     }
     const enum nicbarr_source source = sure ? NICBARR_FROM_CACHE : NICBARR_UNDECIDED;
-    /* Later communicators then need no lookup in the cache. */
-    myr_kv_set(component->segment, nicbarr_shape_key(shape),
-               nicbarr_choice_encode(*choice, source));
+    /* Later communicators then need no lookup in the cache. A choice that another communicator has
+     * measured and stored meanwhile is kept. */
+    (void)myr_kv_add(component->segment, nicbarr_shape_key(shape),
+                     nicbarr_choice_encode(*choice, source));
     return source;
 }
 

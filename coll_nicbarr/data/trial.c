@@ -70,7 +70,7 @@ static uint64_t load_choice(const mca_coll_nicbarr_module_t *module,
         return 0;
     }
     const uint64_t word = nicbarr_choice_encode(choice, NICBARR_FROM_CACHE);
-    (void)myr_kv_set(segment, key, word);
+    (void)myr_kv_add(segment, key, word); /* keeps a choice that was measured meanwhile */
     return word;
 }
 
