@@ -254,7 +254,9 @@ static void leave_dropped_groups(struct nicbarr_tuner *tuner)
 static void publish_choice(struct nicbarr_tuner *tuner)
 {
     mca_coll_nicbarr_module_t *module = tuner->module;
-    predict_times(tuner);
+    if (nicbarr_report_wanted()) {
+        predict_times(tuner);
+    }
     nicbarr_store_choice(nicbarr_shape_key(&module->shape), module->choice,
                          !tuner->contest.provisional);
     nicbarr_report_record(module, tuner->comm, &tuner->tuning, NULL);
