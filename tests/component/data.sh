@@ -172,11 +172,11 @@ sums() { # COUNT
 written many_sums < <(sums 100)
 check "not enough memory for the large slots of sums on all communicators" passes 4 --mca coll_nicbarr_memory 4 --mca coll_nicbarr_verbose 1 "${ours[@]}" \
     "${many_sums[@]}"
-carried() { grep -c "MPI_$1 up to [0-9]* bytes on .*exchange" "$scratch/out"; }
+# mpirun may insert lines of the program's standard output into a message.
+carried() { sed -zE 's/(player: np|ok player)[^\n]*\n//g' "$scratch/out" | grep -c "MPI_$1 up to [0-9]* bytes on .*exchange"; }
 some_carried() { [ "$(carried Allreduce)" -gt 0 ] && [ "$(carried Allreduce)" -lt 100 ]; }
 check "nicbarr executes the sums with large slots only, and Open MPI the others" some_carried
-# (mpirun may insert the last line of the standard output into a message.)
-check "nicbarr executes all allgathers, whose contributions fit into few small slots" [ "$(carried Allgather)" -ge 99 ]
+check "nicbarr executes all allgathers, whose contributions fit into few small slots" [ "$(carried Allgather)" = 100 ]
 
 # ---- the test itself must detect another order of combination, such as that of Open MPI
 
