@@ -30,7 +30,7 @@ MYR_HOT int nicbarr_bcast(void *buffer, nicbarr_count_t count, ompi_datatype_t *
         !ompi_datatype_is_contiguous_memory_layout(type, count)) {
         const struct nicbarr_side side = {buffer, count, type};
         return is_root ? nicbarr_stream_send_packed(ring, &side, bytes, 0, false)
-                       : nicbarr_stream_receive_packed(ring, &side, bytes);
+                       : nicbarr_stream_receive_packed(ring, &side, bytes, NICBARR_STREAM_WHOLE);
     }
     const struct nicbarr_rest rest = {.data = buffer, .bytes = bytes};
     if (is_root) {

@@ -61,7 +61,7 @@ static inline int receive_own(struct myr_ring *ring, const struct nicbarr_side *
                               int root)
 {
     if (!nicbarr_is_dense(own->type)) {
-        return nicbarr_stream_receive_part_packed(ring, own, block, (uint32_t)root);
+        return nicbarr_stream_receive_packed(ring, own, block, (uint32_t)root);
     }
     const struct nicbarr_rest rest = {.data = own->data, .bytes = block};
     return nicbarr_stream_receive_part(ring, rest, (uint32_t)root, &block);

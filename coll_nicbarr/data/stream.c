@@ -46,17 +46,15 @@ int nicbarr_stream_send_packed(struct myr_ring *ring, const struct nicbarr_side 
     return rc;
 }
 
-enum { WHOLE = UINT32_MAX }; /* instead of the sender of a part: all bytes are received */
-
 static int receive_rest(struct myr_ring *ring, struct nicbarr_rest rest, uint32_t sender,
                         size_t *used)
 {
-    return WHOLE == sender ? nicbarr_stream_receive(ring, rest, used)
-                           : nicbarr_stream_receive_part(ring, rest, sender, used);
+    return NICBARR_STREAM_WHOLE == sender ? nicbarr_stream_receive(ring, rest, used)
+                                          : nicbarr_stream_receive_part(ring, rest, sender, used);
 }
 
-static int receive_packed(struct myr_ring *ring, const struct nicbarr_side *to, size_t bytes,
-                          uint32_t sender)
+int nicbarr_stream_receive_packed(struct myr_ring *ring, const struct nicbarr_side *to,
+                                  size_t bytes, uint32_t sender)
 {
     uint8_t packed[NICBARR_LINES_MOST];
     size_t used;
@@ -75,16 +73,4 @@ static int receive_packed(struct myr_ring *ring, const struct nicbarr_side *to, 
     const int received = receive_rest(ring, rest, sender, &used);
     OBJ_DESTRUCT(&convertor);
     return OMPI_SUCCESS == rc ? received : rc;
-}
-
-int nicbarr_stream_receive_packed(struct myr_ring *ring, const struct nicbarr_side *to,
-                                  size_t bytes)
-{
-    return receive_packed(ring, to, bytes, WHOLE);
-}
-
-int nicbarr_stream_receive_part_packed(struct myr_ring *ring, const struct nicbarr_side *to,
-                                       size_t bytes, uint32_t sender)
-{
-    return receive_packed(ring, to, bytes, sender);
 }

@@ -268,10 +268,9 @@ static inline bool nicbarr_stream_receive_part_progress(struct myr_ring *ring,
 /* `more`: the stream does not end with these elements. */
 int nicbarr_stream_send_packed(struct myr_ring *ring, const struct nicbarr_side *from, size_t bytes,
                                size_t part, bool more);
+/* Receive this process's part of what `sender` sends, or, with NICBARR_STREAM_WHOLE, all bytes. */
+enum { NICBARR_STREAM_WHOLE = UINT32_MAX };
 int nicbarr_stream_receive_packed(struct myr_ring *ring, const struct nicbarr_side *to,
-                                  size_t bytes);
-/* Receive this process's part. */
-int nicbarr_stream_receive_part_packed(struct myr_ring *ring, const struct nicbarr_side *to,
-                                       size_t bytes, uint32_t sender);
+                                  size_t bytes, uint32_t sender);
 
 #endif
