@@ -90,19 +90,17 @@ static void combine_values(const struct nicbarr_carried *carried, uint8_t *left,
 {
     const struct nicbarr_operands *gaps = carried->gaps;
     const int count = (int)carried->count;
-    if (NULL == gaps && !nicbarr_is_user_defined(carried->op)) {
-        ompi_3buff_op_reduce(carried->op, left, right, result, count, carried->type);
-        return;
-    }
-    if (NULL == gaps) {
-        memcpy(result, right, bytes_of(carried));
+    if (NULL != gaps) {
+        (void)nicbarr_unpack_elements(left, bytes_of(carried), gaps->left, count, carried->type);
+        (void)nicbarr_unpack_elements(right, bytes_of(carried), gaps->right, count, carried->type);
+        ompi_op_reduce(carried->op, gaps->left, gaps->right, count, carried->type);
+        (void)nicbarr_pack_elements(gaps->right, count, carried->type, result, bytes_of(carried));
+    } else if (nicbarr_is_user_defined(carried->op)) {
+        memcpy(result, right, bytes_of(carried)); /* the other function exchanges the operands */
         ompi_op_reduce(carried->op, left, result, count, carried->type);
-        return;
+    } else {
+        ompi_3buff_op_reduce(carried->op, left, right, result, count, carried->type);
     }
-    (void)nicbarr_unpack_elements(left, bytes_of(carried), gaps->left, count, carried->type);
-    (void)nicbarr_unpack_elements(right, bytes_of(carried), gaps->right, count, carried->type);
-    ompi_op_reduce(carried->op, gaps->left, gaps->right, count, carried->type);
-    (void)nicbarr_pack_elements(gaps->right, count, carried->type, result, bytes_of(carried));
 }
 
 /* Push the value of a term, then combine the upper two values `merges` times. */

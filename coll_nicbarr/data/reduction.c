@@ -38,8 +38,7 @@ static void consume_one(struct nicbarr_consumer *consumer,
                         const struct nicbarr_reduction *reduction, const struct myr_exchange *x,
                         size_t bytes)
 {
-    (void)reduction;
-    memcpy(consumer->to, myr_exchange_payload(x, consumer->rank), bytes);
+    memcpy(consumer->to, part_of(reduction, x, consumer->rank, 0), bytes);
     consumer->to += bytes;
 }
 
