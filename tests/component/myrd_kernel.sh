@@ -56,8 +56,8 @@ few_rights() { # PID BOUNDING-SET
 }
 # The daemon's root directory must contain nothing but pins, which only bpf(2) can open.
 its_pins_alone() { # PID
-    [ -e "/proc/$1/root/kept" ] && [ -z "$(find "/proc/$1/root/" -mindepth 1 -type d)" ] &&
-        [ ! -e "/proc/$1/root/../../nicbarr" ]
+    local visible=/proc/$1/root
+    [ -e "$visible/kept" ] && [ -z "$(find "$visible/" -mindepth 1 -type d)" ] && [ ! -e "$visible/../../nicbarr" ]
 }
 filter=0
 ! ldd "$myrd" | grep -q libseccomp || filter=2
